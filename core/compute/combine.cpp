@@ -58,8 +58,8 @@ void choose(Reduction reduction, DType dtype, std::byte* destination, const std:
   else choose_among<float>(reduction, destination, a, b, elements);
 }
 
-// Where the destination is one of the sources, it must still be whole when its turn comes: it goes
-// first, which min and max allow.
+// If the destination is one of the sources, it is processed first, before it is overwritten; min
+// and max do not depend on the order.
 void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* destination,
              std::span<const std::byte* const> sources, std::int64_t elements) {
   if (reduction == Reduction::sum || reduction == Reduction::mean)

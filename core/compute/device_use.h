@@ -11,13 +11,13 @@ struct Rates {
   bool operator==(const Rates&) const = default;
 };
 
-// What a device says of itself, whoever uses it.
+// Usage that a device reports, by all processes together.
 struct DeviceUse {
-  double busy = 0;                // part of the last moments in which anything ran there, 0 to 1
-  std::int64_t memory_bytes = 0;  // that are taken
+  double busy = 0;  // Fraction of the last sampling period in which any kernel ran, 0 to 1.
+  std::int64_t memory_bytes = 0;  // In use.
   double watts = 0;
-  Rates bus;                   // of its host
-  std::optional<Rates> links;  // to other devices, all together; nothing of one that has none
+  Rates bus;                   // Bus of its host.
+  std::optional<Rates> links;  // Links to other devices in total; nothing if it has none.
 
   bool operator==(const DeviceUse&) const = default;
 };

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixed precision (Micikevicius et al. 2018): what passes between layers, and the gradients of
-// that, may be bf16 or fp16. Then the factors of products are of that dtype too, with their biases,
-// and all else that an op touches is fp32: parameters of normalisations, tables, what names their
-// rows, and the gradients of all parameters. What comes in is widened, computed in fp32, and
-// rounded once, to nearest and even, where it is stored; a copy may be of another dtype. Attention
-// may round p_ij and d_ij (ops.h), too, each of these but for a factor that its row has in common,
-// before it multiplies them.
+// Mixed precision (Micikevicius et al. 2018): activations and their gradients may be bf16 or fp16.
+// Then the factors of products, including biases, have that dtype too. Everything else that an op
+// uses is fp32: parameters of normalizations, tables, row numbers, and the gradients of all
+// parameters. Inputs are widened, computed in fp32, and rounded once (nearest, ties to even) when
+// stored; a copy may change the dtype. Attention may also round p_ij and d_ij (ops.h), up to a
+// factor common to a row, before multiplying them.
 //
-// Here for devices whose memory this process can touch: such tensors are widened to fp32, and the
-// op is computed on these. A backend that is faster at it does it in its own way.
+// This implementation is for devices whose memory this process can access: 16-bit tensors are
+// widened to fp32, and the op runs on these. Faster backends have their own implementation.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +19,19 @@
 namespace trainyard::compute {
 
 constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
-// The dtype of what is summed, and of what lasts, beside tensors of `dtype`.
+// Dtype of sums and of stored state that belongs to tensors of `dtype`.
 constexpr DType wide(DType dtype) { return is_half(dtype) ? DType::fp32 : dtype; }
 
-// Element by element, to nearest, ties to even; the inverse is exact.
+// Convert elementwise, rounding to nearest, ties to even; widening is exact.
 void widen(DType from, const std::byte* halves, float* values, std::int64_t elements);
 void round(DType to, const float* values, std::byte* halves, std::int64_t elements);
 
-// How what may be of 16 bits is touched.
+// Access to a tensor that may have 16 bits.
 struct Use {
   bool read = false, written = false;
 };
 
-// visit(tensor, use) for each tensor of an op that may be of 16 bits, also those that are left out.
+// Calls visit(tensor, use) for each tensor of an op that may have 16 bits, including empty ones.
 template <class AnyOp, class Visit>
 void for_passing(AnyOp& op, const Visit& visit) {
   using OneOp = std::remove_const_t<AnyOp>;
@@ -68,8 +67,8 @@ struct Passing {
   Use use;
 };
 
-// Lets `op` work on fp32 instead: lend(elements) gives memory for each of its tensors of 16 bits,
-// which stays that op's own while it runs.
+// Replaces the 16-bit tensors of `op` by fp32 ones. lend(elements) returns memory for each of them,
+// used only by that op while it runs.
 template <class OneOp, class Lend>
 std::vector<Passing> widen(OneOp& op, const Lend& lend) {
   std::vector<Passing> list;

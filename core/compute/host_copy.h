@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the host makes for a tensor, or wants of it, wherever that lies.
+// Host access to tensors, wherever they are stored.
 #pragma once
 
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace trainyard::compute {
 
-// Of a device whose memory the host reaches, or of none.
+// True if the host can access the device's memory, or if there is no device.
 inline bool is_reached(const Compute* device) { return device == nullptr || device->on_host(); }
 
 inline void bring(Compute* device, std::byte* to, const std::byte* from, std::int64_t bytes) {
@@ -18,14 +18,16 @@ inline void bring(Compute* device, std::byte* to, const std::byte* from, std::in
   else device->copy(to, from, bytes);
 }
 
-// Where the host has a tensor: itself, or of its kind in `memory`, zero.
+// Returns a tensor that the host can access: the tensor itself, or a zero tensor of the same type
+// in `memory`.
 inline Tensor on_host(Compute* device, const Tensor& tensor, std::vector<std::byte>& memory) {
   if (is_reached(device) || tensor.empty()) return tensor;
   memory.assign(static_cast<std::size_t>(tensor.bytes()), std::byte{});
   return {tensor.dtype, tensor.shape, memory.data()};
 }
 
-// fill(tensor) writes all of it, where it lies, or in the host's memory before it is brought there.
+// fill(tensor) must write the full tensor, in place or in host memory that is then copied to the
+// device.
 template <class Fill>
 void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
   if (is_reached(device) || tensor.empty()) return fill_it(tensor);
@@ -35,7 +37,7 @@ void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
   device->copy(tensor.data, made.data, tensor.bytes());
 }
 
-// What a tensor holds, for the host to look at: itself, or a copy in `memory`.
+// Returns the contents of a tensor for the host to read: the tensor itself, or a copy in `memory`.
 inline Tensor seen(Compute* device, const Tensor& tensor, std::vector<std::byte>& memory) {
   const Tensor copy = on_host(device, tensor, memory);
   if (copy.data != tensor.data) device->copy(copy.data, tensor.data, tensor.bytes());

@@ -5,7 +5,7 @@
 
 namespace trainyard::compute {
 
-// The queue of a device that runs an op within `enqueue`: whatever was enqueued has run.
+// Queue of a device that executes an op within `enqueue`, so every enqueued op is complete.
 class ImmediateQueue : public Queue {
  public:
   std::uint64_t record() override { return ++marks_; }

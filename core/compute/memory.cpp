@@ -23,8 +23,8 @@ base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
                        "Use a smaller batch or model, or more memory."});
   if (page == large)
     ::madvise(memory.get(), rounded,
-              MADV_HUGEPAGE);  // spares most of the page faults and look-ups; where there are none,
-                               // nothing is lost
+              // Avoids most page faults and TLB misses; harmless if huge pages are not available.
+              MADV_HUGEPAGE);
   std::memset(memory.get(), 0, rounded);
   return memory;
 }

@@ -13,8 +13,9 @@ namespace trainyard::compute {
 // Freed with its last owner.
 using Memory = std::shared_ptr<std::byte>;
 
-// Whole pages of the host, zero: where the moments of an optimizer begin. The pages are here then,
-// too, before the first step wants them. A Problem of `where` where there is not so much.
+// Allocates full pages of host memory, zeroed as required for optimizer moments. The pages are
+// populated before the first step uses them. Returns a Problem at `where` if there is not enough
+// memory.
 base::Result<Memory> allocate(std::int64_t bytes, const std::string& where);
 
 }  // namespace trainyard::compute

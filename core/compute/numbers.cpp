@@ -32,7 +32,7 @@ double in_int32(double a, double b) {
   return static_cast<double>(static_cast<std::int32_t>(sum));
 }
 
-// In fp32, and rounded again.
+// Adds in fp32, and rounds again.
 template <class Half>
 double in_half(double a, double b) {
   return static_cast<double>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One number of any dtype at a time: what lay in memory, and what Compute::sum would make of it.
-// Every number of every dtype is a double, exactly.
+// Single numbers of any dtype: read from memory, and added as `Compute::sum` adds them. Every
+// number of every dtype is exactly representable as a double.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,11 @@ namespace trainyard::compute {
 
 double number_at(base::DType dtype, const std::byte* bytes);
 
-// How Compute::sum adds two numbers of the dtype, to the bit; null for `byte`, which nothing adds
-// up.
+// Bit-exact addition of two numbers as in `Compute::sum`; null for `byte`, which is never summed.
 using Adding = double (*)(double, double);
 Adding adding_in(base::DType dtype);
 
-// The same bits, where both are numbers of one dtype; any NaN is any other.
+// True if both, as numbers of one dtype, have the same bits; all NaNs are equal.
 bool same_number(double a, double b);
 
 }  // namespace trainyard::compute

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What `validate` asks of an op: keeps the first thing that does not fit.
+// Checks of `validate` on an op: keeps the first mismatch.
 #pragma once
 
 #include <optional>
@@ -25,13 +25,13 @@ class OpCheck {
   OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype,
                        const Shape& shape);
   OpCheck& floating(std::string_view tensor, const Tensor& found);
-  OpCheck& full(std::string_view tensor, const Tensor& found);  // fp32 or fp64
+  OpCheck& full(std::string_view tensor, const Tensor& found);  // fp32 or fp64.
   OpCheck& matrix(std::string_view tensor,
-                  const Tensor& found);  // [rows, columns], at least one column
-  OpCheck& image(std::string_view tensor, const Tensor& found);  // [B,H,W,C], only B may be 0
+                  const Tensor& found);  // [rows, columns], at least one column.
+  OpCheck& image(std::string_view tensor, const Tensor& found);  // [B,H,W,C], only B may be 0.
   OpCheck& channels(std::string_view tensor,
-                    const Tensor& found);  // [..,C], two dimensions or more, C at least 1
-  OpCheck& multiplies(Multiplies found, DType dtype);  // others than full only of fp32
+                    const Tensor& found);  // [..,C], two dimensions or more, C at least 1.
+  OpCheck& multiplies(Multiplies found, DType dtype);  // Values other than full only for fp32.
   OpCheck& require(bool fits, std::string_view part, const std::string& what,
                    const std::string& accepted);
 
@@ -45,8 +45,7 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// One pair an op: its name, and what it asks of its tensors. Here those of images, transformers,
-// what lies between layers, and compression.
+// Name and tensor checks of each op: images, transformers, ops between layers, and compression.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers of rows that come among numbers of other kinds, as samples have them.
+// Row numbers stored as floating-point numbers, as in samples.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace trainyard::compute {
 
 constexpr std::int64_t kNoRow = -1, kElsewhere = -2;
 
-// kNoRow of what is not whole, or outside [0, rows).
+// Returns the row, or kNoRow if the number is not an integer in [0, rows).
 template <class T>
 constexpr std::int64_t row_number(T number, std::int64_t rows) {
   if (!(number >= 0 && static_cast<double>(number) < static_cast<double>(rows))) return kNoRow;
@@ -16,8 +16,8 @@ constexpr std::int64_t row_number(T number, std::int64_t rows) {
   return static_cast<T>(row) == number ? row : kNoRow;
 }
 
-// Of a table that has `rows` rows of `all`, from `first` on: which of its own, or kElsewhere. Of
-// `all` 0 it is whole.
+// Returns the local row for a table with `rows` rows from `first` on of a table with `all` rows, or
+// kElsewhere. If `all` is 0 the table is complete.
 template <class T>
 constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first,
                                    std::int64_t all) {

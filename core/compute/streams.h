@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Streams of a device, for a library that brings its own work for it.
+// Streams of a device, for libraries that enqueue their own work (such as NCCL).
 #pragma once
 
 #include "core/base/result.h"
@@ -9,14 +9,14 @@ namespace trainyard::compute {
 class Streams {
  public:
   virtual ~Streams() = default;
-  // The thread that asks works with this device from now on.
+  // Makes this device current for the calling thread.
   virtual base::Result<void> enter() = 0;
-  // A new one, which lives as long as this. What it is, the library knows: of CUDA a cudaStream_t.
+  // Creates a stream that lives as long as this object. For CUDA a cudaStream_t.
   virtual base::Result<void*> stream() = 0;
-  // Calls `done`, in another thread, once all that the stream was given before is through; never
-  // where the device is broken. `done` asks nothing of the device.
+  // Calls `done` in another thread once all earlier work of the stream is complete; never if the
+  // device has failed. `done` must not call the device.
   virtual base::Result<void> then(void* stream, void (*done)(void*), void* of) = 0;
-  virtual void finish(void* stream) = 0;  // waits for all of it
+  virtual void finish(void* stream) = 0;  // Waits for all work of the stream.
 };
 
 }  // namespace trainyard::compute

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tensors as the plan places them: a type, a shape and an address. Plain row-major layout; nobody
-// owns memory here.
+// Tensors as placed by the plan: dtype, shape and address. Row-major layout; they do not own
+// memory.
 #pragma once
 
 #include <array>

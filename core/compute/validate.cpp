@@ -10,7 +10,7 @@
 namespace trainyard::compute {
 namespace {
 
-// What passes between layers may have 16 bits where all else has 32.
+// `passing` and `either`: activations may have 16 bits where everything else has 32.
 DType passing(const Tensor& found, DType dtype) {
   return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype;
 }
@@ -18,7 +18,7 @@ DType either(const Tensor& found, DType dtype) {
   return found.dtype == wide(dtype) ? wide(dtype) : dtype;
 }
 
-// One pair an op, as in op_check.h.
+// Name and check of each op, as in op_check.h.
 
 std::string_view name_of_op(const LinearForward&) { return "linear_forward"; }
 void check(const LinearForward& op, OpCheck& check) {
@@ -92,10 +92,10 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
       .multiplies(op.multiplies, dtype);
 }
 
-// Of fp32 the numbers of further rows would not be whole.
+// Larger row numbers are not exact in fp32.
 constexpr std::int64_t kMostRows = 1 << 24;
 
-// The samples, which are called `of`, and the table.
+// Checks the samples (named `of` in messages) and the table.
 void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table,
                 std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
@@ -110,7 +110,7 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
                 "at most " + std::to_string(kMostRows) + " of fp32");
 }
 
-// Of the table that it is a part of.
+// Checks the position of the shard in the full table.
 template <class Bag>
 void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
@@ -122,7 +122,7 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
       "where " + std::to_string(rows) + " rows of " + std::to_string(kMostRows) + " at most begin");
 }
 
-// With the columns that a bag hands on.
+// Shape including the columns that a bag passes on.
 Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) {
   return {input.shape[0], table.shape[1] + input.shape[1] - slots};
 }
@@ -201,7 +201,8 @@ void check(const Zero& op, OpCheck& check) {
   check.is("output", op.output, op.output.dtype, op.output.shape);
 }
 
-// New parameters in the midst of old ones would overwrite what is still to be read.
+// Refuses a destination that partly overlaps the parameters, which would be overwritten before they
+// are read.
 void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& check) {
   check.is_or_empty("updated", updated, parameters.dtype, parameters.shape);
   if (updated.empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What ops on images, and on what lies between layers, ask of their tensors.
+// Tensor checks of ops on images and of ops between layers.
 #include <algorithm>
 #include <cmath>
 
@@ -16,14 +16,14 @@ void check_window(const Window& window, OpCheck& check) {
                 "0 or more");
 }
 
-// `outside` of [B,H',W',outside] that the window makes of `image` [B,H,W,C].
+// Checks the result [B,H',W',outside] of sliding the window over `image` [B,H,W,C].
 void check_slide(const char* outer, const Tensor& result, const Tensor& image, const Window& window,
                  std::int64_t outside, OpCheck& check) {
   const std::int64_t shorter = std::min(image.shape[1], image.shape[2]);
   check.require(shorter + 2 * window.padding >= window.kernel, "kernel",
                 "is " + std::to_string(window.kernel),
                 "1 to " + std::to_string(shorter + 2 * window.padding));
-  if (!check.result()) return;  // no shape follows from such a window
+  if (!check.result()) return;  // The shape is not defined for such a window.
   check.is(
       outer, result, image.dtype,
       {image.shape[0], window.outputs(image.shape[1]), window.outputs(image.shape[2]), outside});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the ops of transformers ask of their tensors.
-#include "core/base/json.h"
+// Tensor checks of transformer ops.
 #include "core/compute/halves.h"
 #include "core/compute/op_check.h"
 
@@ -12,7 +11,7 @@ void check_statistics(const AnyRowNorm& op, OpCheck& check) {
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
 }
 
-// Only a layer normalisation shifts.
+// Only layer normalization has a bias.
 void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype,
                  std::int64_t channels, OpCheck& check) {
   if (norm == RowNorm::layer) check.is(tensor, found, dtype, {channels});
@@ -68,7 +67,7 @@ void check(const GeluBackward& op, OpCheck& check) {
 
 namespace {
 
-// The rows that heads make of [B,T,3D].
+// Output shape of attention for an input [B,T,3D].
 Shape heads_together(const Tensor& input) {
   return {input.shape[0], input.shape[1], input.shape[2] / 3};
 }

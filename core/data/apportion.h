@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whole parts of a whole, from shares that are not.
+// Apportionment: integer parts of a total in proportion to real weights.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace trainyard::data {
 
-// `total` in proportion to the weights (at least one above 0), by largest remainders (Hamilton's
-// method); of equal ones the first wins.
+// Distributes `total` in proportion to the weights (at least one above 0) by largest remainders
+// (Hamilton's method); ties go to the first.
 std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> weights);
 
-// A draw from the symmetric Dirichlet distribution of this concentration, up to a factor: the
-// largest of the `count` weights is 1. Uses the elements of `random` that no permutation of less
-// than 2^32 things does.
+// Draws from the symmetric Dirichlet distribution with this concentration, up to a factor: the
+// largest of the `count` weights is 1. Uses elements of `random` from 2^32 on, which permutations
+// of fewer than 2^32 items do not use.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count);
 
 }  // namespace trainyard::data

@@ -15,7 +15,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr int kGzipOnly = 15 + 16;  // window bits of inflateInit2
+constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2.
 constexpr char kFetchAnew[] = "Fetch or copy it anew; \"gzip --test\" says whether a file is whole";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
@@ -120,7 +120,8 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
                               : problem("the gzip data ends too early: the file is truncated", "",
                                         kFetchAnew));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
-    stream_->next_in = const_cast<Bytef*>(unused_.data());  // zlib's prototype; it only reads
+    // zlib's prototype is not const, but it only reads.
+    stream_->next_in = const_cast<Bytef*>(unused_.data());
     stream_->avail_in = static_cast<uInt>(unused_.size());
     stream_->next_out = bytes.data() + done;
     stream_->avail_out = room;
@@ -138,13 +139,13 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
   return done;
 }
 
-// A gzip file may hold several members one after another, which read as one; anything else that
-// follows is not ours.
+// A gzip file may hold several concatenated members, which are read as one. Other bytes after a
+// member are an error.
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
   const bool split =
-      unused_.size() == 1 && unused_[0] == kMagic[0];  // the block may end within the magic
+      unused_.size() == 1 && unused_[0] == kMagic[0];  // The block may end within the magic number.
   if (!split && !begins_gzip(unused_))
     return fail(
         problem("bytes follow the end of the gzip data", "", "Unpack and pack the file anew"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A data file read from front to back, plain or gzip (RFC 1952; told by its first two bytes, not by
-// its name).
+// Sequential reader of a data file, plain or gzip (RFC 1952; detected by its first two bytes, not
+// by its name).
 #pragma once
 
 #include <zlib.h>
@@ -18,28 +18,28 @@
 namespace trainyard::data {
 
 // Never holds more than one block of the file. Damage, truncation and bytes after the last gzip
-// member are Problems that name the file; memory is bounded by what the caller asks for, whatever
-// the file claims.
+// member are Problems that name the file. Memory is bounded by the caller's requests, whatever the
+// file claims.
 class ByteSource {
  public:
   static base::Result<ByteSource> open(const std::filesystem::path& path);
 
-  // Fills `bytes` from where the last read ended. Fewer only at the end of the data.
+  // Fills `bytes` from the current position. Reads fewer bytes only at the end of the data.
   base::Result<std::size_t> read(std::span<std::uint8_t> bytes);
 
-  // All that is left; a Problem where that is more than `most_bytes`.
+  // Reads the rest; returns a Problem if it is more than `most_bytes`.
   base::Result<std::string> read_all(std::size_t most_bytes);
 
-  // No more than this many bytes can come out of the file: its size, or what deflate can at most
-  // make of it.
+  // Upper bound of the uncompressed size: the file size, times the maximum ratio of deflate if
+  // compressed.
   std::uint64_t most_bytes() const { return gzip_ ? size_ * kMostPerByte : size_; }
 
   base::Problem problem(std::string what, std::string accepted = "", std::string advice = "") const;
   base::Problem not_read() const;
 
  private:
-  // A stored bit of deflate stands for at most 258 bytes / 2 bits: 1032 to 1 (zlib technical
-  // details, "Maximum expansion factor").
+  // Maximum ratio of deflate: 258 bytes per 2 bits, 1032 to 1 (zlib technical details, "Maximum
+  // expansion factor").
   static constexpr std::uint64_t kMostPerByte = 1032;
 
   struct EndInflate {
@@ -50,7 +50,7 @@ class ByteSource {
   };
 
   ByteSource(std::filesystem::path path, std::uint64_t size);
-  bool refill();  // the next block, when the last is used up; false at the end of the file
+  bool refill();  // Reads the next block if the last is used up; false at the end of the file.
   base::Result<void> sniff();
   base::Result<std::size_t> read_plain(std::span<std::uint8_t> bytes);
   base::Result<std::size_t> read_gzip(std::span<std::uint8_t> bytes);
@@ -60,12 +60,12 @@ class ByteSource {
   std::uint64_t size_ = 0;
   std::ifstream file_;
   std::unique_ptr<std::array<std::uint8_t, 1 << 16>> block_;
-  std::span<const std::uint8_t> unused_;  // of the block
+  std::span<const std::uint8_t> unused_;  // Unused rest of the block.
   bool gzip_ = false, ended_ = false;
   std::unique_ptr<z_stream, EndInflate> stream_;
 };
 
-// A file that is not there; `advice` says where it can be had.
+// Problem of a missing file; `advice` says where to get it.
 base::Problem missing_file(const std::filesystem::path& path, std::string advice);
 
 }  // namespace trainyard::data

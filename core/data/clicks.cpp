@@ -14,10 +14,11 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-constexpr double kClicks = 0.3;        // of all samples
-constexpr double kScoreDeviation = 3;  // over samples: with noise 1, the Bayes rate is about 0.86
-constexpr double kDenseDeviation =
-    0.5;  // of a dense weight, where one of an index has 1: most is told by indices
+constexpr double kClicks = 0.3;  // Fraction of all samples.
+// Over samples: with noise 1, the Bayes accuracy is about 0.86.
+constexpr double kScoreDeviation = 3;
+constexpr double kDenseDeviation = 0.5;  // Deviation of dense weights; index weights have 1, so
+                                         // most information is in the indices.
 
 std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count,
                                  double deviation) {
@@ -27,9 +28,9 @@ std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::in
   return weights;
 }
 
-// The bias that makes kClicks of the samples clicks, were scores normal: a mean of logistic curves
-// over a normal distribution is about one of a larger scale (MacKay, "The evidence framework
-// applied to classification networks", 1992).
+// Returns the bias that makes kClicks of the samples clicks, assuming normal scores: the mean of
+// logistic curves over a normal distribution is approximately a logistic curve of larger scale
+// (MacKay, "The evidence framework applied to classification networks", 1992).
 double bias_for(double noise) {
   return std::log(kClicks / (1 - kClicks)) *
          std::sqrt(noise * noise + std::numbers::pi / 8 * kScoreDeviation * kScoreDeviation);
@@ -65,8 +66,8 @@ ClickTruth::ClickTruth(const DataSpec& spec)
   centre_and_scale();
 }
 
-// By the mean and the variance that the score has over all samples, which follow from the weights
-// and how often each counts.
+// Normalizes the weights by mean and variance of the score over all samples, computed exactly from
+// weights and index probabilities.
 void ClickTruth::centre_and_scale() {
   double mean = 0,
          variance = std::inner_product(of_dense_.begin(), of_dense_.end(), of_dense_.begin(), 0.0);
@@ -83,7 +84,7 @@ void ClickTruth::centre_and_scale() {
   }
   const double scale = variance > 0
                            ? kScoreDeviation / std::sqrt(variance)
-                           : 1;  // one index a slot and nothing dense: all samples are alike
+                           : 1;  // One index per slot and no dense numbers: all samples are equal.
   for (double& weight : of_index_) weight *= scale;
   for (double& weight : of_dense_) weight *= scale;
   bias_ = bias_for(noise_) - scale * mean;

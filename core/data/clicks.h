@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A generated click log, as ad servers keep: who was shown what, and whether they clicked. A sample
-// is [slots indices..., dense numbers...], all of them floats, so that an index is exact only below
-// 2^24: no vocabulary is larger.
+// Generated click log of an ad server: features of an impression, and whether it was clicked. A
+// sample is [slots indices..., dense numbers...]. All are floats, so an index is exact only below
+// 2^24, which bounds the vocabulary.
 //
-// The vocabulary is shared out evenly: slot s (a categorical feature: a site, a country) draws from
-// the `vocabulary / slots` indices that begin at s * (vocabulary / slots), by Zipf's law, the
-// lowest the most often; what is left over, fewer than there are slots, never comes. Dense numbers
-// are normal, of mean 0 and variance 1. So index i is row i of one table for all slots.
+// The vocabulary is divided evenly: slot s (a categorical feature: a site, a country) draws from
+// the `vocabulary / slots` indices that begin at s * (vocabulary / slots), by Zipf's law, with the
+// lowest index most frequent. A remainder smaller than the number of slots is unused. Dense numbers
+// are normal with mean 0 and variance 1. So index i is row i of one table for all slots.
 //
-// The label is 1, a click, with the probability 1 / (1 + exp(-score / noise)): a logistic truth,
-// whose score is a bias, and a weight for every index and for every dense number. Its mean and
-// variance over samples are the same for every seed, and so, unless a few indices are nearly all
-// that come, are clicks: about 30 %.
+// The label is 1 (a click) with probability 1 / (1 + exp(-score / noise)): a logistic model, whose
+// score is a bias plus a weight for every index and for every dense number. Mean and variance of
+// the score over samples are the same for every seed. So is the click rate of about 30 %, unless a
+// few indices dominate.
 #pragma once
 
 #include <span>
@@ -24,17 +24,17 @@ namespace trainyard::data {
 
 constexpr std::int64_t kMostIndices = 1 << 24;
 
-// What the columns of a click log are drawn from, and what their clicks follow from. Of a spec that
-// `inspect` accepts.
+// Distribution of the columns and of the clicks. Expects a spec that `inspect` accepts.
 class ClickTruth {
  public:
   explicit ClickTruth(const DataSpec& spec);
 
-  const Zipf& popularity() const { return popularity_; }  // of the indices of any slot
+  // Distribution of the indices of each slot.
+  const Zipf& popularity() const { return popularity_; }
   std::int64_t first_index(std::int64_t slot) const { return slot * popularity_.size(); }
-  double probability(std::span<const float> sample) const;  // of a click
+  double probability(std::span<const float> sample) const;  // Probability of a click.
   std::int32_t draw(Split split, std::int64_t index,
-                    std::span<float> sample) const;  // writes the sample; its label
+                    std::span<float> sample) const;  // Writes the sample and returns its label.
 
  private:
   double score(std::span<const float> sample) const;
@@ -44,7 +44,7 @@ class ClickTruth {
   std::int64_t slots_;
   double noise_;
   Zipf popularity_;
-  std::vector<double> of_index_, of_dense_;  // weights
+  std::vector<double> of_index_, of_dense_;  // Weights.
   double bias_ = 0;
 };
 

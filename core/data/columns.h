@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A data set of which only some feature columns are seen, as by a rank of vertical sharding.
+// View of some feature columns of a data set, for a rank in vertical sharding.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace trainyard::data {
 std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t features, std::int64_t ranks,
                                                  std::int64_t rank);
 
-// The same samples and labels; of the features [first, first + count), which must be there. Its
-// samples have one extent, `count`.
+// Returns the same samples and labels with only the features [first, first + count), which must
+// exist. Samples have one extent, `count`.
 std::shared_ptr<const Dataset> only_columns(std::shared_ptr<const Dataset> all, std::int64_t first,
                                             std::int64_t count);
 

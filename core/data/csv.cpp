@@ -30,7 +30,7 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 struct Table {
   std::size_t columns = 0, label_column = 0;
   std::vector<float> features;       // samples x (columns - 1)
-  std::vector<std::int32_t> labels;  // index into `names`, in order of appearance
+  std::vector<std::int32_t> labels;  // Index into `names`, in order of appearance.
   std::vector<std::string> names;
 };
 
@@ -180,7 +180,7 @@ void sort_classes(Table& table) {
   for (auto& label : table.labels) label = rank[static_cast<std::size_t>(label)];
 }
 
-// A feature that never changes has no variance, and becomes 0.
+// Standardizes the features; a constant feature becomes 0.
 void standardise(std::vector<float>& features, std::size_t width,
                  std::span<const std::int64_t> train) {
   const auto row_of = [&](std::int64_t row) {

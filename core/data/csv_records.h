@@ -8,20 +8,19 @@
 
 namespace trainyard::data {
 
-// Cuts CSV text (RFC 4180) into records, one at a time. Blank lines are passed over; a byte order
-// mark is too.
+// Splits CSV text (RFC 4180) into records, one at a time. Skips blank lines and a byte order mark.
 class CsvRecords {
  public:
   explicit CsvRecords(std::string_view text);
 
   enum class Outcome { record, end, unclosed_quote, text_after_quote, too_many_fields };
-  static constexpr std::size_t kMostFields = 1 << 20;  // of a record
+  static constexpr std::size_t kMostFields = 1 << 20;  // Per record.
   Outcome next();
 
   const std::vector<std::string>& fields() const {
     return fields_;
-  }                                            // of the record that `next` found
-  std::int64_t line() const { return line_; }  // on which it starts, from 1
+  }                                            // Fields of the record that `next` found.
+  std::int64_t line() const { return line_; }  // First line of the record, from 1.
 
  private:
   bool at_break() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }

@@ -27,7 +27,7 @@ std::vector<std::int64_t> shape_of(const DataSpec& spec) {
 std::int64_t classes_of(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::digits: return 10;
-    case DataKind::clicks: return 2;  // none, a click
+    case DataKind::clicks: return 2;  // No click, click.
     case DataKind::grammar: return std::ssize(grammar_alphabet());
     default: return spec.classes;
   }
@@ -39,7 +39,7 @@ base::Result<void> require(std::int64_t value, std::int64_t least, const char* f
                "at least " + std::to_string(least), ""});
 }
 
-// Of numbers that no float holds exactly one could be taken for another.
+// Numbers that a float cannot represent exactly could be confused.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
   if (spec.vocabulary <= kMostIndices)
     return require(spec.vocabulary, spec.slot_count, "vocabulary");
@@ -54,7 +54,7 @@ base::Result<void> check_clicks(const DataSpec& spec) {
       .and_then([&] { return check_vocabulary(spec); });
 }
 
-// What would make a generated set empty or impossible. The ranges are the field table's business;
+// Checks for values that make a generated set empty or impossible. The field table checks ranges;
 // this guards the code.
 base::Result<void> check_generated(const DataSpec& spec) {
   const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs,
@@ -92,8 +92,9 @@ Survey survey_generated(const DataSpec& spec) {
 bool starts_with_path(const std::string& where, const std::filesystem::path& directory,
                       const std::string& name) {
   const std::string path = (directory / name).lexically_normal().string();
+  // Also accepts ", line 3" after the path.
   return !name.empty() && where.starts_with(path) &&
-         (where.size() == path.size() || where[path.size()] == ',');  // and ", line 3"
+         (where.size() == path.size() || where[path.size()] == ',');
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data sets: labelled samples by index, for classification. Generated sets need no file; file sets
-// are read whole, once.
+// Data sets: labeled samples by index, for classification. Generated sets need no file; file sets
+// are read once into memory.
 #pragma once
 
 #include <array>
@@ -19,68 +19,67 @@
 namespace trainyard::data {
 
 enum class DataKind {
-  digits,   // drawn strokes, 28 x 28, 10 classes
-  spirals,  // interleaved spirals in the plane
-  blobs,    // Gaussian clouds
-  clicks,   // a click log: columns of indices, then of numbers; see clicks.h
-  grammar,  // sentences of a small grammar, character by character; see text.h
-  idx,      // IDX files (LeCun's MNIST format), plain or .gz
-  csv,      // one sample a line, one column the label
-  text,     // a text file, character by character; see text.h
+  digits,   // Drawn strokes, 28 x 28, 10 classes.
+  spirals,  // Interleaved spirals in the plane.
+  blobs,    // Gaussian clouds.
+  clicks,   // Click log: columns of indices, then of numbers; see clicks.h.
+  grammar,  // Sentences of a small grammar, by character; see text.h.
+  idx,      // IDX files (LeCun's MNIST format), plain or .gz.
+  csv,      // One sample per line, one column is the label.
+  text,     // Text file, by character; see text.h.
 };
 
 // The `data` part of an experiment. Fields that the kind does not use are kept and ignored.
 struct DataSpec {
   DataKind kind = DataKind::digits;
-  std::int64_t train_samples = 8000;     // file sets: 0 takes what held_out leaves
-  std::int64_t held_out_samples = 2000;  // file sets: the last of the shuffled file
-  std::int64_t seed = 1;                 // of the generator and of the train / held-out split
-  double noise = 1.0;                    // 0 clean .. 1 the default difficulty
+  std::int64_t train_samples = 8000;     // File sets: 0 takes all that are not held out.
+  std::int64_t held_out_samples = 2000;  // File sets: the last ones of the shuffled file.
+  std::int64_t seed = 1;                 // Seed of the generator and of the train / held-out split.
+  double noise = 1.0;                    // 0 clean .. 1 default difficulty.
   std::int64_t classes = 3;              // spirals, blobs
   std::int64_t features = 2;             // blobs
-  std::int64_t slot_count =
-      8;  // clicks: columns that are indices (`slots` alone is a word of Qt's)
-  std::int64_t vocabulary = 20'000;  // clicks: indices of all slots together
-  double zipf_exponent = 1.05;       // clicks: how much more often common indices come
-  std::int64_t dense = 8;            // clicks: columns that are numbers
-  std::string images;                // idx: path, relative to the experiment file
+  std::int64_t slot_count = 8;       // clicks: columns that are indices (`slots` is a macro of Qt).
+  std::int64_t vocabulary = 20'000;  // clicks: indices of all slots together.
+  double zipf_exponent = 1.05;       // clicks: how strongly frequencies of indices differ.
+  std::int64_t dense = 8;            // clicks: columns that are numbers.
+  std::string images;                // idx: path, relative to the experiment file.
   std::string labels;                // idx
-  std::int64_t context = 64;         // grammar, text: characters of a sample
+  std::int64_t context = 64;         // grammar, text: characters of a sample.
   std::string file;                  // csv, text
-  std::string label_column;          // csv: its name in the header line; empty: the last column
+  std::string label_column;          // csv: name in the header line; empty: the last column.
   ShardingSpec sharding;
 
   bool operator==(const DataSpec&) const = default;
 };
 
-// Samples that are images lie row by row, the channels of a pixel side by side.
+// Images are stored row-major, with channels last.
 struct ImageShape {
   std::int64_t channels = 0, height = 0, width = 0;
 
   bool operator==(const ImageShape&) const = default;
 };
 
-// What a set holds, known without its samples: of IDX files from the headers and the labels; a CSV
-// file is scanned.
+// Contents of a set, known without its samples: for IDX files from headers and labels; a CSV file
+// is scanned.
 struct DataSummary {
   std::vector<std::int64_t> sample_shape;  // {28, 28}, {2}, ...
   std::int64_t classes = 0;
   std::int64_t train_samples = 0;
   std::int64_t held_out_samples = 0;
   std::int64_t labels_of_sample =
-      1;  // of a sequence one for each of its numbers, which are indices below the classes
+      1;  // For a sequence one per element; elements are indices below `classes`.
 
   bool sequences() const { return labels_of_sample > 1; }
-  std::int64_t features() const;  // product of sample_shape
-  // Of samples of two extents, height and width, or of three, the last one channels; of others
-  // there is none.
+  std::int64_t features() const;  // Product of sample_shape.
+  // Returns height and width for samples of two extents, and channels as well for three; nothing
+  // for others.
   std::optional<ImageShape> image() const;
 };
 
-// The samples to train on, by index; of sequences, which have no one class, nothing.
+// Labels of the training samples, by index; empty for sequences, which have no single class.
 struct TrainingLabels {
   std::vector<std::int32_t> classes;
-  std::vector<std::int64_t> rows;  // where the file has each; empty: in order
+  std::vector<std::int64_t> rows;  // Row of each sample in the file; empty: in order.
 };
 
 struct Survey {
@@ -88,8 +87,7 @@ struct Survey {
   TrainingLabels labels;
 };
 
-// The first `slot_count` columns of a sample are indices below `vocabulary`; of most sets there are
-// none.
+// The first `slot_count` columns of a sample are indices below `vocabulary`; 0 for most sets.
 struct Indices {
   std::int64_t slot_count = 0, vocabulary = 0;
 };
@@ -97,7 +95,7 @@ Indices indices_of(const DataSpec& spec);
 
 enum class Split { train, held_out };
 
-// Of features that are bytes, what each byte stands for.
+// Value of each byte, for features that are bytes.
 using ByteValues = std::array<float, 256>;
 
 class Dataset {
@@ -105,32 +103,32 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual const DataSummary& summary() const = 0;
 
-  // What the classes of a text are, by number; of other sets nothing.
+  // Text of each class, by number, for text sets; else empty.
   virtual std::vector<std::string> vocabulary() const { return {}; }
 
   // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and
-  // unit scale; but for indices, which are what they are) and its labels into row i of `labels`.
-  // Safe from many threads. Indices must be in range.
+  // unit scale, except indices, which are unscaled) and its labels into row i of `labels`.
+  // Thread-safe. Indices must be in range.
   virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
                     std::span<std::int32_t> labels) const = 0;
 
-  // Of a set whose features are bytes, what these stand for, and the same as bytes, a quarter of
-  // the room; of others null, and nothing.
+  // For a set whose features are bytes: the value of each byte, and the features as bytes, in a
+  // quarter of the memory. For others null, and no effect.
   virtual const ByteValues* byte_values() const { return nullptr; }
   virtual void fill_bytes(Split, std::span<const std::int64_t> /*indices*/,
                           std::span<std::uint8_t> /*features*/,
                           std::span<std::int32_t> /*labels*/) const {}
 };
 
-// `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming
-// the file, what was found, and where the data can be had.
+// Relative paths start at `directory`. A missing, truncated or inconsistent file is a Problem that
+// names the file, what was found, and where to get the data.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<Survey> survey(
-    const DataSpec& spec, const std::filesystem::path& directory);  // reads no more than `inspect`
+    const DataSpec& spec, const std::filesystem::path& directory);  // Reads no more than `inspect`.
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);
 
-// The same problem, of a file, at the field that names the file.
+// Returns the problem of a file, moved to the field that names the file.
 base::Problem at_field(base::Problem problem, const DataSpec& spec,
                        const std::filesystem::path& directory);
 

@@ -12,10 +12,10 @@
 namespace trainyard::data {
 namespace {
 
-constexpr float kGlyphPixels = 18.0f;  // the glyph's box, before it is scaled
+constexpr float kGlyphPixels = 18.0f;  // Size of the glyph's box before scaling.
 constexpr float kCentre = (kDigitSide - 1) / 2.0f;
 
-// The next number of one sample's stream at each call.
+// Random number stream of one sample: returns the next number at each call.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint32_t item) : random_(seed, base::Purpose::generate, item) {}
@@ -39,8 +39,8 @@ struct Pen {
 
 class Canvas {
  public:
-  // The pixels within the pen's width of the segment; the last half pixel fades, which is the
-  // anti-aliasing.
+  // Draws the pixels within the pen's width of the segment, with anti-aliasing over the last half
+  // pixel.
   void segment(Point a, Point b, Pen pen) {
     const float reach = pen.half_width + 0.5f;
     const int left = first(std::min(a.x, b.x) - reach), right = last(std::max(a.x, b.x) + reach);
@@ -71,8 +71,8 @@ class Canvas {
   std::array<float, kDigitPixels> ink_{};
 };
 
-// Takes a point of the glyph's box to the canvas: a slow wave bends it, then it is scaled, slanted,
-// turned and moved.
+// Maps a point of the glyph's box to the canvas: distorts it by a slow wave, then scales, slants,
+// rotates and shifts it.
 class Hand {
  public:
   Hand(Draws& draws, double noise)
@@ -92,7 +92,7 @@ class Hand {
   }
 
  private:
-  // Smaller rather than larger, so that the glyph stays on the canvas.
+  // Mostly shrinks, so that the glyph stays on the canvas.
   static float stretched(Draws& draws, double noise) {
     return kGlyphPixels * std::max(0.3f, 1.0f + draws.uniform(-0.30 * noise, 0.14 * noise));
   }
@@ -137,7 +137,7 @@ void draw_stroke(Canvas& canvas, Draws& draws, const Hand& hand, const Stroke& s
   for (std::size_t i = 1; i < count; ++i) canvas.segment(points[i - 1], points[i], pen);
 }
 
-// Scraps: short, thin and pale, anywhere.
+// Draws random strokes: short, thin and pale, anywhere.
 void draw_scraps(Canvas& canvas, Draws& draws, double noise) {
   const std::size_t count = draws.below(1 + static_cast<std::size_t>(std::lround(3 * noise)));
   for (std::size_t i = 0; i < count; ++i) {
@@ -147,7 +147,7 @@ void draw_scraps(Canvas& canvas, Draws& draws, double noise) {
   }
 }
 
-// Ink to bytes, with a uniform grain of the paper; sixteen pixels a block of random words.
+// Converts ink to bytes, with uniform paper grain; sixteen pixels per block of random words.
 void develop(const Canvas& canvas, const base::Random& grain, double noise,
              std::span<std::uint8_t, kDigitPixels> pixels) {
   const float depth = static_cast<float>(std::min(36.0 * noise, 255.0)) / 255.0f;

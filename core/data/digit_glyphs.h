@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How people write the digits 0 to 9: a few ways each, as strokes of a pen.
+// Glyphs of the digits 0 to 9: a few handwritten variants of each, as pen strokes.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Point {
 
 // Control points in the glyph's box, x to the right and y down, each about 0 to 1.
 struct Stroke {
-  enum class Kind { straight, smooth };  // a polyline, or a Catmull-Rom curve through the points
+  enum class Kind { straight, smooth };  // A polyline, or a Catmull-Rom curve through the points.
   Kind kind;
   std::vector<Point> points;
 };

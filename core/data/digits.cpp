@@ -10,15 +10,15 @@ namespace trainyard::data {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
-constexpr std::int64_t kKeptAtMost = 300'000;  // samples of a split; about 235 MB
+constexpr std::int64_t kKeptAtMost = 300'000;  // Cached samples per split; about 235 MB.
 
-// Of 8,000 samples at the default difficulty. Constants, so that a sample does not depend on the
-// others.
+// Measured on 8,000 samples at the default difficulty. Constants, so that a sample does not depend
+// on the others.
 constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
 
 using Pixels = std::array<std::uint8_t, kDigitPixels>;
 
-// The drawn samples of one split. Pages that no one draws on are never touched.
+// Cache of the drawn samples of one split. Memory pages without samples are never touched.
 class Album {
  public:
   explicit Album(std::int64_t samples)
@@ -32,7 +32,7 @@ class Album {
     return &pixels_[at(index)];
   }
 
-  // The first to come writes; the others, who drew the same, drop theirs.
+  // The first writer stores the sample; others drew the same and discard theirs.
   void keep(std::int64_t index, const Pixels& pixels) {
     State expected = State::blank;
     if (index >= kept_ || !states_[at(index)].compare_exchange_strong(expected, State::writing))
@@ -77,7 +77,7 @@ class Digits : public Dataset {
   }
 
  private:
-  // use(pixels, where the sample's features begin)
+  // Calls use(pixels, offset of the sample's features).
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
@@ -88,7 +88,7 @@ class Digits : public Dataset {
     }
   }
 
-  // Those that are kept, or else drawn now.
+  // Returns the cached pixels, or draws them.
   const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit,
                           Pixels& drawn) const {
     Album& album = split == Split::train ? train_ : held_out_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The sets that need no file. Sample i of a split is f(seed, split, i): how many samples a set has,
-// who asks and in what order change nothing. Classes are balanced: sample i is of class i modulo
-// the classes; but of clicks, which are drawn (clicks.h).
+// Generated data sets, which need no file. Sample i of a split is f(seed, split, i), independent of
+// the number of samples and of the order of access. Classes are balanced: sample i has class i
+// modulo the number of classes, except in click logs, where labels are drawn (clicks.h).
 #pragma once
 
 #include <memory>
@@ -13,19 +13,19 @@ namespace trainyard::data {
 
 inline std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-// Drawn on first use and kept, so that a run starts at once and later epochs cost a copy.
+// Drawn on first use and cached, so a run starts immediately and later epochs only copy.
 std::shared_ptr<const Dataset> make_digits(const DataSpec& spec);
-// Arms of an Archimedean spiral, one a class, three quarters of a turn long.
+// Arms of an Archimedean spiral, one per class, three quarters of a turn long.
 std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec);
-// Gaussian clouds around centres that are kept apart.
+// Gaussian clouds around centers that are kept apart.
 std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec);
-// A click log, of categorical features.
+// Click log with categorical features.
 std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec);
-std::vector<std::int32_t> click_labels(const DataSpec& spec);  // of the samples to train on
+std::vector<std::int32_t> click_labels(const DataSpec& spec);  // Labels of the training samples.
 
 DataSummary summarise_generated(const DataSpec& spec);
 
-// Names sample `index` of a split in the streams of base::Random.
+// Identifies sample `index` of a split in the streams of base::Random.
 inline std::uint32_t item_of(Split split, std::int64_t index) {
   return static_cast<std::uint32_t>(index) | (split == Split::held_out ? 0x8000'0000u : 0u);
 }

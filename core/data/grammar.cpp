@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small grammar of English, whose sentences ask more of a model than what letters follow one
-// another: verbs agree with subjects, across what stands between them.
+// Small English grammar. Its sentences require more than letter statistics: verbs agree with
+// subjects across intervening words.
 //
 //   sentence  = phrase verb [phrase] [where] "."
-//   phrase    = determiner [adjective] noun [where | "that" verb phrase]       verb and determiner agree with the noun in number
+//   phrase    = determiner [adjective] noun [where | "that" verb phrase]
 //   where     = preposition phrase
 //
-// Sentence i is f(seed, i): every choice is the next element of its stream.
+// Verb and determiner agree with the noun in number. Sentence i is f(seed, i): every choice is the
+// next element of its stream.
 #include <array>
 #include <set>
 
@@ -16,7 +17,7 @@
 namespace trainyard::data {
 namespace {
 
-using Word = std::array<std::string_view, 2>;  // of one, of several
+using Word = std::array<std::string_view, 2>;  // Singular, plural.
 
 constexpr std::array<Word, 3> kDeterminers{{{"the", "the"}, {"a", "some"}, {"this", "these"}}};
 constexpr std::array<std::string_view, 6> kAdjectives{"small", "old",   "green",
@@ -39,7 +40,7 @@ constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"},
                                           {"likes", "like"},
                                           {"knows", "know"}}};
 constexpr std::array<std::string_view, 4> kPrepositions{"near", "behind", "with", "under"};
-constexpr int kMostPhrases = 4;  // of a sentence: it ends
+constexpr int kMostPhrases = 4;  // Per sentence; afterwards it ends.
 
 class Sentence {
  public:
@@ -60,7 +61,7 @@ class Sentence {
   }
 
  private:
-  // Its number: 0 or 1.
+  // Returns its grammatical number: 0 singular, 1 plural.
   std::size_t phrase() {
     ++phrases_;
     const std::size_t number = chance(0.5) ? 1 : 0;

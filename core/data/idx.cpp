@@ -30,7 +30,7 @@ const char* const kWhereToGetMnist =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// A file whose header has been read and is believable; the elements come next.
+// File whose header was read and is plausible; the elements follow.
 struct IdxFile {
   ByteSource source;
   std::vector<std::int64_t> extents;
@@ -51,7 +51,7 @@ Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, con
   });
 }
 
-// Checked one by one, so that no product can wrap.
+// Checks extents one by one, so that no product can overflow.
 Result<void> check_extents(const IdxFile& file) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : file.extents) {
@@ -104,7 +104,7 @@ Result<IdxFile> open_file(const std::filesystem::path& path, int least_rank, int
   return check_extents(file).map([&] { return std::move(file); });
 }
 
-// Grows with what the file gives, so that a packed file's lie costs no memory.
+// Allocates as data is read, so that a false header in a compressed file costs no memory.
 Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
   constexpr std::size_t kStep = std::size_t{1} << 24;
   const std::size_t wanted = file.elements();
@@ -131,7 +131,7 @@ struct Labels {
   std::int64_t classes = 0;
 };
 
-// As many as there are images, which is known before any is read.
+// Checks the number of labels against that of images before reading them.
 Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples,
                            const std::filesystem::path& images) {
   auto file = open_file(path, 1, 1);
@@ -221,7 +221,7 @@ class IdxSet : public StoredSet {
                            [this](std::uint8_t pixel) { return value_of_[pixel]; });
   }
 
-  // Exact: the sums are of integers. Pixels that are all the same have no variance, and become 0.
+  // Exact, because the sums are of integers. Constant pixels have no variance and become 0.
   void standardise(std::span<const std::int64_t> rows) {
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)
@@ -238,7 +238,7 @@ class IdxSet : public StoredSet {
       value_of_[pixel] = static_cast<float>((static_cast<double>(pixel) / 255.0 - mean) * scale);
   }
 
-  std::vector<std::uint8_t> pixels_;  // samples x features, as in the file
+  std::vector<std::uint8_t> pixels_;  // samples x features, as in the file.
   ByteValues value_of_{};
 };
 

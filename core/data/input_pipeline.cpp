@@ -17,7 +17,7 @@ InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sam
       ring_(static_cast<std::size_t>(std::max(depth, 1))) {
   const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
   if (comes_as_bytes && rows == Rows::own &&
-      most_samples != kWholeStep)  // before anything is under way
+      most_samples != kWholeStep)  // Allocates before the thread starts.
     for (Batch& batch : ring_)
       batch.make_room(make_room_, most_samples * dataset_->summary().features());
   thread_ = std::thread([this] { fill_batches(); });
@@ -61,8 +61,8 @@ void InputPipeline::fill_batches() {
   ended_ = true;
 }
 
-// Only this thread touches a slot that is neither ready nor taken, so it is filled without the
-// lock. False: told to stop.
+// Fills one step; returns false if stop was requested. A slot that is neither ready nor taken is
+// only used by this thread, so it is filled without the lock.
 bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
   std::int64_t micro = 0;
   do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A background thread that has the samples of the next steps ready.
+// Input pipeline: a background thread that prefetches the samples of the next steps.
 #pragma once
 
 #include <condition_variable>
@@ -18,23 +18,23 @@
 
 namespace trainyard::data {
 
-// Memory for so many bytes.
+// Allocates memory.
 using MakeRoom = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 
 struct Batch {
   std::int64_t step = -1;
-  std::int64_t micro = 0;  // the micro-step of the step
+  std::int64_t micro = 0;  // Micro-step within the step.
   std::int64_t samples = 0;
-  std::int64_t own_first = 0, own = 0;  // of these, the rank's part
-  std::vector<float> features;          // samples x features, row-major
-  std::vector<std::int32_t> labels;     // samples x labels of a sample
-  std::vector<std::int32_t> numbers;    // of the samples, in the data set
+  std::int64_t own_first = 0, own = 0;  // The rank's part of these samples.
+  std::vector<float> features;          // samples x features, row-major.
+  std::vector<std::int32_t> labels;     // samples x labels of a sample.
+  std::vector<std::int32_t> numbers;    // Sample numbers in the data set.
 
-  // In the place of the features, bytes that stand for them, and for what (Dataset::byte_values).
-  // Null: there are none.
+  // Replaces `features` by bytes, and their values (`Dataset::byte_values`). Null if the set has
+  // none.
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
-  std::int64_t room = 0;  // for so many
+  std::int64_t room = 0;  // Capacity of `bytes`.
   void make_room(const MakeRoom& of, std::int64_t count) {
     if (count > room) bytes = of(count), room = count;
   }
@@ -43,16 +43,16 @@ struct Batch {
   }
 };
 
-// With the samples that were taken; whose step it is, is the caller's to say. Of a set whose
-// features are bytes it has these, in such room, if there is any.
+// Fills the batch with the samples of `taken`; the caller sets the step. If the features of the set
+// are bytes and `make_room` is given, fills `bytes` instead of `features`.
 void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
           const MakeRoom& make_room = {});
 
-// Prefetches a rank's batches, `depth` ahead, on a thread of its own. Steps are taken in order,
-// from `first_step` to before `end_step`. What a step has beyond `most_samples` of a rank comes in
-// further batches, one a micro-step; a step without samples is one empty batch. One consumer, which
-// holds one batch at a time: take it, use it, release it. Nothing is allocated once each of the
-// `depth` slots has held a full batch.
+// Prefetches a rank's batches, `depth` ahead, on its own thread. Steps are in order, from
+// `first_step` to before `end_step`. A step with more than `most_samples` per rank is split into
+// several batches, one per micro-step; a step without samples is one empty batch. One consumer,
+// which holds one batch at a time: take it, use it, release it. Nothing is allocated once each of
+// the `depth` slots has held a full batch.
 class InputPipeline {
  public:
   static constexpr std::int64_t kWholeStep = std::numeric_limits<std::int64_t>::max();
@@ -61,15 +61,15 @@ class InputPipeline {
                 std::int64_t first_step, std::int64_t end_step, int depth = 2,
                 std::int64_t most_samples = kWholeStep, Rows rows = Rows::own,
                 MakeRoom make_room = {});
-  ~InputPipeline();  // at any moment; waits for the batch being filled, no longer
+  ~InputPipeline();  // May be called at any time; waits only for the batch being filled.
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
 
-  const Batch*
-  try_next();  // the oldest batch not released, if it is ready; else null (always, after the last)
+  // Returns the oldest batch not released, if it is ready; else null (always after the last).
+  const Batch* try_next();
   const Batch&
-  wait_next();     // the same, and blocks until it is ready; must not be asked after the last
-  void release();  // gives that batch back to be filled again; it must have been taken
+  wait_next();     // Same, but blocks until it is ready; must not be called after the last.
+  void release();  // Returns that batch for refilling; it must have been taken.
 
  private:
   void fill_batches();
@@ -85,10 +85,10 @@ class InputPipeline {
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t filled_ = 0;            // batches ready or given back, since the start
-  std::int64_t released_ = 0;          // batches given back
-  bool stop_ = false, ended_ = false;  // told to stop; every batch was filled
-  std::thread thread_;                 // last: it uses all of the above
+  std::int64_t filled_ = 0;            // Batches ready or released since the start.
+  std::int64_t released_ = 0;          // Batches released.
+  bool stop_ = false, ended_ = false;  // stop_: stop requested; ended_: all batches were filled.
+  std::thread thread_;                 // Last member, because it uses all of the above.
 };
 
 }  // namespace trainyard::data

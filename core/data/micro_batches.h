@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which samples a rank takes in, micro-step by micro-step.
+// Selects the samples that a rank loads in each micro-step.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 namespace trainyard::data {
 
 enum class Rows {
-  own,  // the rank's part of every global batch
-  all,  // those of all ranks, rank after rank: for a rank that has some columns of every sample
+  own,  // The rank's part of every global batch.
+  // The samples of all ranks, rank after rank: for a rank that has some columns of every sample.
+  all,
 };
 
 struct MicroBatch {
   std::vector<std::int64_t> indices;
-  std::int64_t own_first = 0, own = 0;  // of these, the rank's part
-  bool last = true;                     // of its step
+  std::int64_t own_first = 0, own = 0;  // The rank's part of these samples.
+  bool last = true;                     // Last micro-step of its step.
 };
 
-// A micro-step takes `most_samples` of each rank's part of the step, until nobody has any left. A
-// step without samples has one micro-step, which is empty.
+// A micro-step takes up to `most_samples` of each rank's part of the step, until no rank has any
+// left. A step without samples has one empty micro-step.
 class MicroBatches {
  public:
-  // Where the sampler shares steps out, `rank`'s part; where it does not, all of them.
+  // Takes `rank`'s part if the sampler divides steps among ranks, else all samples.
   MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t most_samples, Rows rows);
 
   void take(std::int64_t step, std::int64_t micro, MicroBatch& batch);

@@ -13,7 +13,7 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-// Sets whose samples are cheap to make anew each time.
+// Sets whose samples are cheap to recompute on each access.
 class Points : public Dataset {
  public:
   explicit Points(const DataSpec& spec)
@@ -46,7 +46,7 @@ class Spirals : public Points {
   using Points::Points;
 
  private:
-  // Element 0 says how far along the arm, 1 and 2 how far off it. Uniform along the radius, so a
+  // Element 0 is the position along the arm, 1 and 2 the offset from it. Uniform in radius, so a
   // coordinate's variance is E[r^2] / 2 = 1 / 6.
   void make(const Random& random, std::size_t label, std::span<float> point) const override {
     constexpr double kTurns = 0.75, kOffTheArm = 0.03;
@@ -69,8 +69,8 @@ double distance_squared(std::span<const double> a, std::span<const double> b) {
 }
 
 // Best-candidate sampling (Mitchell, "Spectrally optimal sampling for distribution ray tracing",
-// SIGGRAPH 1991): of a few random places, the one farthest from the centres that are there. `width`
-// numbers a centre.
+// SIGGRAPH 1991): of a few random points, takes the one farthest from all existing centers. `width`
+// numbers per center.
 std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std::size_t width) {
   constexpr std::size_t kCandidates = 12;
   const Random random(seed, Purpose::label, 0);
@@ -106,7 +106,7 @@ class Blobs : public Points {
           static_cast<float>(centres_[label * point.size() + i] + deviation_ * random.normal(i));
   }
 
-  // Moves the centres to mean zero, and scales so that centre and cloud together have unit
+  // Moves the centers to mean zero, and scales so that center and cloud together have unit
   // variance.
   void centre_and_scale() {
     const std::size_t width = as_size(summary_.features());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which samples a step takes.
+// Selects the samples of each step.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace trainyard::data {
 
-// Orders each epoch by one global permutation f(seed, epoch). Where all share, step by step, a
-// global batch is its next slice, and a rank's part a slice of that: one device and n ranks see the
-// same samples in the same step. Where ranks own samples, each takes its own in the order of the
-// same permutation. Either way every index is used exactly once an epoch.
+// Orders each epoch by one global permutation f(seed, epoch). With even shares, a global batch is
+// the next slice of it, and a rank's part a slice of the batch: one device and n ranks see the same
+// samples in the same step. If ranks own samples, each takes its samples in the order of the same
+// permutation. In both cases every index is used exactly once per epoch.
 class Sampler {
  public:
   Sampler(std::int64_t seed, std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks)
       : Sampler(seed, Shares::even(samples, batch_per_rank, ranks), {}) {}
-  // `owners`: the rank of each sample, as many of each as the shares say; empty where they are
-  // even.
+  // `owners`: rank of each sample, consistent with the shares; empty if they are even.
   Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> owners);
 
   const Shares& shares() const { return shares_; }
-  // The indices of `rank`'s part of `step`, in order. Valid until the next call; one thread.
+  // Returns the indices of `rank`'s part of `step`, in order. Valid until the next call; not
+  // thread-safe.
   std::span<const std::int64_t> indices(std::int64_t step, std::int64_t rank);
 
  private:
@@ -34,9 +34,9 @@ class Sampler {
   std::vector<std::int32_t> owners_;
   std::int64_t epoch_ = -1;
   std::vector<std::int64_t> order_,
-      permutation_;  // order_: of the epoch; with owners, rank after rank
+      permutation_;  // order_: order of the epoch; with owners, sorted by rank.
   std::vector<std::int64_t> starts_,
-      places_;  // with owners: where each rank's begin in order_; room to count in
+      places_;  // With owners: begin of each rank in order_, and scratch counters.
 };
 
 }  // namespace trainyard::data

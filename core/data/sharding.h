@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sharding: which rank trains on which samples, or on which features of them. Whatever the kind,
-// every epoch uses every sample exactly once, over all ranks together. iid deals the samples anew
-// each epoch and keeps the promise that n ranks equal one device; so does vertical, where a rank
-// has its own feature columns of every sample. The others give each rank a shard that is its own
-// for the whole run, as where data cannot leave the place it was gathered at, and are outside that
-// promise.
+// Sharding: which rank trains on which samples, or on which features. With every kind, every epoch
+// uses every sample exactly once over all ranks. iid reassigns samples each epoch, so n ranks are
+// equivalent to one device; so is vertical, where a rank has some feature columns of every sample.
+// With the other kinds each rank owns a shard for the full run, as if data could not leave the
+// place of its origin; they are not equivalent to one device.
 #pragma once
 
 #include "core/base/field_table.h"
@@ -12,32 +11,33 @@
 namespace trainyard::data {
 
 enum class ShardingKind {
-  iid,  // every global batch is a slice of one permutation, and a rank's part a slice of that
-  contiguous,  // a rank owns a block of the file, in the file's order, or of the order in which
-               // samples are generated
-  label_skew,  // the ranks' parts of each class are drawn from a Dirichlet distribution (Yurochkin
-               // et al. 2019, ICML)
-  size_skew,   // shards of all classes alike, whose sizes fall by equal factors from rank 0 to the
-               // last
-  vertical,    // a rank has some feature columns of all samples; rows are dealt out as by iid once
-               // the first layer has summed over columns
+  iid,  // Every global batch is a slice of one permutation, and a rank's part a slice of that.
+  contiguous,  // A rank owns a contiguous block of the file, or of the order of generation.
+  // Each class is divided among ranks by a Dirichlet distribution (Yurochkin et al. 2019, ICML).
+  label_skew,
+  // Shards have the same mix of classes, with sizes falling geometrically from rank 0 to the last.
+  size_skew,
+  // A rank has some feature columns of all samples; rows are divided as with iid after the first
+  // layer has summed over columns.
+  vertical,
 };
 
 struct ShardingSpec {
   ShardingKind kind = ShardingKind::iid;
-  double alpha = 0.5;  // label_skew: small, each class has few owners; large, all ranks own alike
-  double size_ratio = 4;  // size_skew: samples of rank 0 for each of the last rank
+  // label_skew: small: each class has few owners; large: all ranks own a similar mix.
+  double alpha = 0.5;
+  double size_ratio = 4;  // size_skew: samples of rank 0 / samples of the last rank.
   std::int64_t seed = 1;  // label_skew, size_skew
 
   bool operator==(const ShardingSpec&) const = default;
 };
 
-// Whether a rank keeps its samples for the whole run.
+// True if a rank keeps its samples for the full run.
 inline bool owns_samples(const ShardingSpec& spec) {
   return spec.kind != ShardingKind::iid && spec.kind != ShardingKind::vertical;
 }
 
-// Whether a rank has but some feature columns, of every sample.
+// True if a rank has only some feature columns of every sample.
 inline bool owns_columns(const ShardingSpec& spec) { return spec.kind == ShardingKind::vertical; }
 
 }  // namespace trainyard::data

@@ -32,7 +32,7 @@ ShardTable count(const std::vector<std::int32_t>& owners, const TrainingLabels& 
   return table;
 }
 
-// The order of all samples that is cut into one piece a rank.
+// Order of all samples, which is cut into one piece per rank.
 Counts order_of_all(const ShardingSpec& spec, const TrainingLabels& labels) {
   Counts order(labels.classes.size());
   if (spec.kind == ShardingKind::size_skew) return permute(order, random_of(spec, 0)), order;
@@ -67,7 +67,7 @@ Counts members_of(const TrainingLabels& labels, std::size_t label) {
   return members;
 }
 
-// Class after class: its samples in an order of its own, cut as the table says.
+// For each class, permutes its samples and cuts them as the table says.
 std::vector<std::int32_t> give_classes(const ShardingSpec& spec, const TrainingLabels& labels,
                                        const ShardTable& table) {
   std::vector<std::int32_t> owners(labels.classes.size());

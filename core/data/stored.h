@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sets read from files: which of a file's samples are trained on, and the samples, in memory.
+// Data sets read from files: the train / held-out split, and the samples in memory.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,15 @@
 
 namespace trainyard::data {
 
-// The file's samples in an order shuffled by the seed; the first train, the last are held out.
+// Samples of a file in an order shuffled by the seed; the first are for training, the last are held
+// out.
 class FileSplit {
  public:
-  // `file` is named when it has too few samples for the spec.
+  // `file` is named if it has too few samples for the spec.
   static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples,
                                       const std::filesystem::path& file);
 
-  // By index.
+  // Rows of the file by sample index.
   std::span<const std::int64_t> rows(Split split) const {
     return split == Split::train ? std::span(order_).first(train_)
                                  : std::span(order_).last(held_out_);
@@ -27,17 +28,17 @@ class FileSplit {
   std::size_t train_ = 0, held_out_ = 0;
 };
 
-// {to train on, held out} of a file of `samples`.
+// {training, held out} samples of a file with `samples` samples.
 base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                                                                 std::int64_t samples,
                                                                 const std::filesystem::path& file);
 
-// Of the file's labels, those of the samples to train on.
+// Returns the labels of the training samples.
 TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels);
 
 class StoredSet : public Dataset {
  public:
-  // labels[row] and the features that `copy_row` writes are those of the file's sample `row`.
+  // labels[row], and the features written by `copy_row`, belong to the file's sample `row`.
   StoredSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels);
 
   const DataSummary& summary() const override { return summary_; }
@@ -46,7 +47,7 @@ class StoredSet : public Dataset {
             std::span<std::int32_t> labels) const override;
 
  protected:
-  // use(row of the file, where the sample's features begin)
+  // Calls use(row of the file, offset of the sample's features).
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
@@ -67,7 +68,7 @@ class StoredSet : public Dataset {
   std::vector<std::int32_t> labels_;
 };
 
-// Text from a file, fit to be shown: short, quoted, with what does not print as \xNN.
+// Text from a file for display: shortened, quoted, with nonprintable bytes as \xNN.
 std::string shown(std::string_view text);
 
 }  // namespace trainyard::data

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Zipf's law: of `size` things, the one of rank r (0 the most frequent) is drawn with a probability
-// in proportion to (r + 1)^-exponent. Zipf, "Human Behavior and the Principle of Least Effort",
-// 1949. Keeps 8 bytes a thing.
+// Zipf's law: of `size` items, the item of rank r (0 the most frequent) is drawn with a probability
+// proportional to (r + 1)^-exponent. Zipf, "Human Behavior and the Principle of Least Effort",
+// 1949. Uses 8 bytes per item.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ class Zipf {
     return (cumulative_[r] - (r > 0 ? cumulative_[r - 1] : 0)) / cumulative_.back();
   }
 
-  // The rank that a number of [0, 1) falls to: of uniform ones, with these probabilities.
+  // Maps a uniform number in [0, 1) to a rank (inverse transform sampling).
   std::int64_t rank(double uniform) const {
     const auto at =
         std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
     return std::min<std::int64_t>(at - cumulative_.begin(),
-                                  size() - 1);  // a product may round up to the whole
+                                  size() - 1);  // The product may round up to the total.
   }
 
  private:

@@ -12,21 +12,23 @@ using base::Json;
 using base::Problem;
 using base::Problems;
 
-// At `place`, or in it.
+// True if `where` is `place` or inside it.
 bool lies_in(const std::string& where, const std::string& place) {
   return where.starts_with(place) &&
          (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
 }
 
-// A key that is unknown may be meant for any field that is missing beside it.
+// True if the unknown key may be a misspelling of the field at `where`, which is missing in the
+// same object.
 bool may_mean(const Problem& refused, const std::string& where, const Json& written) {
-  const std::size_t beside = refused.where.rfind('.') + 1;  // without a dot: 0, the document itself
+  // Without a dot: 0, the document itself.
+  const std::size_t beside = refused.where.rfind('.') + 1;
   if (refused.what != "unknown key" || !where.starts_with(refused.where.substr(0, beside)))
     return false;
   return !base::value_at(written, where.substr(0, where.find_first_of(".[", beside)));
 }
 
-// Not a single value, but a list or an object: all that it held is missing.
+// True for a list or an object: everything in it is missing.
 bool is_part(const std::string& where, const Json& kept) {
   const auto value = base::value_at(kept, where);
   return value && value->is_structured();
@@ -47,33 +49,34 @@ bool counts_workers(const std::string& where) {
          lies_in(where, "data.sharding") || is_sample_count(where) || tells_a_route(where);
 }
 
-// Links lead to names, and roles make workers: without all of them nobody can say what is linked,
-// or how many work.
+// True if a rejected part of the drawing may cause the problem at `where`. Links refer to names,
+// and roles determine the number of workers, so without them neither can be judged.
 bool upsets_the_drawing(const std::string& refused, const std::string& where, const Json& kept) {
   if (!lies_in(refused, "topology")) return false;
   const bool part = is_part(refused, kept),
              may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
   if ((part || refused.ends_with(".name")) && tells_a_link(where)) return true;
   if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind")
-    return true;  // strategies ask for devices of a kind
+    return true;  // Strategies require devices of a kind.
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 
-// Who has what.
+// True if the field depends on the mesh, which assigns layers and samples to ranks.
 bool goes_by_the_mesh(const std::string& where) {
   return lies_in(where, "strategy.mesh") || lies_in(where, "strategy.stages") ||
          lies_in(where, "strategy.fsdp") || lies_in(where, "model") ||
          where == "training.accumulation_steps" || counts_workers(where);
 }
 
-// Whether what is said at `where` may come of the default that stands where `refused` was found.
+// True if the problem at `where` may only be caused by the default value that replaces the rejected
+// field.
 bool comes_of(const Problem& refused, const std::string& where, const Json& written,
               const Json& kept) {
   if (lies_in(where, refused.where) || may_mean(refused, where, written) ||
       upsets_the_drawing(refused.where, where, kept))
     return true;
   if (lies_in(refused.where, "model"))
-    return lies_in(where, "model");  // a layer is judged by those beside it
+    return lies_in(where, "model");  // A layer is validated together with its neighbors.
   if (lies_in(refused.where, "strategy.mesh")) return goes_by_the_mesh(where);
   if (refused.where == "data.kind") return lies_in(where, "data");
   return is_sample_count(refused.where) && is_sample_count(where);

@@ -33,8 +33,8 @@ std::vector<Bucket> buckets(const Resolved& e) {
     const bool goes_on = !list.empty() && list.back().first_segment == next.last_segment + 1 &&
                          at(owners, next.last_segment) == at(owners, next.last_segment + 1);
     if (next.count > 0) list.push_back(next);
-    else if (goes_on)
-      list.back().first_segment = s;  // what lies before the first parameters goes with them
+    // Segments before the first parameters belong to the last bucket.
+    else if (goes_on) list.back().first_segment = s;
     next = {0, s - 1, 0, 0};
   }
   return list;
@@ -58,8 +58,9 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
   return work;
 }
 
-// Of ranks that share layers in every micro-batch, of replicas once a step, and so of a table that
-// is in two stages. Where replicas scatter, that decides: not every algorithm can.
+// Compares three kinds of sums: of ranks that share layers (every micro-batch), of replicas (once a
+// step), and of a table that is in two stages (once a step). If replicas reduce-scatter, that
+// decides, because not every algorithm supports it.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);

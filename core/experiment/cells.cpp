@@ -14,7 +14,7 @@ std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
   return stages;
 }
 
-// So many micro-batches through all stages and back, then as many more.
+// Passes groups of `of_round` micro-batches through all stages and back, group after group.
 std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, int of_round) {
   std::vector<Cell> cells;
   for (int first = 0; first < micro_batches; first += of_round) {
@@ -33,8 +33,8 @@ std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches, const
   return cells;
 }
 
-// `count` passes each way, the first backward one after so many forward ones and one more; which
-// cell the i-th of a way is, `forward` and `backward` say.
+// Emits `count` forward and `count` backward passes. The first backward pass follows after `ahead`
+// + 1 forward passes. `forward(i)` and `backward(i)` add the i-th cell of each direction.
 template <class Forward, class Backward>
 void forward_then_backward(int count, int ahead, Forward forward, Backward backward) {
   for (int i = 0; i < std::min(ahead, count); ++i) forward(i);
@@ -44,7 +44,8 @@ void forward_then_backward(int count, int ahead, Forward forward, Backward backw
   }
 }
 
-// `weights_apart`: gradients of weights wait for so many backward passes as stages come before.
+// With `weights_apart`, weight gradients are delayed by as many backward passes as stages precede
+// this one.
 std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool weights_apart) {
   std::vector<Cell> cells;
   const auto add = [&](Pass pass, int m) {
@@ -61,8 +62,8 @@ std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool wei
   return cells;
 }
 
-// p micro-batches through one of the rank's stages, then through its next, and so on; then the next
-// p.
+// Passes p micro-batches through one of the rank's stages, then through its next stage, and so on;
+// then the next p.
 std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, int micro_batches) {
   const int v = static_cast<int>(own.size()), all = micro_batches * v;
   const auto stage = [&](int i, bool forward) {
@@ -109,7 +110,7 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
 
 int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {
   std::map<int, std::pair<std::size_t, std::size_t>>
-      spans;  // by micro-batch: the first and the last cell
+      spans;  // By micro-batch: index of its first and last cell.
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (is_meant(cells[i])) spans.try_emplace(cells[i].micro, i, i).first->second.second = i;
   std::vector<int> change(cells.size() + 1, 0);

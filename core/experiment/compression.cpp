@@ -50,7 +50,7 @@ std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
   return list;
 }
 
-// By all ranks together.
+// Total over all ranks.
 std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
   const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)),
                               e.ranks, e.hosts, payload.collective};
@@ -77,7 +77,7 @@ double ratio(std::int64_t a, std::int64_t b) {
   return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1;
 }
 
-// Whether all ranks reduce gradients, and update alike.
+// True if all ranks reduce gradients and make the same update.
 bool all_reduces(const StrategySpec& strategy) {
   return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp &&
          !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&
@@ -104,8 +104,8 @@ bool compresses(const Resolved& e) {
 std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
   const CompressionSpec& spec = e.document.strategy.compression;
   if (shards(e))
-    return {
-        {Collective::all_gather, gradient_dtype(e), bucket.count}};  // and as much the other way
+    return {// The reduce-scatter has the same size.
+            {Collective::all_gather, gradient_dtype(e), bucket.count}};
   if (!compresses(e)) return {{Collective::all_reduce, gradient_dtype(e), bucket.count}};
   if (spec.kind == Scheme::power_sgd) return of_power_sgd(e, bucket);
   const std::int64_t of_rank = compute::compression::encoded_elements(spec, bucket.count);

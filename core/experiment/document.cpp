@@ -41,8 +41,7 @@ Problem missing_version() {
           "Add \"version\": " + version + "."};
 }
 
-// Two-space indented; a name that is not UTF-8 is written with replacement characters instead of
-// failing.
+// Returns indented text. Names that are not UTF-8 get replacement characters instead of an error.
 std::string canonical_text(const Json& json) { return base::to_text(json, 2) + "\n"; }
 
 Problem in_file(const std::filesystem::path& file, Problem problem) {
@@ -55,7 +54,8 @@ bool is_within(const std::string& place, const std::string& whole) {
          (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
 }
 
-// What the command line has overridden, and what holds only what it has: the file knows neither.
+// True if the problem is at a value that the override set, or at an object that exists only because
+// of it. The file contains neither.
 bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
   const std::string path = path_and_value.substr(0, path_and_value.find('='));
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
@@ -71,7 +71,7 @@ Problems in_file(const std::filesystem::path& file, const Json& written,
   return problems;
 }
 
-// And what is wrong besides, unless nobody can say what the document is.
+// Appends problems of meaning, unless the document is not an object or has an unknown version.
 Problems with_those_of_meaning(Problems refused, const Json& written,
                                const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
@@ -88,7 +88,7 @@ Problem unreadable(Problem problem) {
   return problem;
 }
 
-// As `touch` makes it, or an editor that wrote a line end.
+// Problem of a file without content, as created by `touch`, or with only a line end.
 Problem empty_file(const std::filesystem::path& file) {
   return {ProblemCode::bad_input, file.string(), "the file is empty", "an experiment, as JSON",
           "Start from a copy of one of resources/experiments, or draw one in the workbench and "
@@ -102,22 +102,22 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
   return base::parse_json(*text, file.string());
 }
 
-// What a run resolved holds it, with whatever was measured, and beside it what its data are.
+// Extracts the document from a resolved.json, which also contains measured values and the data
+// summary.
 Json document_of(const Json& file) {
   const bool resolved = file.is_object() && !file.contains("version") &&
                         file.contains("document") && file.contains("data");
   return resolved ? file["document"] : file;
 }
 
-// JSON where it reads as such; but a place that holds a text takes the words as they are:
-// name=2024.
+// Parses the value as JSON if possible, but keeps it as text if the field holds text: name=2024.
 Json override_value(const std::string& text, const base::Result<Json>& current) {
   const auto parsed = base::parse_json(text, "");
   const bool wants_text = current && current->is_string();
   return parsed && (!wants_text || parsed->is_string()) ? *parsed : Json(text);
 }
 
-// A null `directory` asks neither data nor this machine.
+// With a null `directory`, checks neither data nor this machine.
 Checked<Experiment> load_judged(const std::filesystem::path& file,
                                 const std::vector<std::string>& overrides,
                                 const std::filesystem::path* directory) {
@@ -134,7 +134,7 @@ Checked<Experiment> load_judged(const std::filesystem::path& file,
   });
 }
 
-// Of a strategy that goes with one all-reduce, an algorithm that is left out is that one.
+// Sets a missing algorithm to auto for strategies that support only one all-reduce.
 void complete(Experiment& experiment, const Json& written) {
   if (only_all_reduce(experiment.strategy.kind) && !base::value_at(written, "strategy.algorithm"))
     experiment.strategy.algorithm = collective::Algorithm::automatic;

@@ -23,7 +23,7 @@ using base::Problems;
 using topology::Device;
 using topology::DeviceKind;
 
-// By rank.
+// Worker devices by rank.
 std::vector<const Device*> workers(const topology::Topology& topology) {
   std::vector<const Device*> list;
   for (const topology::Host& host : topology.hosts)
@@ -77,8 +77,8 @@ Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
   return second ? Problems{*second} : Problems{};
 }
 
-// Rank 0 has a group with every other rank, and so a channel to it: of devices in one machine there
-// are few.
+// Limit of ranks: rank 0 has a group, and so a channel, with every other rank, and channels within
+// one machine are few.
 constexpr std::int64_t kMostParallel = 16;
 
 Problems data_parallel_problems(const Experiment& experiment) {
@@ -184,7 +184,7 @@ Problems no_order(const Experiment& experiment) {
            "of any strategy."}};
 }
 
-// The virtual clock goes by what is drawn, whatever of it holds in real time.
+// Refuses imposed links and paced devices on the virtual clock, which uses the drawn speeds anyway.
 Problems imposed_on_a_clock(const Experiment& experiment) {
   Problems problems;
   if (experiment.run.clock == RunClock::machine) return problems;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who does what, where the ranks of a strategy do not all do the same; and what a strategy asks of
-// the drawing for that.
+// Roles of ranks in strategies whose ranks do not all do the same, and what a strategy requires of
+// the drawing.
 #pragma once
 
 #include <optional>
@@ -13,38 +13,37 @@ namespace trainyard::experiment {
 
 inline constexpr int kNobody = -1;
 
-// Of central_storage the rank that keeps the variables of all and takes no samples: that of the
-// worker on a cpu. kNobody for other strategies, where there is not just one such worker, and where
-// it would be alone.
+// For central_storage, returns the rank that keeps the variables and takes no samples: the worker
+// on a cpu. Returns kNobody for other strategies, if there is not exactly one such worker, or if it
+// is the only worker.
 int storage_rank(const Experiment& experiment);
 
-// Ranks that take samples.
+// Number of ranks that take samples.
 std::int64_t count_trainers(const Experiment& experiment);
 
-// Whether a rank ends with the trained parameters. Of data_parallel only rank 0: what the others
-// have is made anew at every step. A parameter server has but its share.
+// True if a rank ends with the trained parameters. In data_parallel only rank 0 does: the other
+// ranks get parameters at every step. A parameter server has only its share.
 bool keeps_parameters(const Experiment& experiment, int rank);
 
-// "storage", else the role that its device is drawn with: "worker", "chief", "parameter_server",
+// Returns "storage", or the role of the drawn device: "worker", "chief", "parameter_server",
 // "evaluator".
 std::string_view duty_of(const Experiment& experiment, int rank);
 
-// The one way in which a strategy sums its gradients; of a strategy that leaves the choice,
-// nothing.
+// The only way in which a strategy sums gradients; nothing for a strategy with a choice.
 struct FixedAlgorithm {
   collective::Algorithm algorithm;
   std::string_view reason;
 };
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind);
 
-// The one all-reduce that goes with a strategy, which must be named, or `auto`; of other strategies
-// nothing.
+// The only all-reduce that a strategy supports, which must be set explicitly or by `auto`; nothing
+// for other strategies.
 std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind);
 
-// Whether every rank trains parameters of its own, so that there is no gradient of all.
+// True if every rank trains local parameters, so that there is no global gradient.
 bool trains_apart(StrategyKind kind);
 
-// What is missing for the strategy, of a drawing that is sound and has workers.
+// Returns problems of the strategy with a valid drawing that has workers.
 base::Problems duty_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data whose first columns are indices, and the layers that look them up.
+// Embedding layers for data whose first columns are indices.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,10 +7,10 @@
 
 namespace trainyard::experiment {
 
-// Where the layers are not what the data ask for: indices need an embedding_bag first, and whatever
-// layer looks them up has as many slots, and a row for every index; where there are none, no layer
-// looks any up. Without such a problem every index is a row, so nothing is asked of samples while
-// they are trained on.
+// Returns problems of layers that do not fit the data. Indices require an embedding_bag as first
+// layer, and every lookup layer needs as many slots as the data and a row for every index. Data
+// without indices allow no lookup layer. Without problems every index has a row, so samples need no
+// check during training.
 base::Problems embedding_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

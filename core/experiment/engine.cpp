@@ -14,7 +14,7 @@ namespace {
 using base::ProblemCode;
 using base::Problems;
 
-// The build says.
+// Set by the build.
 constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0, kNccl = TRAINYARD_WITH_NCCL != 0;
 
 std::string listed(std::span<const Engine> engines) {
@@ -24,7 +24,7 @@ std::string listed(std::span<const Engine> engines) {
   return text;
 }
 
-// Of ranks that are not on GPUs.
+// Reports ranks that are not on GPUs.
 Problems not_on_gpus(const topology::Topology& topology) {
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
     for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d) {
@@ -39,7 +39,8 @@ Problems not_on_gpus(const topology::Topology& topology) {
   return {};
 }
 
-// What passes between ranks other than in collectives of them all.
+// True if ranks of this strategy exchange data other than in collectives of all ranks, which the
+// engine cannot do.
 bool is_beyond(Engine engine, StrategyKind kind) {
   if (engine == Engine::nccl && has_stages(kind)) return kind == StrategyKind::rpc;
   return fixed_algorithm(kind).has_value();
@@ -72,7 +73,7 @@ Problems engine_problems(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   if (strategy.engine == Engine::own || strategy.kind == StrategyKind::one_device) return {};
   const std::string name(base::name_of(strategy.engine));
-  const bool all_reduces = strategy.engine == Engine::gloo;  // and no more than that
+  const bool all_reduces = strategy.engine == Engine::gloo;  // Gloo supports only all-reduce here.
   Problems problems =
       strategy.engine == Engine::nccl ? not_on_gpus(experiment.topology) : Problems();
   if (all_reduces && strategy.kind == StrategyKind::fsdp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose collectives an experiment asks for, and whether it can have them.
+// Collective engine of an experiment, and whether it is available and supports the experiment.
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 
 namespace trainyard::experiment {
 
-// The engines of this build, `own` the first.
+// Engines of this build, `own` first.
 std::span<const Engine> built_engines();
 
-// Of an engine that is not in this build; asks nothing else.
+// Returns a problem if the engine is not in this build; checks nothing else.
 base::Problems absent_engine(Engine asked, std::span<const Engine> built = built_engines());
 
-// What an engine cannot do for this experiment, wherever it runs.
+// Returns what the engine cannot do for this experiment, independent of the machine.
 base::Problems engine_problems(const Experiment& experiment);
 
-// The engine that takes this experiment's collectives whole; `own` where there are none.
+// Returns the engine that executes this experiment's collectives; `own` if there are none.
 Engine engine_of(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

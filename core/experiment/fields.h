@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The field tables of the experiment: names, units, ranges and help of everything a user can set.
+// Field tables of the experiment: names, units, ranges and help of everything a user can set.
 #pragma once
 
 #include "core/experiment/duties.h"
@@ -436,7 +436,7 @@ struct Fields<experiment::StrategySpec> {
   static constexpr bool overlaps(const S& s) {
     return s.kind == experiment::StrategyKind::pipeline || (is_mesh(s) && s.mesh.pipeline > 1);
   }
-  // Where one micro-batch after the other passes, in one order, and nobody asked for another.
+  // Hides the schedule if stages do not overlap and it has its default value.
   static constexpr bool hides(const S& s, std::string_view part, std::string_view name) {
     return part == "stages" && name == "schedule" && !overlaps(s) &&
            s.stages.schedule == experiment::StageSpec{}.schedule;

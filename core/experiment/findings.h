@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What `validate`, `resolve` and `load` share: the problems of an experiment, and what of the data
-// was seen on the way.
+// Problems of an experiment and data summary, shared by `validate`, `resolve` and `load`.
 #pragma once
 
 #include <filesystem>
@@ -14,33 +13,34 @@ namespace trainyard::experiment {
 
 struct Findings {
   base::Problems problems;
-  std::optional<data::DataSummary> data;  // absent when the data has a problem
-  data::ShardTable shards;                // as in `Resolved`
+  std::optional<data::DataSummary> data;  // Empty if the data has a problem.
+  data::ShardTable shards;                // As in `Resolved`.
 };
 
-// Asks the data files and this machine. Data that is not quite what was asked for
-// (`data_as_written` is false) judges no model and no batch.
+// Validates the experiment, including data files and this machine. If the data settings are not as
+// written (`data_as_written` is false), does not judge model and batch by the data.
 Findings examine(const Experiment& experiment, const std::filesystem::path& directory,
                  bool data_as_written = true);
 
-// As the model takes them.
+// Shape of a sample as the model takes it.
 model::Shape sample_shape(const data::DataSummary& data);
 
-// Asks neither: the same answer everywhere. `data` may be null where it is not known.
+// Returns problems without access to data files or this machine: the same result everywhere. `data`
+// may be null if unknown.
 base::Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data);
 
-// A rank that would own no sample; pure.
+// Returns a problem if a rank would own no sample. Pure.
 base::Problems shard_problems(const Experiment& experiment, const data::ShardTable& shards);
 
-// Of a document that was read, but for the fields at which `refused` stands: what is wrong with the
-// meaning of the rest. Those fields hold their defaults, which nobody wrote, so nothing is said
-// that comes of a default alone. Asks the data in `directory` and this machine, which may take
-// long; where that is null, neither.
+// Returns problems of meaning in a document whose fields at `refused` were rejected. Those fields
+// hold defaults that the user did not write, so problems that may only be caused by a default are
+// left out. Checks the data in `directory` and this machine, which may take long; neither if it is
+// null.
 base::Problems problems_besides(const base::Problems& refused, const base::Json& written,
                                 const std::filesystem::path* directory);
 
-// As the other `load`, which reads the file alone; when that cannot be an experiment, this one asks
-// the data and this machine too.
+// As the other `load`, which only reads the file. If the file is not a valid experiment, this one
+// also checks data and this machine for remaining problems.
 Checked<Experiment> load(const std::filesystem::path& file,
                          const std::vector<std::string>& overrides,
                          const std::filesystem::path& directory);

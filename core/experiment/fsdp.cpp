@@ -24,7 +24,7 @@ Problem of_group(std::string what, std::string accepted, std::string advice) {
           std::move(advice)};
 }
 
-// Groups of ranks that have the same of the model: of a mesh those of each place, else all.
+// Groups of ranks that hold the same part of the model: one per mesh position, else all ranks.
 std::vector<std::vector<int>> places(const Resolved& resolved) {
   std::vector<std::vector<int>> list;
   if (!splits_model(resolved.document.strategy.kind)) {
@@ -90,7 +90,7 @@ std::vector<std::vector<int>> part_groups(const Resolved& resolved) {
 
 namespace {
 
-// What a rank has: a place of the mesh, and of that a part.
+// Position in the mesh, and shard there.
 using Has = std::pair<int, int>;
 
 Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {

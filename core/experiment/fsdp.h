@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fully sharded data parallelism: of a model the ranks of a shard group keep one n-th each, unit by
-// unit. Units are the buckets of the gradient. In a mesh (mesh.h) the replicas of one place are
-// such a group, and what they share out is what that place has of the model.
+// Fully sharded data parallelism: each rank of a shard group keeps 1/n of the model, unit by unit.
+// Units are the buckets of the gradient. In a mesh (mesh.h), replicas at the same position form
+// such a group, and shard the part of the model at that position.
 #pragma once
 
 #include <optional>
@@ -17,57 +17,57 @@ struct Part {
   std::int64_t first = 0, count = 0;
 };
 
-bool shards(const Resolved&
-                resolved);  // fsdp on several ranks, or several replicas in a mesh that shards data
-bool shards_parameters(
-    const Resolved& resolved);  // and of parameters too a rank keeps but its part
+// True for fsdp on several ranks, or several replicas in a mesh that shards data.
+bool shards(const Resolved& resolved);
+bool shards_parameters(const Resolved& resolved);  // True if parameters are sharded as well.
 
-// Whether a rank ends with but a part of the parameters: then all write the checkpoint together.
+// True if a rank ends with only a part of the parameters. Then all ranks write the checkpoint
+// together.
 bool keeps_a_part(const Resolved& resolved);
 
-// Ranks that end with the same parameters, bit by bit: all, or those that have the same part; those
-// on CPUs apart from those on GPUs, which round otherwise.
+// Returns groups of ranks that end with bit-identical parameters: all ranks, or those with the same
+// shard. Ranks on CPUs and on GPUs are in different groups, because they round differently.
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
 
-// Of ranks that have the same of a model those who share it out among them: all, or with fsdp.group
-// `host` those of each host.
+// Splits ranks that hold the same part of a model into the groups that shard it: one group, or with
+// fsdp.group `host` one per host.
 std::vector<std::vector<int>> sharing_among(const Resolved& resolved,
                                             const std::vector<int>& ranks);
 
-// Ranks that share out one model among them, or of a mesh one part of it, in order of rank.
+// Returns the groups of ranks that shard one model, or one part of it in a mesh. Ranks are in
+// ascending order.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
-// Where several groups share out the same, each for itself: the ranks that have the same part of
-// it; else none.
+// If several groups shard the same part, returns the groups of ranks that hold the same shard; else
+// none.
 std::vector<std::vector<int>> part_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
-// The rank's own part of every unit, by number of the bucket: of n ranks part p of n, of which none
-// has more than one element more than another. Parts of a rank's group cover the model once. Of a
-// mesh by the rank's own model (stages.h).
+// Returns the rank's shard of every unit, by number of the bucket: part p of n, where sizes differ
+// by at most one element. The shards of a group cover the model once. In a mesh this refers to the
+// rank's local model (stages.h).
 std::vector<Part> parts_of(const Resolved& resolved, int rank);
 
-// Whether another layer computes by a table of the unit, as a tied last one does by that of the
-// embedding.
+// True if the unit contains a table that another layer also uses, such as a tied output layer.
 bool has_shared_table(const model::Model& model, const Bucket& unit);
 
-// Whether the parameters of a unit, once gathered, stay until the step is over: where nothing is
-// resharded after forward, and of a table that another layer shares.
+// True if the gathered parameters of a unit stay until the end of the step: without
+// reshard_after_forward, and for a table that another layer also uses.
 bool stays_gathered(const Resolved& resolved, const Bucket& unit);
 
-// Whether micro-steps add up a unit's gradient where it is, which is then summed over ranks once a
-// step: where gradients are no shards; of a table that another layer shares; and of batch
-// normalisation where gradients of weights have cells of their own (cells.h), as those of its own
-// do not wait for these. Else a micro-step's gradient comes and goes: summed after each, and added
-// to the rank's part.
+// True if micro-steps accumulate the unit's gradient in place, which is then summed over ranks once
+// a step. This is the case if gradients are not sharded, for a table that another layer also uses,
+// and for batch normalization with zb_h1, whose own gradients do not wait for the separate weight
+// gradient cells (cells.h). Otherwise each micro-step's gradient is reduce-scattered and added to
+// the rank's shard.
 bool adds_up(const Resolved& resolved, const Bucket& unit);
 
-// By stage of the rank's own model (stages.h), in the order of the backward pass: numbers of its
-// units. A rank that has a whole model has one stage.
+// Returns the units of each stage of the rank's local model (stages.h), in the order of the
+// backward pass. A rank with a full model has one stage.
 std::vector<std::vector<int>> units_by_stage(const Resolved& resolved,
                                              const std::vector<Bucket>& units);
 
-// Batches of held-out samples in one evaluation, which all ranks, or replicas, pass at once: as
-// many whole ones on each, then one with what is left, of which one may have none.
+// Batches of held-out samples in one evaluation, which all ranks (or replicas) process together:
+// `whole` full batches on each, then one with the rest, which may be empty on some ranks.
 struct HeldOutRounds {
   std::int64_t whole = 0;
   bool rest = false;
@@ -75,8 +75,7 @@ struct HeldOutRounds {
 };
 HeldOutRounds held_out_rounds(const Resolved& resolved);
 
-// Of ranks that have the same, by the host that each is on: whether they can share it out host by
-// host.
+// Checks that ranks with the same part, given the host of each, can shard it host by host.
 std::optional<base::Problem> problem_of_hosts(const std::vector<int>& hosts);
 base::Problems fsdp_problems(const Experiment& experiment);
 

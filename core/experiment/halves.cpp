@@ -8,8 +8,7 @@
 namespace trainyard::experiment {
 namespace {
 
-// From rank 0 outwards, nearest first: on which side of an edge a rank lies, and from where it was
-// reached.
+// Breadth-first search from rank 0: records the side of each rank and its predecessor.
 class Walk {
  public:
   explicit Walk(const Graph& graph) : side_(graph.size(), -1), from_(graph.size(), -1) {
@@ -30,8 +29,8 @@ class Walk {
   int side(std::size_t rank) const { return side_[rank]; }
 
  private:
-  // Back from both ends of an edge to where they meet: as many ranks one way as the other, and one
-  // more.
+  // Follows the predecessors of both ends of an edge to their common ancestor. Both paths are
+  // equally long, so the cycle is odd.
   std::vector<int> circle(int a, int b) const {
     const std::vector<int> left = way_back(a), right = way_back(b);
     const auto meets = std::find_first_of(left.begin(), left.end(), right.begin(), right.end());
@@ -49,7 +48,7 @@ class Walk {
   std::vector<int> side_, from_, circle_;
 };
 
-// "0, 1 and 2"; of a long one its beginning.
+// "0, 1 and 2"; a long list is shortened.
 std::string in_words(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 9;
   std::string words;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of asynchronous gossip: who asks and who answers. Neighbours may never be alike, or ranks could
-// wait for each other in a circle (plan/pairing.h), so the graph must fall into two halves, with no
-// edge inside either: a graph without odd circles (König 1916).
+// Bipartition of the graph for asynchronous gossip: one side asks, the other answers. Two neighbors
+// must never be on the same side, or ranks could wait for each other in a cycle (plan/pairing.h).
+// So the graph must be bipartite: without odd cycles (König 1916).
 #pragma once
 
 #include <string>
@@ -12,19 +12,18 @@
 namespace trainyard::experiment {
 
 struct Halves {
-  std::vector<bool>
-      asks;  // by rank; the others answer. The larger half asks, of two as large that of rank 0
-  std::vector<int> odd_circle;  // ranks, each a neighbour of the next and the last of the first:
-                                // why there are no halves; empty: there are
+  // By rank: true if it asks; the others answer. The larger side asks; if equal, that of rank 0.
+  std::vector<bool> asks;
+  // Ranks of an odd cycle in order, which shows why the graph is not bipartite; empty if it is.
+  std::vector<int> odd_circle;
 };
 
-// Of a connected graph.
+// Expects a connected graph.
 Halves halves_of(const Graph& graph);
 
-bool averages_in_pairs(const StrategySpec& strategy);  // asynchronous gossip
+bool averages_in_pairs(const StrategySpec& strategy);  // Asynchronous gossip.
 
-// What asynchronous gossip asks of the graph of its experiment, which is connected, besides what
-// all gossip does.
+// Returns additional requirements of asynchronous gossip on its connected graph.
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph);
 
 }  // namespace trainyard::experiment

@@ -8,7 +8,8 @@
 namespace trainyard::experiment {
 namespace {
 
-constexpr double kSlowest = 1, kFastest = 1e16;  // bit/s; beyond them no arithmetic of shares goes
+// bit/s; the arithmetic of link shares is limited to this range.
+constexpr double kSlowest = 1, kFastest = 1e16;
 
 bool imposes_links(const RunSpec& run) { return run.links == LinkSpeed::imposed; }
 
@@ -50,9 +51,9 @@ double longest_silence_seconds(const Resolved& resolved) {
     crosses(link.bandwidth_bits_per_second, link.latency_seconds);
   const double element_bits = resolved.document.training.precision == Precision::fp64 ? 64 : 32;
   const std::int64_t rows = resolved.on_rank_0() ? resolved.global_batch * resolved.model.features
-                                                 : 0;  // that one rank hands out
+                                                 : 0;  // Rank 0 sends them.
   const auto largest = static_cast<double>(
-      std::max(resolved.model.elements, rows));  // an upper bound: compressed it is less
+      std::max(resolved.model.elements, rows));  // Upper bound: less with compression.
   return largest * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
 }
 

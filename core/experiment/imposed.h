@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of the drawn speeds holds in a real run, and what is to be said beside its figures.
+// Drawn speeds in a real run: which are imposed, and the caveats to show with its figures.
 #pragma once
 
 #include <string>
@@ -8,22 +8,21 @@
 
 namespace trainyard::experiment {
 
-// The drawing with its links and busses as they hold in a run: scaled where they are imposed, else
-// as drawn.
+// Returns the drawing with the link and bus speeds of the run: scaled if imposed, else as drawn.
 topology::Topology as_imposed(const Experiment& experiment);
 
-// How long imposed links may keep a run from doing any op: every rank's whole gradient for every
-// rank, as all to all sends it, over the narrowest of them, and all latencies. 0 where they are not
-// imposed.
+// Returns an upper bound of the time that imposed links may keep a run without any completed op:
+// the full gradient of every rank for every rank, as all-to-all sends it, over the slowest link,
+// plus all latencies. 0 if links are not imposed.
 double longest_silence_seconds(const Resolved& resolved);
 
-// Of a link: "drawn, not imposed", "imposed" or "imposed at 0.1 of drawn".
+// Text for a link: "drawn, not imposed", "imposed" or "imposed at 0.1 of drawn".
 std::string link_speeds_said(const RunSpec& run);
 
 // "slowed down 5 times, with a jitter of 0.2"; "with a jitter of 0.2"; "not slowed down".
 std::string slowness_said(double slow_down, double jitter);
 
-// Of a whole run: "speeds of links: imposed; of devices: drawn, not imposed", "... of devices:
+// Text for a run: "speeds of links: imposed; of devices: drawn, not imposed", "... of devices:
 // PACED to the drawn ones".
 std::string speeds_said(const RunSpec& run);
 

@@ -26,7 +26,7 @@ void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) 
                          std::string("one micro-batch after the other passes ") + passed));
 }
 
-// What is shared out by hand is judged by itself.
+// Partitions by hand are validated elsewhere.
 void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::string>& said) {
   const StrategySpec& strategy = resolved.document.strategy;
   const Partition asked = strategy.stages.partition;
@@ -39,7 +39,7 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
     said.push_back(in_vain("strategy.stages.partition", asked, "each server has one"));
 }
 
-// A reference saves what goes from one server to another by way of the trainer.
+// A reference only saves traffic between two servers by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
   said.push_back(in_vain("strategy.rpc.output", rpc.output,

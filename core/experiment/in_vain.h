@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is asked for and changes nothing, because of what else is asked for or drawn.
+// Unused settings: values that have no effect because of other settings or the drawing.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace trainyard::experiment {
 
-// Of who has which layers and in which order micro-batches pass them, for a person:
-// "strategy.stages.schedule=gpipe changes nothing: ..."; the usual value need not have been asked
-// for, and is not said. None where nothing is cut into stages.
+// Returns messages about unused settings of partition and schedule: "strategy.stages.schedule=gpipe
+// changes nothing: ...". Default values are not reported. Empty if the strategy has no stages.
 std::vector<std::string> stages_in_vain(const Resolved& resolved);
 
-// Of who keeps which shard; nothing where that was not asked for, or there is more than one group.
+// Returns a message if strategy.fsdp.group has no effect; nothing if it was not set, or if there is
+// more than one group.
 std::optional<std::string> shards_in_vain(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

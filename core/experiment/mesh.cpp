@@ -47,7 +47,7 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
           "Change pipeline or tensor, or the roles of devices."};
 }
 
-// The first part of a stage that is on several hosts.
+// Returns the problem of the first stage whose parts are on several hosts.
 std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topology) {
   const topology::Network network(topology);
   const std::vector<int> hosts = hosts_of(network, network.workers());
@@ -68,7 +68,7 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
   return std::nullopt;
 }
 
-// Of each place: whether its replicas can share it out host by host.
+// Checks for each mesh position that its replicas can shard host by host.
 std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topology) {
   const topology::Network network(topology);
   const std::vector<int> hosts = hosts_of(network, network.workers());
@@ -82,7 +82,7 @@ std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topo
   return std::nullopt;
 }
 
-// What one replica keeps of what another has too.
+// Checks sharding among replicas.
 std::optional<Problem> of_shards(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   if (!strategy.mesh.shards_data) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
   return std::nullopt;
 }
 
-// Updates after every micro-batch.
+// Checks the use of pipedream, which updates after every micro-batch.
 std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
   if (strategy.stages.schedule != PipelineSchedule::pipedream ||
       (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data))
@@ -193,9 +193,8 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const bool shards =
       strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh.data > 1;
-  const bool have_alike =
-      !mesh.calls ||
-      strategy.rpc.remote == RemoteLayers::embeddings;  // else whoever calls has nothing to learn
+  // If all layers are remote, trainers have no parameters.
+  const bool have_alike = !mesh.calls || strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<std::vector<int>> groups;
   for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor)
     groups.push_back(mesh.parts_with(rank));
@@ -235,7 +234,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
   base::Problems problems;
-  if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // said elsewhere
+  if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // Reported elsewhere.
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica))
     return {not_covered(mesh, workers)};

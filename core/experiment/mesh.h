@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is where in a mesh of data x pipeline x tensor ranks (Narayanan et al. 2021, "Efficient
-// Large-Scale Language Model Training on GPU Clusters"): replicas take different samples; the ranks
-// of a replica take the same, each stage some layers, and each part of a stage some rows or columns
-// of these. All strategies have one: of n workers tensor_parallel is 1 x 1 x n, model_parallel and
-// pipeline 1 x n x 1, and whoever splits no model n x 1 x 1. In rpc n trainers are replicas of the
-// first stage, and each parameter server is a later one, which all of them call.
+// Mesh of data x pipeline x tensor ranks (Narayanan et al. 2021, "Efficient Large-Scale Language
+// Model Training on GPU Clusters"). Replicas take different samples. The ranks of a replica take
+// the same samples: each stage has some layers, and each part of a stage some rows or columns of
+// these. Every strategy has a mesh. With n workers: tensor_parallel is 1 x 1 x n, model_parallel
+// and pipeline are 1 x n x 1, and strategies that do not split the model are n x 1 x 1. In rpc, n
+// trainers are replicas of the first stage, and each parameter server is a later stage that all of
+// them call.
 #pragma once
 
 #include <optional>
@@ -21,17 +22,19 @@ struct MeshPlace {
   bool operator==(const MeshPlace&) const = default;
 };
 
-// Ranks are counted by part first, then by replica, last by stage: the two all-reduces of every
-// layer stay among neighbours, that of gradients crosses further, and furthest go outputs from
-// stage to stage, which are least of all (Narayanan et al. 2021, 3.3; the order of Megatron-LM).
+// Ranks are numbered by part first, then by replica, last by stage. So the two all-reduces of every
+// layer are between neighbors, all-reduces of gradients reach further, and activations between
+// stages, which have the least traffic, reach furthest (Narayanan et al. 2021, 3.3; the order of
+// Megatron-LM).
 struct Mesh {
   int data = 1, pipeline = 1, tensor = 1;
-  bool calls =
-      false;  // replicas have a first stage each, and call the others, which are there once
+  // rpc: each replica has its own first stage, and calls the other stages, which exist once.
+  bool calls = false;
 
   int replicas(int stage) const { return calls && stage > 0 ? 1 : data; }
   int ranks() const { return first_of(pipeline) * tensor; }
-  // Whether the norm of a gradient is that of all ranks' parts: none has the whole.
+  // True if the norm of a gradient must be summed over ranks, because no rank has the full
+  // gradient.
   bool sums_norms(bool shards_data) const {
     return pipeline > 1 || tensor > 1 || (shards_data && data > 1);
   }
@@ -42,41 +45,41 @@ struct Mesh {
   Callers callers(const MeshPlace& place) const;
   bool is_called(const MeshPlace& place) const {
     return calls && place.stage > 0;
-  }  // and has no samples of its own
+  }  // Such a rank has no samples.
   bool operator==(const Mesh&) const = default;
 
-  // Groups that differ in one thing, by rank: of replicas that have the same of the model, and of
-  // parts that share layers.
+  // Ranks that differ in one coordinate, in ascending order: replicas with the same part of the
+  // model, and parts that share layers.
   std::vector<int> replicas_like(int rank) const;
   std::vector<int> parts_with(int rank) const;
-  std::vector<int> stage(int number) const;  // all its ranks
+  std::vector<int> stage(int number) const;  // All ranks of a stage.
 
  private:
   int first_of(int stage) const {
     return calls ? (stage > 0 ? data + stage - 1 : 0) : stage * data;
-  }  // without parts
+  }  // Index without parts.
 };
 
-// As drawn; of a hybrid that cannot be, what is nearest.
+// Mesh of the drawing; for an invalid hybrid the nearest valid one.
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
-// Which of the shares that a step is dealt out in (Resolved::shares) a rank takes: its own, or that
-// of its replica. One that is called takes none: -1.
+// Returns which share of a step's samples (`Resolved::shares`) a rank takes: its own or that of its
+// replica. -1 for a rank that is called.
 int share_of(const Resolved& resolved, int rank);
 
-// The groups of ranks that sum by strategy.algorithm, as far as a document says, whose mesh can be:
-// parts that share layers, replicas of the same layers, of a stage all that shard it, those who
-// have a table that layers of two stages share, and everybody where norms are judged that no rank
-// has whole. One group may be there twice.
+// Returns the groups of ranks that sum with strategy.algorithm, from the document alone; its mesh
+// must be valid. They are: parts that share layers, replicas of the same layers, all ranks of a
+// stage that is sharded, ranks that hold a table shared by layers of two stages, and all ranks if
+// norms must be summed. A group may occur twice.
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
-// "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing of
-// other strategies than hybrid.
+// "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing for
+// strategies other than hybrid.
 std::optional<std::string> mesh_said(const Resolved& resolved);
 
-// A mesh that does not cover the workers, parts of a stage on several hosts; none of other
-// strategies.
+// Returns problems such as a mesh that does not cover the workers, or parts of a stage on several
+// hosts; none for other strategies.
 base::Problems mesh_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

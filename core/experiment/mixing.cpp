@@ -23,14 +23,13 @@ using base::ProblemCode;
 using base::Problems;
 
 constexpr std::int64_t kMostDenominator = 1'000'000'000'000;
-constexpr std::int64_t kMostRanks = 512;  // whose matrix is worth having
+constexpr std::int64_t kMostRanks = 512;  // Limit for the size of the matrix.
 const char* const kWeights = "strategy.gossip.weights";
 
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
 std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
 // Graphs
-// ------------------------------------------------------------------------------------------------------------------
 
 class Drawing {
  public:
@@ -95,13 +94,12 @@ Graph as_drawn(const topology::Topology& topology, const std::vector<int>& hosts
 }
 
 // Weights
-// -----------------------------------------------------------------------------------------------------------------
 
 std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
 }
 
-// The least common multiple of what the weights divide by, where it is small enough to be exact.
+// Returns the least common multiple of the weights' denominators, limited to kMostDenominator.
 std::int64_t common_denominator(const Graph& graph) {
   std::int64_t common = 1;
   for (int i = 0; i < size(graph); ++i)
@@ -121,7 +119,7 @@ class Writer {
     return made_.numerators[at_rank(i) * at_rank(made_.ranks) + at_rank(j)];
   }
 
-  // What the others leave of one.
+  // Sets the diagonal to one minus the other weights of the row.
   void set_rest(int rank) {
     std::int64_t others = 0;
     for (int j = 0; j < made_.ranks; ++j) others += j == rank ? 0 : at(rank, j);
@@ -154,7 +152,7 @@ std::int64_t in_parts(double weight) {
 
 using Given = std::map<std::pair<int, int>, double>;
 
-// One way is both ways, unless the other was given too.
+// Adds the reverse direction of each weight, unless it was given as well.
 Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   Given given;
   const auto there = [&](const GossipWeight& one) { return one.a < ranks && one.b < ranks; };
@@ -165,7 +163,7 @@ Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   return given;
 }
 
-// The last digits of three times 0.333333333333 are nobody's fault.
+// Corrects a self-weight that differs only by rounding, as in 1 - 2 x 0.333333333333.
 void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);
@@ -175,7 +173,6 @@ void round_own_weight(int rank, int ranks, Writer& writer) {
 }
 
 // Problems
-// ----------------------------------------------------------------------------------------------------------------
 
 Problem unsound(const std::string& where, std::string what, std::string accepted,
                 std::string advice) {
@@ -230,7 +227,7 @@ std::optional<Problem> other_sum(const Mixing& m, const std::string& where) {
   return std::nullopt;
 }
 
-// By rank: 0 and 1 for the side of the step that it is reached on; -1 where it is not.
+// Returns the side (0 or 1) on which each rank is reached from rank 0; -1 if it is not reached.
 std::vector<int> sides_from_first(const Mixing& m, bool& two_sided) {
   std::vector<int> side(at_rank(m.ranks), -1), open{0};
   side[0] = 0;
@@ -307,10 +304,9 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
 }
 
 // Eigenvalues
-// -------------------------------------------------------------------------------------------------------------
 
-// A symmetric matrix that rotations make diagonal, and the product of the rotations, whose columns
-// become eigenvectors.
+// Diagonalizes a symmetric matrix by rotations. The columns of the product of the rotations become
+// eigenvectors.
 class Jacobi {
  public:
   explicit Jacobi(const Mixing& m) : n_(m.ranks), a_(at_rank(n_) * at_rank(n_)), v_(a_.size(), 0) {
@@ -322,7 +318,8 @@ class Jacobi {
 
   void run() {
     constexpr int kMostSweeps = 60;
-    const double rounding = 1e-31 * n_ * n_;  // of entries of at most 1: less is never reached
+    // Rounding limit for entries of at most 1; smaller values are never reached.
+    const double rounding = 1e-31 * n_ * n_;
     for (int sweep = 0; sweep < kMostSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)
         for (int q = p + 1; q < n_; ++q) rotate(p, q);

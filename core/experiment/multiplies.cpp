@@ -40,7 +40,7 @@ Problem on_tpus(Multiplies asked) {
           "bfloat16, auto", "Set it to bfloat16, or strategy.kind to mirrored."};
 }
 
-// Whether ranks compute on GPUs of machines, and on anything else.
+// Records if ranks compute on real GPUs, and on anything else.
 struct Placed {
   bool on_gpus = false, elsewhere = false;
 };

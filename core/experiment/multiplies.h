@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the products of an experiment take of their factors.
+// Number format of the factors of products in an experiment.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,15 @@
 
 namespace trainyard::experiment {
 
-// `auto` by what it is: bfloat16 where the strategy is tpu, as a TPU's matrix unit takes nothing
-// else; full elsewhere. `tf32` where no rank is on a GPU: full.
+// Resolves `auto`: bfloat16 for the strategy tpu, because the matrix unit of a TPU supports nothing
+// else; full for others. `tf32` becomes full if no rank is on a GPU.
 Multiplies multiplies_of(const Experiment& experiment);
 
-// What rounds beside fp64, and a tpu that would take another thing than bfloat16.
+// Returns problems of rounding with fp64 or mixed precision, and of a tpu with another format than
+// bfloat16.
 base::Problems multiplies_problems(const Experiment& experiment);
 
-// Of tf32, where not all ranks are on GPUs: for whom it is.
+// Returns which ranks tf32 applies to if not all are on GPUs.
 std::optional<std::string> tf32_said(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

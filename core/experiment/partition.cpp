@@ -25,7 +25,7 @@ double flops_per_second(const topology::Device& device) {
   return device.peak_flops / (device.slow_down * (1 + device.jitter / 2));
 }
 
-// Of a stage, by its slowest device, which has one part of its layers.
+// Speed of each stage, determined by its slowest device, which has one part of its layers.
 std::vector<double> speeds_of_stages(const Resolved& e) {
   const topology::Network network(e.document.topology);
   const std::vector<topology::DeviceId> ranks = network.ranks();
@@ -46,7 +46,7 @@ int moments_of(const OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Runs of segments, one after the other, go to the ranks in turn.
+// Assigns consecutive runs of segments to ranks in turn.
 struct Turns {
   int ranks = 1, runs = 1, first = 0;
   int rank_of(int run) const { return first + run % ranks; }
@@ -60,7 +60,7 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// What a segment would take in a run.
+// Cost of a segment if it is in the given run.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
@@ -84,7 +84,7 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const std::int64_t width = base::size_of(gradient_dtype(e)),
                      passing = base::size_of(activation_dtype(e)),
                      copies = 2 + moments_of(training.optimizer);
-  std::vector<int> ranks, held;  // by run
+  std::vector<int> ranks, held;  // By run.
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
   const Callers callers = mesh_of(e).callers({0, turns.first, 0});
@@ -93,9 +93,11 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
                                       micro_batches, callers),
                              run));
-  const std::int64_t k = std::max<std::int64_t>(
-      training.recompute_segments,
-      1);  // of so many outputs in a row one is held of them all, the others of one
+  const std::int64_t k =
+      std::max<std::int64_t>(training.recompute_segments,
+                             // With recomputation, one of k consecutive outputs is held for all
+                             // micro-batches, the others for one.
+                             1);
   return [&e, width, passing, copies, keeps_versions, held, k, turns](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     const bool has_copy = segment.tied_to >= 0 && turns.rank_of(run) != turns.rank_of(0);
@@ -109,8 +111,8 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   };
 }
 
-// Cuts `segments` in a row into so many runs, none of them empty: the one that takes longest as
-// short as can be, and with that the sum of their squares.
+// Cuts consecutive segments into nonempty runs so that the most expensive run is as cheap as
+// possible, and with that limit the sum of squared costs is smallest.
 class Cut {
  public:
   Cut(int segments, int runs, const CostOf& cost)
@@ -122,7 +124,7 @@ class Cut {
     }
   }
 
-  // By run, its first segment.
+  // Returns the first segment of each run.
   std::vector<int> firsts() {
     limit_ = least_limit();
     firsts_.assign(static_cast<std::size_t>(runs_), std::vector<int>(places()));
@@ -146,8 +148,8 @@ class Cut {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  using Ends =
-      std::vector<bool>;  // by number of segments: whether a run can end, or begin, after so many
+  // By number of segments: true if a run can end, or begin, after that many.
+  using Ends = std::vector<bool>;
 
   std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
   int& first_of(int run, int end) {
@@ -158,11 +160,11 @@ class Cut {
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Where a run ends that begins at one of `begins`, and takes no more than `limit`.
+  // Returns where a run can end that begins at one of `begins` and costs at most `limit`.
   Ends ends_of(int run, const Ends& begins, double limit) const {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
-      within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;  // of the begins in [low, end)
+      within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;  // Counts begins in [low, end).
       for (; low < end && cost(run, low, end) > limit; ++low)
         within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
       ends[static_cast<std::size_t>(end)] = within > 0;
@@ -177,7 +179,7 @@ class Cut {
     return ends.back();
   }
 
-  // Numbers that are not negative are in the order of their bits.
+  // Bisects over bit patterns: non-negative floating-point numbers are ordered like their bits.
   double least_limit() const {
     double all = 0;
     for (const auto& sums : sums_) all = std::max(all, sums.back());
@@ -190,8 +192,8 @@ class Cut {
     return std::bit_cast<double>(high);
   }
 
-  // Of a run that ends at each of `ends`, its best beginning in [from, to]. As squares grow ever
-  // faster, that of a later end is no earlier one.
+  // Finds the best beginning in [from, to] of a run that ends at each of `ends`. Squares are
+  // convex, so a later end never has an earlier best beginning (divide and conquer).
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;
@@ -207,11 +209,11 @@ class Cut {
   }
 
   int segments_, runs_;
-  std::vector<std::vector<double>> sums_;  // by run: of the first so many segments
-  double limit_ = 0;                       // what a run takes at most
-  std::vector<std::vector<int>> firsts_;   // by run and its end
+  std::vector<std::vector<double>> sums_;  // By run: prefix sums of the cost of segments.
+  double limit_ = 0;                       // Maximum cost of a run.
+  std::vector<std::vector<int>> firsts_;   // By run and its end.
   std::vector<double> before_,
-      squares_;  // least sums of squares by end, of the runs before and with this one
+      squares_;  // Least sum of squares by end, of the runs before and including this one.
 };
 
 }  // namespace
@@ -239,8 +241,7 @@ bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
 }
 
-// What is tied to the first segment, and may not be apart from it, goes with it, at no cost of
-// another run.
+// A segment tied to the first one that must be in the same stage is added to it and takes no run.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool together = e.model.ties() && !may_be_apart(e.document.strategy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers cut into stages, and dealt out to who has them (stages.h).
+// Partition of layers into stages, and their assignment to ranks (stages.h).
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace trainyard::experiment {
 
-// The first place that gets layers: whoever calls takes none.
+// First place that gets layers; for rpc the trainers are skipped.
 int first_place(const StrategySpec& strategy);
 
-// The segment that a place names; -1: there is none.
+// Returns the segment that a place names; -1 if there is none.
 int segment_named(const model::Model& model, const std::string& name);
 
-// By segment, who has it. What no place names is where the one before it is.
+// Returns the place of each segment. A segment that no place names is where the segment before it
+// is.
 std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model);
 
-// Whether everybody has as many stages, in turn.
+// True if all ranks have equally many stages, in turn.
 bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks);
 
-// Of cost, measured or memory, as stages.h says of places_of.
+// Partitions by cost, measured time or memory; see `places_of` in stages.h.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by);
 
 }  // namespace trainyard::experiment

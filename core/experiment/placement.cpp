@@ -40,8 +40,8 @@ Problem no_workers() {
           "at least one worker", "Draw a device, or set the role of one to worker."};
 }
 
-// Links lead both ways and the devices of a host share its bus: it is enough to look from the first
-// rank to one rank of every other host.
+// Checks routes from the first rank to one rank of every other host. That suffices: links work both
+// ways, and devices of a host share its bus.
 void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Problems& problems) {
   std::set<int> seen{network.host_index(ranks.front())};
   for (const DeviceId rank : ranks) {
@@ -89,7 +89,8 @@ std::string unlike_hosts(const std::vector<int>& group, const collective::Format
          base::format_count(std::ssize(other)) + " on " + name(other);
 }
 
-// The first of all groups that sum by it; a mesh that cannot be is told elsewhere.
+// Reports the first summing group that the algorithm does not support. Invalid meshes are reported
+// elsewhere.
 void check_algorithm(const Experiment& experiment, const Network& network, Problems& problems) {
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
   if (algorithm == collective::Algorithm::automatic || !mesh_problems(experiment).empty()) return;
@@ -110,14 +111,14 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
   }
 }
 
-// An evaluator exchanges nothing with the others.
+// Evaluators exchange no data with other ranks.
 std::vector<DeviceId> exchanging(const Network& network) {
   std::vector<DeviceId> ranks = network.workers();
   for (const DeviceId server : network.with_role(Role::parameter_server)) ranks.push_back(server);
   return ranks;
 }
 
-// Of a drawing that is sound and has workers.
+// Expects a valid drawing with workers.
 void check_network(const Experiment& experiment, const Network& network, Problems& problems) {
   const StrategySpec& strategy = experiment.strategy;
   check_routes(exchanging(network), network, problems);
@@ -157,7 +158,7 @@ Problem not_emulated(const Device& device, const std::string& path) {
               : "Set run.emulate to true, or make it a cpu."};
 }
 
-// Workers on CPUs, and on GPUs.
+// True if workers are on CPUs and on GPUs.
 bool computes_on_both(const Topology& topology) {
   const Network network(topology);
   const auto on_gpu = [&](topology::DeviceId worker) {
@@ -167,7 +168,7 @@ bool computes_on_both(const Topology& topology) {
   return std::ranges::any_of(workers, on_gpu) && !std::ranges::all_of(workers, on_gpu);
 }
 
-// Of devices that ranks run on.
+// Sums over devices that ranks run on.
 template <class Figure>
 std::int64_t sum_over_ranks(const Topology& topology, Figure figure) {
   std::int64_t sum = 0;
@@ -187,15 +188,15 @@ bool normalises(const model::ModelSpec& model) {
   });
 }
 
-// By each rank's own samples.
+// True if a layer normalizes by each rank's local samples.
 bool normalises_apart(const model::ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
     return layer.kind == model::LayerKind::batch_norm && !layer.synchronised;
   });
 }
 
-// How the average of weights differs from that of gradients; empty where it does not: an update
-// that is linear in the gradient.
+// Describes how averaging weights differs from averaging gradients; empty if it does not, that is,
+// if the update is linear in the gradient.
 std::string of_averaged_weights(const TrainingSpec& training) {
   const OptimizerSpec& optimizer = training.optimizer;
   const bool adam = optimizer.kind != OptimizerKind::sgd,
@@ -209,8 +210,8 @@ std::string of_averaged_weights(const TrainingSpec& training) {
   return text;
 }
 
-// How seldom ranks meet, and what then is not brought together; or that the run is over before they
-// do.
+// Describes how rarely ranks synchronize and what is not synchronized, or that the run ends before
+// they do.
 std::string of_local_steps(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether the drawing can hold the ranks that the strategy wants.
+// Checks that the drawing can hold the ranks that the strategy needs, and caveats of its devices.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace trainyard::experiment {
 
-// The host of each rank, by its index.
+// Host index of each rank.
 std::vector<int> hosts_of(const topology::Network& network,
                           const std::vector<topology::DeviceId>& ranks);
 std::vector<int> hosts_of_workers(const topology::Topology& topology);
@@ -20,39 +20,39 @@ std::vector<int> hosts_of_workers(const topology::Topology& topology);
 std::int64_t count_workers(const topology::Topology& topology);
 std::int64_t count_servers(const topology::Topology& topology);
 
-// Whether a rank on it runs emulated, if `run.emulate` lets it: it is drawn as another thing than a
-// cpu, and is no GPU of this machine.
+// True if a rank on it runs emulated (if `run.emulate` allows it): the device is not a cpu and is
+// not mapped to a GPU of this machine.
 bool is_emulated(const topology::Device& device);
 
-// What to say, after EMULATED, beside every time that is measured where ranks run so: "1 of 2
-// devices run on the CPU, whose speed says nothing about a GPU". Nothing where none does.
+// Caveat to show after EMULATED beside measured times: "1 of 2 devices run on the CPU, whose speed
+// says nothing about a GPU". Nothing if no rank is emulated.
 std::optional<std::string> emulation_said(const topology::Topology& topology);
 
-// What to say beside every time that is measured when the ranks want more cores than the `usable`
-// ones of the machine that runs them: "4 ranks share 2 cores: times include waiting for each
-// other". Nothing when each has its own, or times are those of a virtual clock.
+// Caveat to show beside measured times if the ranks need more than the `usable` cores of this
+// machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if each has its
+// own cores, or if times are virtual.
 std::optional<std::string> shared_cores(const topology::Topology& topology, const RunSpec& run,
                                         int usable);
 
-// Likewise of ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times
+// The same for ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times
 // include waiting for each other".
 std::optional<std::string> shared_gpus(const topology::Topology& topology);
 
-// Which of the ranks on its GPU of this machine a rank is, from 0 in the order of their numbers. No
-// two ranks with the same answer share a GPU.
+// Index of a rank among the ranks on its GPU of this machine, in the order of their numbers. Ranks
+// with equal index never share a GPU.
 int place_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 
-// What to say beside the figures of a training that is outside the promise that n ranks equal one
-// device: where several ranks own samples, where batch_norm sees less than the global batch, where
-// weights are averaged and that is not the average of gradients.
+// Caveat if n ranks are not equivalent to one device: several ranks own samples, batch_norm sees
+// less than the global batch, averaging weights differs from averaging gradients, and other cases.
 std::optional<std::string> unlike_one_device(const Experiment& experiment);
 
-// No worker at all, workers without a route between them, a strategy for another number of devices.
+// Returns problems: no worker, workers without a route between them, a strategy for another number
+// of devices.
 base::Problems placement_problems(const Experiment& experiment);
 
-// Hosts and devices that this version cannot start ranks on: other machines, and accelerators that
-// may not be emulated.
+// Returns hosts and devices that this version cannot start ranks on: other machines, and
+// accelerators without permission to emulate them.
 base::Problems start_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -28,8 +28,8 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
           std::move(advice)};
 }
 
-// Why not all ranks see one gradient and update by it, or skip it; and what else to do than to take
-// bf16. Empty: they do.
+// Returns why ranks do not see one common gradient by which to update or skip, and the alternative
+// to bf16. Empty if they do.
 std::pair<std::string, std::string> nobody_judges(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
@@ -44,8 +44,8 @@ std::pair<std::string, std::string> nobody_judges(const StrategySpec& strategy) 
   return {};
 }
 
-// In codes of these a number that is not finite may be lost, and what is kept for the next step
-// would be of another scale.
+// True if the encoding may lose that a number is not finite. The residual kept for the next step
+// would also have another scale.
 bool hides_scale(const compute::compression::CompressionSpec& compression) {
   return compression.kind != Scheme::none && compression.kind != Scheme::fp16 &&
          compression.kind != Scheme::bf16;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number formats (training.precision). Mixed: what passes between layers, and the gradients of
-// that, have 16 bits, as have the weights and biases of linear layers and convolutions when they
-// are computed by; parameters themselves, their gradients, moments and statistics are fp32
-// (Micikevicius et al. 2018).
+// Number formats (training.precision). Mixed precision: activations, their gradients, and the
+// weights and biases used in linear layers and convolutions have 16 bits; stored parameters, their
+// gradients, moments and statistics are fp32 (Micikevicius et al. 2018).
 #pragma once
 
 #include "core/experiment/resolve.h"
@@ -13,12 +12,14 @@ constexpr bool is_mixed(Precision precision) {
   return precision == Precision::bf16 || precision == Precision::fp16;
 }
 
-base::DType activation_dtype(const Resolved& experiment);  // of what passes between layers
+base::DType activation_dtype(const Resolved& experiment);  // Format of activations.
 base::DType input_dtype(
-    const Resolved& experiment);  // of samples: fp32 where they name rows of a table, which 16 bits
-                                  // could not, else as activations
+    // Format of samples: fp32 if they are row numbers of a table, which 16 bits could not hold,
+    // else as activations.
+    const Resolved& experiment);
 
-// Mixed precision where it means nothing, or where nobody could keep a loss scale.
+// Returns problems of mixed precision where it has no effect, or where a loss scale cannot be
+// maintained.
 base::Problems precision_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -30,7 +30,8 @@ void drop_last(Runs& runs) {
   if (!runs.empty()) runs.pop_back();
 }
 
-// Whether in every step its rank takes each micro-batch back through the stage right after it came.
+// True if in every step the rank runs each micro-batch backward through the stage right after its
+// forward pass.
 bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage,
                    int rank) {
   const Mesh mesh = mesh_of(e);
@@ -54,7 +55,7 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
   return true;
 }
 
-// What a rank gives up of a model, whose runs these are.
+// Determines which outputs a rank frees.
 class Giving {
  public:
   Giving(const Resolved& e, int rank)
@@ -108,18 +109,18 @@ class Giving {
         add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
-  // The first layer by columns is summed over ranks.
+  // Skips the first layer if it is split by columns, because it is summed over ranks.
   void find_replica(const Resolved& e, std::int64_t k) {
     add_runs(shares_columns(e) ? 1 : 0, last(), k, runs_);
     drop_last(runs_);
   }
 
-  // Other ranks are sent what they read.
+  // Other ranks receive what they need as input.
   bool is_here(int segment) const {
     return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_;
   }
 
-  // To make a sum again, ranks would have to add it up again.
+  // Recomputing a sum would require another all-reduce.
   bool is_sum(int output) const {
     const model::Split split = splits_[static_cast<std::size_t>(output)];
     return split == model::Split::inputs || split == model::Split::rows;
@@ -135,7 +136,7 @@ class Giving {
     return !comes_back(output);
   }
 
-  // Whether a later stage of the rank hands it on.
+  // True if a later stage of the same rank forwards it again.
   bool comes_back(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
@@ -151,7 +152,7 @@ class Giving {
         wanted[static_cast<std::size_t>(output)] = true;
     };
     if (run.last == last() && (stages_.empty() || stages_.back().rank == own_))
-      want(last());  // by the loss
+      want(last());  // Needed by the loss.
     for (int s = run.first; s <= run.last; ++s)
       for (const int output : model::backward_inputs_of(model_, s)) want(output);
     for (int s = run.last; s >= run.first; --s)
@@ -165,23 +166,22 @@ class Giving {
   }
 
   const model::Model& model_;
-  std::vector<model::Split> splits_;  // by segment, among ranks that share layers
+  std::vector<model::Split> splits_;  // By segment, among ranks that share layers.
   Runs runs_;
   std::vector<bool> given_up_;
-  int own_ =
-      0;  // as the next three: of stages alone, the number in the pipeline of what the rank has
+  int own_ = 0;  // For stages only, as the next three members: the rank's position in the pipeline.
   std::vector<int> owners_;
   std::vector<model::Stage> stages_;
   std::vector<std::vector<int>> paths_;
 };
 
-// Over all ranks, of a sample.
+// Totals over all ranks, per sample.
 struct Sum {
-  std::int64_t given_up = 0, again = 0;  // outputs
+  std::int64_t given_up = 0, again = 0;  // Outputs.
   std::int64_t flops = 0, flops_again = 0;
 };
 
-// Replicas are alike.
+// Counts one replica, because all are alike.
 Sum sum_of(const Resolved& e) {
   const model::Model& model = e.model;
   Sum sum;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recomputation of activations (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost";
-// Huang et al. 2019 of pipelines): of every so many segments in a row (training.recompute_segments)
-// a rank keeps what comes in from the forward to the backward pass, and makes the rest again right
-// before the latter. Of L segments alike in runs of k it has L / k + k outputs at once in the place
-// of L, for at most one more forward pass.
+// Activation checkpointing (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost";
+// Huang et al. 2019 for pipelines). Of every run of training.recompute_segments consecutive
+// segments, a rank keeps only the input from forward to backward, and recomputes the rest right
+// before the backward pass. With L equal segments in runs of k it holds L / k + k outputs at once
+// instead of L, at the cost of at most one more forward pass.
 //
-// Runs end with a stage, and with a unit of fsdp, whose parameters come and go as one. A run that
-// is followed at once by its own backward pass gives nothing up: the last one of a replica, and of
-// a stage that takes a micro-batch back right after it came. What ranks that share layers have
-// added up is kept (tensor_parallel, hybrid), so that nothing is sent again; what each has made
-// between two sums is made again (Korthikanti et al. 2022, "Reducing Activation Recomputation in
-// Large Transformer Models": selective recomputation).
+// Runs end with a stage, and with a unit of fsdp, whose parameters are gathered and freed as one. A
+// run that is followed immediately by its own backward pass frees nothing: the last run of a
+// replica, and of a stage that runs backward right after forward for each micro-batch. Outputs that
+// were summed over ranks which share layers (tensor_parallel, hybrid) are kept, so nothing is sent
+// twice. Outputs between two sums are recomputed (Korthikanti et al. 2022, "Reducing Activation
+// Recomputation in Large Transformer Models": selective recomputation).
 #pragma once
 
 #include <optional>
@@ -23,30 +23,31 @@ namespace trainyard::experiment {
 
 struct Run {
   int first = 0, last = 0;
-  std::vector<int> again;  // segments whose output is made once more, ascending: what the backward
-                           // pass of the run computes by, and what leads to it
+  // Segments whose output is recomputed, ascending: inputs of the run's backward pass, and what
+  // they are computed from.
+  std::vector<int> again;
 };
 
 struct Recomputation {
-  std::vector<Run> runs;       // those that give anything up, in order
-  std::vector<bool> given_up;  // by segment: nobody outside of its run reads its output, and nobody
-                               // keeps it; empty: none is
+  std::vector<Run> runs;  // Runs that free any output, in order.
+  // By segment: true if its output is freed because nothing outside its run needs it; empty: none
+  // is.
+  std::vector<bool> given_up;
 
   bool gives_up(int segment) const {
     return !given_up.empty() && given_up[static_cast<std::size_t>(segment)];
   }
-  const Run* ending_with(int segment) const;  // null: no such run
+  const Run* ending_with(int segment) const;  // Null if there is no such run.
 };
 
-// What a rank that trains does.
+// Returns what a training rank frees and recomputes.
 Recomputation recomputation_of(const Resolved& resolved, int rank);
 
-// Floating-point operations that are done once more, of those that a step takes otherwise; over all
-// ranks.
+// Recomputed floating-point operations as a fraction of those of a step, over all ranks.
 double recomputed_share(const Resolved& resolved);
 
-// What it gives up and what that costs, over all ranks, in one line; that nothing is given up,
-// where it is asked for in vain. Nothing where it is not asked for.
+// Describes in one line what is freed and what that costs over all ranks, or that nothing can be
+// freed. Nothing if recomputation is not requested.
 std::optional<std::string> recomputation_said(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

@@ -23,7 +23,7 @@
 #include "core/experiment/stages.h"
 #include "core/experiment/tpu.h"
 
-// What travels of a summary.
+// Fields of a data summary that are sent and recorded.
 template <>
 struct trainyard::base::Fields<trainyard::data::DataSummary> {
   using D = trainyard::data::DataSummary;
@@ -48,7 +48,7 @@ using base::Problems;
 
 constexpr double kMostFeatures = 1e9;
 
-// shm where all ranks share a drawn host, zmq where no two do; a mixture stays `automatic`.
+// Returns shm if all ranks share a drawn host, zmq if no two do; stays `automatic` for a mixture.
 TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
   if (asked != TransportKind::automatic) return asked;
   const std::set<int> distinct(hosts.begin(), hosts.end());
@@ -58,8 +58,8 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool hands_on =
-      has_stages(strategy.kind) && fixed_algorithm(strategy.kind);  // and reduces nothing
+  // Such strategies reduce nothing.
+  const bool hands_on = has_stages(strategy.kind) && fixed_algorithm(strategy.kind);
   const bool reduces =
       strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
   const bool in_memory = document.run.transport == TransportKind::shm ||
@@ -96,8 +96,8 @@ void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   resolved.document.strategy.algorithm = only;
 }
 
-// By the cost of the largest bucket on the drawn links. A ring where none is summed: norms are few
-// bytes, and it fits all.
+// Chooses by the cost of the largest bucket on the drawn links. Ring if no bucket is reduced: norms
+// are only a few bytes, and a ring supports every drawing.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) {
@@ -135,7 +135,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.training.steps = resolved.steps;
   document.training.multiplies = multiplies_of(document);
   if (document.training.precision == Precision::fp16)
-    document.training.non_finite = NonFinite::skip;  // by which the loss scale is found
+    document.training.non_finite = NonFinite::skip;  // Required to find the loss scale.
   LocalSgdSpec& local = document.strategy.local_sgd;
   if (elasticity(resolved) && local.elasticity == 0)
     local.elasticity = usual_elasticity(resolved.world());
@@ -145,7 +145,7 @@ void fill_automatic_values(Resolved& resolved) {
     document.run.checkpoint_every_steps = document.run.evaluate_every_steps;
 }
 
-// Of an experiment without problems; pure, and done again on its own document it changes nothing.
+// Derives all values of an experiment without problems. Pure and idempotent.
 base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data,
                               const data::ShardTable& shards) {
   return model::build(experiment.model, sample_shape(data), data.classes)
@@ -200,7 +200,7 @@ base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
           ""};
 }
 
-// Samples of each class of one rank, each at most all.
+// Reads the samples of each class of one rank, each at most the total.
 std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
                                                      const data::DataSummary& data) {
   if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes)
@@ -215,7 +215,7 @@ std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
   return counts;
 }
 
-// That worker, all others idle.
+// Makes all devices but this worker idle.
 void leave_only(topology::Topology& topology, std::size_t worker) {
   std::size_t next = 0;
   for (topology::Host& host : topology.hosts)
@@ -277,7 +277,7 @@ std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (servers > 0)
     return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers())
                    ? data.held_out_samples
-                   : 0};  // a worker does when it is told to
+                   : 0};  // A worker evaluates on request.
   if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
     const MeshPlace at = mesh.place_of(rank);
     return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0}
@@ -309,9 +309,9 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
 
 namespace {
 
-// Of those that compute; among equals the chief, else the first.
+// Fastest computing worker; among equals the chief, else the first.
 std::size_t fastest_worker(const Resolved& resolved) {
-  std::vector<double> flops;  // by rank
+  std::vector<double> flops;  // By rank.
   for (const topology::Host& host : resolved.document.topology.hosts)
     for (const topology::Device& device : host.devices)
       if (topology::works(device))

@@ -19,7 +19,7 @@ using topology::Role;
 
 struct Drawn {
   const Device* device;
-  std::string path;  // of its role
+  std::string path;  // Path of its role.
 };
 
 std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {
@@ -32,7 +32,7 @@ std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {
   return list;
 }
 
-// A role that a strategy has no use for is no rank, and nobody shall wonder why.
+// Reports devices whose role the strategy does not use: they would silently get no rank.
 void add_useless(const Experiment& experiment, Problems& problems) {
   if (has_servers(experiment.strategy.kind)) return;
   const std::string strategy(base::name_of(experiment.strategy.kind));

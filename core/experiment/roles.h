@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What devices are drawn to do, and what each of these asks of the strategy and the document.
+// Roles of drawn devices, and what each requires of the strategy and the document.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -7,13 +7,13 @@
 
 namespace trainyard::experiment {
 
-// The worker that writes what all have alike: the one that is drawn as chief, else the first that
-// takes samples. Of a drawing with a worker.
+// Returns the worker that writes the state that all ranks share: the device drawn as chief, else
+// the first that takes samples. The drawing must have a worker.
 int chief_rank(const Experiment& experiment);
 
-// Of a drawing that is sound: roles that the strategy has no use for, several devices with the role
-// of one, and an evaluator that would have nothing to read, or nothing to measure. `data` null: not
-// known yet.
+// Returns problems of a valid drawing: roles that the strategy does not use, several devices in a
+// role for one, and an evaluator without checkpoints or without held-out samples. `data` is null if
+// not known yet.
 base::Problems role_problems(const Experiment& experiment, const data::DataSummary* data);
 
 }  // namespace trainyard::experiment

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of rpc: which layers parameter servers keep and trainers call, and what the strategy asks of the
-// drawing and the document. As torch.distributed.rpc has it, a trainer calls a layer on its server
-// (remote forward), is given the output, or but refers to it (RRef), and goes back through the same
-// servers (dist_autograd); each of these updates what it keeps, once a step and by the gradients of
-// all trainers (DistributedOptimizer).
+// Strategy rpc: which layers parameter servers keep and trainers call, and its requirements on
+// drawing and document. As in torch.distributed.rpc, a trainer calls a layer on its server (remote
+// forward), gets the output or only a reference (RRef), and runs backward through the same servers
+// (dist_autograd). Each server updates its layers once a step with the gradients of all trainers
+// (DistributedOptimizer).
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -11,19 +11,20 @@
 
 namespace trainyard::experiment {
 
-model::Calls calls_of(const StrategySpec& strategy);  // none of another strategy
+model::Calls calls_of(const StrategySpec& strategy);  // `none` for other strategies.
 
-// Whether servers keep what a segment computes by: of `embeddings` a table, or what is tied to one;
-// else whatever has parameters.
+// True if servers keep the parameters of the segment: with `embeddings` a table or a layer tied to
+// one, else any segment with parameters.
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
-// Those that servers share out, ascending: the tables, or else all, that no sample goes to and fro
-// for a layer without parameters. What is tied goes with its owner, and is not among them. Of
-// another strategy all, and what is tied where it may be apart (ties.h).
+// Returns the segments that are partitioned over servers, ascending: the tables, or else all
+// segments, so that samples are not sent back and forth for a layer without parameters. A tied
+// layer goes with its owner and is not listed. For other strategies: all segments, including a tied
+// one if it may be in another stage (ties.h).
 std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& model);
 
-// Of the drawing and the document; and once the model is known, of too many servers, and of places
-// by hand: by segment 0, the trainers, or a server from 1 on.
+// Return problems of drawing and document; and once the model is known, of too many servers, and of
+// places by hand. `owners`: by segment, 0 for the trainers or a server from 1 on.
 base::Problems rpc_problems(const Experiment& experiment);
 base::Problems remote_problems(const Experiment& experiment, const model::Model& model);
 base::Problems remote_place_problems(const Experiment& experiment, const model::Model& model,

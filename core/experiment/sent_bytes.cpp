@@ -20,7 +20,7 @@ namespace {
 
 using collective::Collective;
 
-// By rank, of collectives among some of all.
+// Accumulates sent bytes by rank, for collectives among subsets of all ranks.
 class Sent {
  public:
   explicit Sent(const Resolved& e) : e_(e), sent_(e.ranks.size(), 0) {}
@@ -49,8 +49,8 @@ class Sent {
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
-  // Of a model that these ranks have alike, and share out in groups: within each, and among those
-  // who have the same part.
+  // Adds collectives of ranks that hold the same model part and shard it in groups: within each
+  // group, and among ranks with the same shard.
   void among_alike(const std::vector<int>& ranks, const Resolved& own) {
     const auto groups = sharing_among(e_, ranks);
     for (const auto& members : groups) among_sharers(members, own);
@@ -70,7 +70,7 @@ class Sent {
   std::vector<std::int64_t> take() { return std::move(sent_); }
 
  private:
-  // Gathers and sums of units.
+  // Adds all-gathers and reduce-scatters of units.
   void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
     const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
     const std::int64_t micro_steps = count_micro_steps(own),
@@ -89,8 +89,7 @@ class Sent {
   std::vector<std::int64_t> sent_;
 };
 
-// Of ranks that keep but a part of what they train: within shard groups, and among the ranks that
-// have the same part.
+// Bytes of fsdp: within shard groups, and among ranks with the same shard.
 class ShardedBytes {
  public:
   explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
@@ -116,7 +115,7 @@ class ShardedBytes {
   Sent sent_;
 };
 
-// Of ranks in a mesh, whose replicas split the model.
+// Bytes of strategies that split the model in a mesh.
 class MeshBytes {
  public:
   explicit MeshBytes(const Resolved& e)
@@ -150,8 +149,8 @@ class MeshBytes {
     return ranks;
   }
 
-  // What a rank hands on: outputs of its part, and gradients at them; or what samples bring. One
-  // that is called, of those of all who call.
+  // Adds what a rank sends to other stages: activations and their gradients, or samples. A called
+  // rank sends to all callers.
   void add_crossings(int rank) {
     const MeshPlace at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
@@ -178,7 +177,7 @@ class MeshBytes {
            base::size_of(activation_dtype(e_));
   }
 
-  // Among ranks that share layers.
+  // Adds sums among ranks that share layers.
   void add_layers(const MeshPlace& at) {
     const int rank = mesh_.rank_of(at);
     const std::vector<int> parts = mesh_.parts_with(rank);
@@ -202,7 +201,7 @@ class MeshBytes {
         e_.steps);
   }
 
-  // Among replicas.
+  // Adds collectives among replicas.
   void add_gradients(const MeshPlace& at) {
     const Resolved own = of_rank(e_, mesh_.rank_of(at));
     const std::vector<int> replicas = mesh_.replicas_like(mesh_.rank_of(at));

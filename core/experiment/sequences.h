@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data that are sequences, with a label for each of their numbers, and the models that take them.
+// Data sets of sequences with a label per element, and the models for them.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,10 +7,10 @@
 
 namespace trainyard::experiment {
 
-// Where model, data and sharding do not fit: sequences need an embedding first, with a row for
-// every class, and other data none; the model foretells as many classes of a sample as it has
-// labels; a sequence has no one class and no columns, so its samples are dealt out anew. Of data as
-// they were found.
+// Returns problems of model, data and sharding. Sequences require an embedding as first layer with
+// a row for every class; other data allow none. The model must predict as many classes per sample
+// as there are labels. A sequence has no single class and no columns, so its sharding must be iid.
+// `data` is the summary of the actual data.
 base::Problems sequence_problems(const Experiment& experiment, const data::DataSummary& data);
 
 }  // namespace trainyard::experiment

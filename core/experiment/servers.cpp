@@ -32,7 +32,7 @@ bool by_rows(const Resolved& e, const model::Segment& segment) {
   return segment.looks_up() && e.document.strategy.servers.tables == TablePull::rows;
 }
 
-// The row that an element lies in is not cut before it, but ends there.
+// Rounds an element inside a table down to the beginning of its row, so that no row is split.
 std::int64_t at_row(const Resolved& e, std::int64_t element) {
   for (const model::Segment& s : e.model.segments)
     if (by_rows(e, s) && element > s.first && element < s.first + s.elements)
@@ -90,14 +90,14 @@ std::vector<Share> placed(const Resolved& e) {
   return {};
 }
 
-// What of a share lies within [first, end).
+// Returns the part of a share within [first, end).
 std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t end) {
   first = std::max(first, share.first), end = std::min(end, share.first + share.count);
   if (first >= end) return std::nullopt;
   return Share{share.server, first, end - first, share.table};
 }
 
-// Tables of which workers take rows, apart from what lies beside them.
+// Separates tables whose rows are pulled from their neighbors.
 std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
   std::vector<Share> list;
   for (const Share& share : shares)
@@ -111,8 +111,8 @@ std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& sha
   return list;
 }
 
-// Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where
-// that were too many.
+// Splits shares at bucket boundaries, so that a share is sent once its part of the backward pass is
+// done. Leaves them unsplit if that makes too many.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
@@ -153,8 +153,8 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
                         "Lower it, or draw more workers."});
 }
 
-// Each server goes by what comes to it first: two would leave out different workers, and an update
-// would be of one set of gradients here and of another there.
+// Refuses several servers: each would take the gradients that arrive first, so two servers could
+// drop different workers, and an update would mix two sets of gradients.
 void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
   const std::int64_t servers = count_servers(experiment.topology);
   if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
@@ -275,9 +275,9 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
 
 namespace {
 
-// The i-th micro-batch of a step comes to stage s of p after as many others as have not come back,
-// at most p - 1 - s: so many updates it does not see (Narayanan et al. 2019, with the pipeline
-// empty at the beginning of a step).
+// At stage s of p, the i-th micro-batch of a step does not see the updates of micro-batches in
+// flight, min(i, p - 1 - s) of them (Narayanan et al. 2019, with an empty pipeline at the beginning
+// of a step).
 StalenessTheory staleness_of_stages(const Resolved& e) {
   const data::Shares shares = e.shares();
   const Mesh mesh = mesh_of(e);
@@ -285,7 +285,7 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
   for (const data::Stretch& stretch : shares.stretches()) {
-    std::int64_t most_samples = 0;  // of a replica
+    std::int64_t most_samples = 0;  // Per replica.
     for (int replica = 0; replica < mesh.data; ++replica)
       most_samples = std::max(most_samples, shares.samples(stretch.first_step, replica));
     const std::int64_t micro_batches = (most_samples + batch - 1) / batch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is wrong with stages, each at its field.
+// Problems of stages, each at its field.
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -23,7 +23,7 @@ using base::Problems;
 
 constexpr const char* kPlaces = "strategy.stages.places";
 
-// Whoever has layers, for a person.
+// Name of the unit that has layers, for messages.
 std::string who(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::rpc) return "parameter server";
   return strategy.kind == StrategyKind::hybrid ? "stage" : "worker";
@@ -51,7 +51,7 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
           "Name a layer by its number, or of a block as 1.4."};
 }
 
-// Of a list that is read from first to last.
+// Checks the list of places from first to last.
 Problems problems_of_places(const std::vector<StagePlace>& places, const model::Model& model,
                             std::int64_t ranks, const StrategySpec& strategy) {
   const bool mesh = strategy.kind == StrategyKind::hybrid,
@@ -83,7 +83,7 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
   return problems;
 }
 
-// Of a layer that is tied, and its table.
+// Explains why a tied layer and its table must be on one stage.
 std::string why_together(const StrategySpec& strategy) {
   if (updates_each_micro_batch(strategy))
     return ": what both learn would have to be summed before every update, and pipedream waits for "
@@ -147,7 +147,7 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
-// Where the segments are too few.
+// Problems if there are too few segments.
 Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
                          const model::Model& model) {
   const bool bound = model.ties() && !may_be_apart(strategy);

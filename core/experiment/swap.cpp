@@ -29,8 +29,8 @@ Problem of_optimizer(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Why no file can be made there; empty where one was, and is gone again. What permissions say is
-// not asked: root has them all, and yet not everywhere.
+// Returns why no file can be created there; empty if it can. Creates a file instead of checking
+// permissions, because root passes every permission check but still may not be able to write.
 std::string why_no_file(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";

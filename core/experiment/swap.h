@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is put aside while a device does not need it (SwapSpec). How that is done is in
-// core/strategy/swap.h.
+// Offload of activations and optimizer moments (SwapSpec). Implemented in core/strategy/swap.h.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -14,12 +13,12 @@ inline bool swaps_to_disk(const TrainingSpec& training) {
   return training.swap.activations == SwapTo::disk || training.swap.optimizer == SwapTo::disk;
 }
 
-// Moments where there are none, or of servers, which go by what arrives; and a directory that is
-// none from the root on.
+// Returns problems of offloaded moments that do not exist or are kept by servers, whose accesses
+// cannot be predicted; and of a directory that is not absolute.
 base::Problems swap_problems(const Experiment& experiment);
 
-// A directory in which no file can be made on this machine: one is, and removed. Where a rank runs
-// elsewhere, it says so itself.
+// Returns a problem if no file can be created in the directory on this machine; tests it with a
+// temporary file. Ranks on other machines report this themselves.
 base::Problems swap_directory_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

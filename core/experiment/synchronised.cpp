@@ -15,7 +15,7 @@ bool is_synchronised(const model::LayerSpec& layer) {
   return layer.kind == model::LayerKind::batch_norm && layer.synchronised;
 }
 
-// Why the sums over ranks would not be those of one batch; empty: they are.
+// Returns why sums over ranks would not be those of one batch; empty if they are.
 std::string reason_against(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
@@ -41,7 +41,7 @@ std::int64_t micro_steps(const Resolved& e, const data::Shares& shares, std::int
   return (most_samples(shares, step) + batch - 1) / batch;
 }
 
-// Of the first `steps` of an epoch.
+// For the first `steps` of an epoch.
 std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
   const data::Shares shares = e.shares();
   std::int64_t count = 0;
@@ -56,7 +56,7 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 bool synchronises(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   if (splits_model(strategy.kind))
-    return false;  // the one rank that has the layer sees the whole micro-batch
+    return false;  // The one rank that has the layer sees the full micro-batch.
   if (e.world() < 2 || strategy.kind == StrategyKind::one_device ||
       !reason_against(e.document).empty())
     return false;

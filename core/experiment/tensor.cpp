@@ -37,7 +37,7 @@ base::Problem refused(std::string where, std::string what, std::string accepted,
           std::move(advice)};
 }
 
-// Of the layer whose attention has so many.
+// Returns the path of the layer whose attention has this number of heads.
 std::string place_of_heads(const model::ModelSpec& spec, std::int64_t heads) {
   const auto has = [heads](const model::LayerSpec& layer) {
     return (layer.kind == model::LayerKind::attention ||
@@ -92,7 +92,7 @@ void for_each_micro_batch(
   cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
-// A mesh keeps those who share layers on one.
+// False for a mesh, which keeps ranks that share layers on one host.
 bool is_on_several_hosts(const Resolved& e) {
   return e.document.strategy.kind == StrategyKind::tensor_parallel &&
          std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers that are split among ranks which take the same samples: those of tensor_parallel, and of a
-// stage of hybrid (core/model/split.h).
+// Layers that are split among ranks with the same samples: in tensor_parallel, and within a stage
+// of hybrid (core/model/split.h).
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ namespace trainyard::experiment {
 
 bool splits_layers(const Resolved& resolved);
 
-// What the ranks that share layers sum or gather of one sample: outputs of a pair's second layer or
-// of a table, forward, gradients at the inputs of a pair's first layer, back, and of a row of
-// logits in parts four numbers of each rank.
+// Collective of one sample among ranks that share layers: all-reduce of the outputs of a pair's
+// second layer or of a table (forward), all-reduce of the input gradients of a pair's first layer
+// (backward), and all-gather of four numbers per rank for each row of split logits.
 struct LayerSum {
   int segment = 0;
   bool backward = false;
@@ -24,19 +24,19 @@ struct LayerSum {
 };
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
-// Micro-batches of a rank in the whole run, by their size: `visit(samples, how many train, how many
-// evaluate)`.
+// Calls `visit(samples, number in training, number in evaluation)` for each size of micro-batch of
+// a rank in the full run.
 void for_each_micro_batch(const Resolved& experiment, int rank,
                           const std::function<void(std::int64_t samples, std::int64_t train,
                                                    std::int64_t evaluate)>& visit);
 
-// Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1
-// to 3), ...". Nothing where none is.
+// "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing if no layer is
+// split.
 std::optional<std::string> split_said(const Resolved& experiment);
-// Whether those who share layers are.
+// True if ranks that share layers are on several hosts.
 bool is_on_several_hosts(const Resolved& experiment);
 
-// What is wrong with splitting them, of any experiment.
+// Returns problems of splitting layers.
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model);
 
 }  // namespace trainyard::experiment

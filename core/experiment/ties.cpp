@@ -10,7 +10,7 @@
 namespace trainyard::experiment {
 namespace {
 
-// One replica keeps all that it has.
+// A single replica is not sharded.
 bool shards_stages(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data &&
          strategy.mesh.data != 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A last layer that is tied to the table of the embedding, in another stage than that: both stages
-// have the table, each learns of it what its own layer says, and once a step that is summed over
-// both and over all replicas, so that the two stay one (as Megatron-LM has its word embeddings;
-// Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters").
+// Tied output layer in another stage than the embedding table. Both stages hold the table, and each
+// computes the gradient of its own layer. Once a step the gradients are summed over both stages and
+// all replicas, so the two copies stay identical (as word embeddings in Megatron-LM; Narayanan et
+// al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters").
 #pragma once
 
 #include <optional>
@@ -12,21 +12,22 @@
 
 namespace trainyard::experiment {
 
-// Whether the two may be in different stages: else an update would come before their sum
-// (pipedream), each would share its table out otherwise (shards_data), or what is called would
-// learn by others' samples (rpc).
+// True if table and tied layer may be in different stages. False for pipedream (it would update
+// before the sum), shards_data (each stage would shard its table differently), and rpc (a called
+// stage would learn from other trainers' samples).
 bool may_be_apart(const StrategySpec& strategy);
 
-// Stages.
+// Stage numbers.
 struct Tie {
   int table = 0, tied = 0;
 };
 
-// As far as a document says: by its places, or else as they are balanced. Nothing where one stage
-// has both, or nothing is tied.
+// Returns the stages from the document alone: by its places, or as balanced partitions put them.
+// Nothing if one stage has both, or nothing is tied.
 std::optional<Tie> tie_apart(const Experiment& experiment);
 
-// The ranks that sum it: of each part of the table all that have it. None where nothing is apart.
+// Returns for each part of the table the ranks that hold it and sum its gradient. Empty if one
+// stage has both.
 std::vector<std::vector<int>> tie_groups(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

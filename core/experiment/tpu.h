@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the strategy tpu asks of an experiment, besides its precision (multiplies.h). This version
-// emulates TPUs on CPU cores: what they compute and send is a TPU's, how long they take is not.
+// Requirements of the strategy tpu, except precision (multiplies.h). This version emulates TPUs on
+// CPU cores: they compute and send the same as a TPU, but their times are not those of a TPU.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace trainyard::experiment {
 
-// Workers that are no TPUs, of a drawing that is sound.
+// Reports workers that are not TPUs. Expects a valid drawing.
 base::Problems other_than_tpus(const topology::Topology& topology);
 
-// Another way to sum gradients than along the torus.
+// Reports an algorithm or engine that does not sum gradients along the torus.
 base::Problems torus_problems(const StrategySpec& strategy);
 
-// The torus of these ranks (rank -> its host): "torus: tpu sums gradients along the rows and
-// columns of a torus of 2 x 4". A prime number of ranks makes one row, which is a ring. Two ranks
-// or more.
+// Describes the torus of these ranks (`hosts`: host of each rank): "torus: tpu sums gradients along
+// the rows and columns of a torus of 2 x 4". A prime number of ranks makes one row, which is a
+// ring. Needs two ranks or more.
 std::string torus_in_words(const std::vector<int>& hosts);
 
 }  // namespace trainyard::experiment

@@ -34,7 +34,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-// Of two judgements of one field the first is enough.
+// Adds problems, at most one per field: the first is kept.
 void append(Problems& problems, Problems more) {
   std::set<std::string> judged;
   for (const Problem& known : problems) judged.insert(known.where);
@@ -42,15 +42,14 @@ void append(Problems& problems, Problems more) {
     if (judged.insert(problem.where).second) problems.push_back(std::move(problem));
 }
 
-// An experiment that was built in code or in a form may hold what no file could: the field tables
-// judge it too.
+// Checks against the field tables, because an experiment built in code or in a form may hold values
+// that no file can.
 Problems form_problems(const Experiment& experiment) {
   auto read = from_json(to_json(experiment));
   return read ? Problems{} : std::move(read.error());
 }
 
-// Whoever takes samples of its own in a step, so many of them: " on each of 4 ranks", of a model
-// that is cut up " on each of 2 replicas"; of one alone nothing.
+// " on each of 4 ranks", or " on each of 2 replicas" if the model is split; empty for one.
 std::string on_each(const Experiment& e, std::int64_t takers) {
   if (takers == 1) return "";
   const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
@@ -61,7 +60,7 @@ std::string more_than_there_are(std::int64_t samples) {
   return " are more than the " + format_count(samples) + " training samples";
 }
 
-// Of a batch that fits.
+// Expects a batch that fits.
 Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
   const TrainingSpec& training = e.training;
   const std::int64_t most = samples / takers / training.batch_per_rank;
@@ -112,11 +111,11 @@ Problems accumulation_problems(const Experiment& experiment) {
            "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
 }
 
-// Labels of so many samples are a quick look and little memory. Of more, only those are looked at
-// that say who owns what.
+// Up to this many samples, all labels are read, which is fast and small. Beyond it, labels are read
+// only if they determine who owns which samples.
 constexpr std::int64_t kCountedAtMost = 2'000'000;
 
-// Without labels where they are not needed.
+// Reads labels only if they are needed.
 base::Result<data::Survey> looked_at(const data::DataSpec& spec,
                                      const std::filesystem::path& directory) {
   if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost)
@@ -131,16 +130,16 @@ bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
                              [&](const char* place) { return problem.where.starts_with(place); });
 }
 
-// Not by a parameter that is out of range, nor among ranks that are not there.
+// True if shards can be counted: no problem in data, topology or training.
 bool may_be_dealt(const Problems& problems) {
   return std::ranges::none_of(problems, [](const Problem& problem) {
     return is_at(problem, {"data", "topology", "training"});
   });
 }
 
-// Of layers and variables on devices, by the model that is trained. They are judged whatever else
-// is wrong, but not those of a model or a drawing that is none, nor by numbers that no file may
-// hold; of a mesh that does not cover the drawing nobody can say which device has a stage.
+// Returns problems of layers and variables on devices, for the actual model. Skipped if model or
+// drawing is invalid, or if numbers are out of range. Stages are skipped if the mesh does not cover
+// the drawing.
 Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data,
                             const Problems& known) {
   const auto is_of_no_model = [](const Problem& problem) {
@@ -161,15 +160,15 @@ Problems problems_of_layers(const Experiment& experiment, const data::DataSummar
   return problems;
 }
 
-// Of the ranks that take samples.
+// Among ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1)
-    return {};                                            // every rank has a part of every sample
-  if (splits_model(experiment.strategy.kind)) return {};  // every sample passes all ranks
-  if (survey.summary.sequences()) return {};              // a sample has no one class
+    return {};                                            // Every rank has a part of every sample.
+  if (splits_model(experiment.strategy.kind)) return {};  // Every sample passes all ranks.
+  if (survey.summary.sequences()) return {};              // A sequence has no single class.
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers))
-    return {};  // whoever asks is given the next samples
+    return {};  // Each request gets the next samples.
   if (data::owns_samples(experiment.data.sharding))
     return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};

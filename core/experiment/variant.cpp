@@ -23,7 +23,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-constexpr std::int64_t kNoStep = 1'000'000'000'000;  // the most that run.evaluate_every_steps takes
+constexpr std::int64_t kNoStep = 1'000'000'000'000;  // Maximum of run.evaluate_every_steps.
 
 std::string counted_ranks(std::int64_t ranks) {
   return format_count(ranks) + (ranks == 1 ? " rank" : " ranks");
@@ -39,7 +39,7 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
           "1 to " + format_count(drawn), advice};
 }
 
-// A mesh is of so many devices.
+// True if the strategy works on any number of ranks, and its algorithm can be chosen.
 bool scales(StrategyKind kind) {
   return kind != StrategyKind::one_device && !has_stages(kind) && !fixed_algorithm(kind);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One experiment on fewer ranks, by another algorithm: what is run to see how training scales.
-// Pure.
+// Variant of an experiment with fewer ranks and another algorithm, for scaling measurements. Pure.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -8,24 +7,24 @@
 namespace trainyard::experiment {
 
 enum class Scaling {
-  weak,    // every rank keeps its batch: the global batch grows with the ranks
-  strong,  // the global batch stays that of the whole drawing: ranks share it
+  weak,    // The batch per rank is constant: the global batch grows with the ranks.
+  strong,  // The global batch is constant (that of the full drawing): ranks share it.
 };
 
 struct Variant {
   std::int64_t ranks = 1;
-  collective::Algorithm algorithm = collective::Algorithm::ring;  // of no matter for one rank
+  collective::Algorithm algorithm = collective::Algorithm::ring;  // Irrelevant for one rank.
   Scaling scaling = Scaling::weak;
   std::int64_t steps = 50;
 
   bool operator==(const Variant&) const = default;
 };
 
-// The first `ranks` ranks of the drawing (topology::first_ranks), so many steps at full speed,
-// without evaluations on the way; seed, data and all else as given. Where all ranks stand on one
-// host, multi_worker_mirrored becomes mirrored, whose plan is the same. Problems: more ranks than
-// are drawn, a strategy that no algorithm sums for, an engine that reports no bytes, an algorithm
-// that does not fit, a global batch that cannot be shared evenly.
+// Returns the experiment on the first `ranks` ranks of the drawing (`topology::first_ranks`), with
+// the given steps at full speed and without evaluations; seed, data and all else as given. If all
+// ranks are on one host, multi_worker_mirrored becomes mirrored, which has the same plan. Fails for
+// more ranks than drawn, a strategy without a choice of algorithm, an engine that reports no bytes,
+// an algorithm that does not fit, or a global batch that cannot be shared evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
 // "ring on 4 ranks", "1 rank".

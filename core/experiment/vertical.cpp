@@ -21,7 +21,7 @@ Problem refused(std::string what, std::string advice) {
           "iid, contiguous, label_skew, size_skew", std::move(advice)};
 }
 
-// Why ranks could not exchange what their columns give; empty: they can.
+// Returns why ranks cannot exchange the results of their columns; empty if they can.
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
@@ -65,7 +65,7 @@ std::string advice_against(const StrategySpec& strategy) {
               : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 
-// The first layer that computes: flatten only says of the same numbers that they are a row.
+// Returns the first layer that computes: flatten only changes the shape.
 std::size_t first_layer(const model::ModelSpec& model) {
   const auto at = std::find_if(
       model.layers.begin(), model.layers.end(),
@@ -83,7 +83,7 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
                   "Begin the model with a linear layer, or take iid.")};
 }
 
-// Whatever the first layer is: a wide layer reads the sample itself.
+// Applies to every layer, not only the first: a wide layer reads the sample itself.
 base::Problems looked_up_problems(const model::ModelSpec& model) {
   const auto at = std::find_if(model.layers.begin(), model.layers.end(),
                                [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
@@ -95,8 +95,8 @@ base::Problems looked_up_problems(const model::ModelSpec& model) {
               "Take iid.")};
 }
 
-// Of one step, the samples that each rank takes in each micro-step: who has most says how many
-// there are.
+// Returns the rows of each micro-step of one step. The rank with the most samples determines their
+// number.
 std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples,
                                           std::int64_t batch) {
   const std::int64_t most = *std::max_element(samples.begin(), samples.end());
@@ -114,7 +114,7 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
   if (times > 0) list.push_back({rows, times, backward});
 }
 
-// How often step `index` of an epoch comes in the run, for each of a stretch of alike steps.
+// Returns how often each of a stretch of equal steps of an epoch occurs in the run.
 std::int64_t times_in_run(const Resolved& e, const data::Stretch& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   return epochs * stretch.steps +

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kCaller = 0;
 
-// With those of the caller that have no segment.
+// Adds the caller's stages that have no segment.
 std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value) {
   std::vector<Stage> stages;
   for (const Stage& stage : with_segments) {
@@ -22,7 +22,7 @@ std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value
   return stages;
 }
 
-// By value an output passes the caller right before it is called for.
+// Inserts the caller's stage right before each called stage, if outputs are passed by value.
 std::vector<int> relayed(const std::vector<int>& path, const std::vector<Stage>& stages) {
   const auto rank_of = [&](int stage) { return stages[static_cast<std::size_t>(stage)].rank; };
   std::vector<int> all;
@@ -37,7 +37,8 @@ std::vector<int> relayed(const std::vector<int>& path, const std::vector<Stage>&
 
 bool drops(const Segment& segment) { return segment.kind == LayerKind::dropout; }
 
-// To each rank that has a segment which asks for it, from the last stage of the caller before that.
+// Adds crossings of `value` to each rank with a segment that needs it, from the caller's last stage
+// before that.
 void add_brought(const std::vector<Stage>& stages, int value, const std::function<bool(int)>& asks,
                  std::vector<Crossing>& list) {
   std::set<int> have{kCaller};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way of samples through a model in parts (part.h), and what crosses from part to part on it.
+// Path of samples through a partitioned model (part.h), and the values sent between its stages.
 #pragma once
 
 #include <vector>
@@ -8,38 +8,39 @@
 
 namespace trainyard::model {
 
-// In the place of a segment: what samples bring, where ranks that have none are sent it. The
-// numbers of samples are for dropout, so in training alone.
+// Special values in place of a segment: samples, and sample numbers, which are sent to ranks that
+// do not have them. Sample numbers are for dropout, so only in training.
 inline constexpr int kSamples = -1, kSampleNumbers = -2;
 
-// An output of a segment that goes to a stage on another rank, or the gradient at it that comes
-// back; or what samples bring. To each rank an output goes once.
+// Output of a segment sent to a stage on another rank, or its gradient sent back; or samples. An
+// output is sent to each rank once.
 struct Crossing {
-  int value = 0;         // the segment
-  int from = 0, to = 0;  // stages
+  int value = 0;         // Segment, kSamples or kSampleNumbers.
+  int from = 0, to = 0;  // Stages.
   bool forward() const { return from < to; }
 };
 
-// Whether rank 0, which alone has samples and knows the loss, calls the layers of all others; and
-// where an output goes that another of these computes by.
+// Remote calls: rank 0, which alone has samples and computes the loss, calls the layers of all
+// others. States how an output reaches another called rank.
 enum class Calls {
-  none,          // whoever looks at samples has them, and the loss is where the last layer is
-  by_value,      // back to rank 0, which sends it on
-  by_reference,  // to whom it is for
+  // No calls: ranks that need samples have them, and the loss is on the rank of the last layer.
+  none,
+  by_value,      // Back to rank 0, which sends it on.
+  by_reference,  // Directly to the rank that needs it.
 };
 
-// Stages in the order of samples. Where rank 0 calls, it has the first and the last, and by value
-// one between any two of others: some of these have no segment.
+// Stages in the order of samples. With calls, rank 0 has the first and the last stage, and by value
+// one between any two stages of other ranks. Some of its stages have no segment.
 struct Course {
   Course(const Model& model, const std::vector<int>& owners, Calls calls);
 
   std::vector<Stage> stages;
-  std::vector<std::vector<int>>
-      paths;  // by segment: of its output, as model::paths_of; and where it is on its way
-  std::vector<Crossing> crossings;  // all forward, then all back
+  // By segment: stages that its output passes, as `model::paths_of`, plus relaying stages.
+  std::vector<std::vector<int>> paths;
+  std::vector<Crossing> crossings;  // All forward, then all backward.
 
   int rank_of(int stage) const { return stages[static_cast<std::size_t>(stage)].rank; }
-  int last() const { return static_cast<int>(stages.size()) - 1; }  // that of the loss
+  int last() const { return static_cast<int>(stages.size()) - 1; }  // Stage of the loss.
 };
 
 }  // namespace trainyard::model

@@ -161,7 +161,7 @@ std::string to_text(const Shape& sample) {
 
 namespace {
 
-constexpr double kMostNumbers = 9007199254740992;  // 2^53: as far as JSON's numbers are exact
+constexpr double kMostNumbers = 9007199254740992;  // 2^53: the largest exact integer in JSON.
 
 double numbers_of(const Shape& shape) {
   double numbers = 1;
@@ -169,12 +169,13 @@ double numbers_of(const Shape& shape) {
   return numbers;
 }
 
-// Of a block, by its linear layers and its attention.
+// Products of the linear layers and the attention of a block.
 double work_of_block(double rows, double width, double hidden) {
   return rows * width * (4 * width + 2 * hidden) + 2 * rows * rows * width;
 }
 
-// Products of a sample, or its outputs, where those are more. In floating point nothing overflows.
+// Returns the products of a sample, or its outputs if these are more. Floating point, so that
+// nothing overflows.
 double work_of(const LayerSpec& layer, const Shape& input, const Shape& output) {
   const double outputs = numbers_of(output);
   if (layer.kind == LayerKind::conv2d)

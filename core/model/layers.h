@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a layer of the list is by itself, and the shapes between layers.
+// Properties of single layers of the list, and the shapes between layers.
 #pragma once
 
 #include <optional>
@@ -29,26 +29,26 @@ inline bool takes_activation(const LayerSpec& layer) {
          layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }
 
-// With its stride of 0 replaced.
+// Window with a stride of 0 replaced by its default.
 compute::Window window_of(const LayerSpec& layer);
 
 std::string to_text(const Shape& sample);  // "28 x 28 x 1", "784"
 
-// Whether it is a sequence: rows of numbers, of which linear layers take each by itself.
+// True for a sequence: rows of numbers. Linear layers apply to each row.
 inline bool is_sequence(const Shape& sample) { return sample.dimensions == 2; }
 
-// A layer of a block of a transformer, on rows of `width` numbers.
+// Layer of a transformer block, on rows of `width` numbers.
 struct BlockPart {
   LayerSpec layer;
-  std::int64_t outputs = 0;  // numbers of a row
+  std::int64_t outputs = 0;  // Numbers per row.
 };
-// x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))): as in
-// GPT-2 (Radford et al. 2019), normalised first. Of an `add` the other summand is what came into
-// its half of the block.
+// x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))):
+// pre-norm as in GPT-2 (Radford et al. 2019). The addend of an `add` is the input of its half of
+// the block.
 std::vector<BlockPart> parts_of_block(const LayerSpec& transformer, std::int64_t width);
 
-// The shapes that come out of the layers, one a layer, up to the first at which something does not
-// fit: that is said in `problem`, at its field. For a list that is in order otherwise.
+// Returns the output shapes of the layers, up to the first that does not fit, which is reported in
+// `problem` at its field. Expects a list that is otherwise valid.
 std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
                           const std::string& path, std::optional<base::Problem>& problem);
 

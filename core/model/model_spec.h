@@ -3,7 +3,7 @@
 // the classes.
 //
 // Wide and deep (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"): an
-// embedding_bag and linear layers are the deep part, a wide layer at the end adds the logits of a
+// embedding_bag and linear layers are the deep part; a wide layer at the end adds the logits of a
 // linear model of the same indices. Both are trained together.
 #pragma once
 
@@ -17,61 +17,68 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  gelu,    // x times the share of a normal distribution below x; unlike relu and tanh a segment of
-           // its own, as its gradient wants its input
-  conv2d,  // a window slides over an image; see compute::Conv2dForward
-  max_pool,      // the largest of each window, channel by channel
-  average_pool,  // the mean of each window
-  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all
-                 // ranks; then scaled and shifted
-  layer_norm,    // each row of channels at mean 0 and deviation 1; then scaled and shifted
-  rms_norm,      // each row of channels at root mean square 1; then scaled
-  dropout,       // drops elements while training
-  flatten,       // an image as a row of features; nothing is copied
-  add,           // a residual sum: adds the output of an earlier layer
-  embedding,  // numbers of a vocabulary, as characters, each as a row of a table, and the place of
-              // each in the sample as a row of another. First of the list
-  attention,  // each row of a sequence looks at those before it: causal, of several heads, without
-              // parameters; linear layers stand before and after it
-  transformer,    // blocks of a transformer, one after another: of each a segment a part, so that a
-                  // block can be cut anywhere (layers.h)
-  embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the
-                  // others. First of the list
-  wide,  // a linear model of the sample's indices: adds up rows of a table as wide as there are
-         // classes, and the logits. Last of the list
+  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh a segment, because
+  // its gradient needs its input.
+  gelu,
+  conv2d,        // A window slides over an image; see `compute::Conv2dForward`.
+  max_pool,      // Maximum of each window, per channel.
+  average_pool,  // Mean of each window.
+  // Normalizes each channel to mean 0 and deviation 1 over the samples of the rank, or of all
+  // ranks; then scales and shifts.
+  batch_norm,
+  layer_norm,  // Normalizes each row of channels to mean 0 and deviation 1; then scales and shifts.
+  rms_norm,    // Normalizes each row of channels to root mean square 1; then scales.
+  dropout,     // Drops elements during training.
+  flatten,     // Reshapes an image to a row of features; nothing is copied.
+  add,         // Residual sum: adds the output of an earlier layer.
+  // Maps numbers of a vocabulary, such as characters, to rows of a table, and adds a row per
+  // position in the sample. Must be the first layer.
+  embedding,
+  // Causal attention with several heads and without parameters; linear layers are before and after
+  // it.
+  attention,
+  // Transformer blocks, one after another. Each part of a block is a segment, so a block can be cut
+  // anywhere (layers.h).
+  transformer,
+  // Sums rows of a table, named by the first columns of a sample, and passes the other columns on.
+  // Must be the first layer.
+  embedding_bag,
+  // Linear model of the sample's indices: adds rows of a table, as wide as there are classes, to
+  // the logits. Must be the last layer.
+  wide,
 };
 
 constexpr bool normalises_rows(LayerKind kind) {
   return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm;
 }
 
-// Whether the weight is a table, of which a sample names rows.
+// True if the weight is a table whose rows are named by the sample.
 constexpr bool looks_up(LayerKind kind) {
   return kind == LayerKind::embedding_bag || kind == LayerKind::wide;
 }
 
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
-  std::int64_t units = 0;  // linear: outputs; 0: as many as there are classes
+  std::int64_t units = 0;  // linear: outputs; 0: number of classes.
   bool tied =
-      false;  // linear, the last: its weight is the table of the embedding, and it has no bias
-  std::int64_t channels = 32;  // conv2d: of the image that comes out
-  std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels
-  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools
-  std::int64_t padding = 0;    // conv2d and pools: pixels around the image
+      false;  // linear, last layer: its weight is the table of the embedding, and it has no bias.
+  std::int64_t channels = 32;  // conv2d: of the output image.
+  std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels.
+  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools.
+  std::int64_t padding = 0;    // conv2d and pools: pixels around the image.
   double momentum = 0.1;       // batch_norm
-  bool synchronised = false;   // batch_norm: over the samples of all ranks
+  bool synchronised = false;   // batch_norm: over the samples of all ranks.
   double probability = 0.5;    // dropout
-  std::int64_t back = 2;       // add: layers back to the one whose output is added
+  std::int64_t back = 2;       // add: layers back to the one whose output is added.
   std::int64_t slot_count =
-      8;  // embedding_bag and wide: columns of the sample that are numbers of rows
-  std::int64_t rows = 20'000;  // embedding, embedding_bag and wide: of the table; embedding: 0: as
-                               // many as there are classes
-  std::int64_t width = 16;     // embedding and embedding_bag: of a row
-  std::int64_t heads = 4;      // attention and transformer
-  std::int64_t blocks = 4;     // transformer
-  std::int64_t hidden = 0;  // transformer: units between its two last linear layers; 0: four times
-                            // as many as the rows have numbers
+      8;  // embedding_bag and wide: columns of the sample that are row numbers.
+  // embedding, embedding_bag and wide: rows of the table; embedding: 0: number of classes.
+  std::int64_t rows = 20'000;
+  std::int64_t width = 16;  // embedding and embedding_bag: numbers per row.
+  std::int64_t heads = 4;   // attention and transformer
+  std::int64_t blocks = 4;  // transformer
+  // transformer: units between its last two linear layers; 0: four times the numbers per row.
+  std::int64_t hidden = 0;
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -80,8 +87,8 @@ struct ModelSpec {
   std::vector<LayerSpec> layers{
       {LayerKind::linear, 128}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
 
-  // The layer that makes the logits: the last, or the one that a wide layer at the end adds to. Of
-  // a list that has layers.
+  // Returns the layer that computes the logits: the last, or the one that a final wide layer adds
+  // to. The list must not be empty.
   std::size_t output_layer() const {
     std::size_t last = layers.size() - 1;
     while (last > 0 && layers[last].kind == LayerKind::wide) --last;

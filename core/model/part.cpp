@@ -6,8 +6,8 @@
 namespace trainyard::model {
 namespace {
 
-// Those of segments whose parameters the rank has, side by side: from where the first of a segment
-// lies now, `place` says to where all of the segment move.
+// Returns the parameters of segments that the rank has, contiguous. `place(segment)` is the shift
+// of a segment's offset.
 template <class Place>
 std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has,
                              Place place) {
@@ -20,7 +20,7 @@ std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std
   return own;
 }
 
-// By segment, whether the rank has its parameters: as it has the segment, or what is tied to it.
+// By segment: true if the rank has its parameters, because it has the segment or one tied to it.
 std::vector<bool> kept_by(const Model& model, const std::vector<int>& owners, int rank) {
   std::vector<bool> has;
   for (const int owner : owners) has.push_back(owner == rank);
@@ -94,7 +94,7 @@ bool goes_back_by_input(const Segment& s) {
          s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalises_rows(s.kind);
 }
 
-// A batch normalisation undoes its activation where it learns.
+// Batch normalization reverts its activation in its weight gradient.
 std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const bool activates = s.activation != compute::Activation::none,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model in parts: some ranks have some of its segments. What crosses from one to another are
-// outputs of segments, and gradients at them.
+// Partitioned model: each rank has some of its segments. Outputs of segments and their gradients
+// are sent between ranks.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace trainyard::model {
 
-// What a rank has of a model, by whom (a rank) each segment is on: all segments, but only its own
-// have parameters, side by side in flat buffers of their own. Of one that is tied to another's
-// weight, and is elsewhere, both ranks have all parameters of that other one; both segments are
-// then said to be apart.
+// Returns the local model of a rank, given the owner (a rank) of each segment: all segments, but
+// only local ones have parameters, contiguous in local flat buffers. If a tied segment and its
+// owner are on two ranks, both ranks have all parameters of the owner, and both segments are marked
+// `apart`.
 Model part_of(const Model& model, const std::vector<int>& owners, int rank);
 
-// Segments in a row on one rank, as many as there are.
+// Consecutive segments on one rank, as many as possible.
 struct Stage {
   int first = 0, last = 0, rank = 0;
   bool has(int segment) const { return first <= segment && segment <= last; }
@@ -23,21 +23,21 @@ struct Stage {
 };
 std::vector<Stage> stages_of(const std::vector<int>& owners);
 
-// The outputs of earlier segments that a segment computes by, ascending but for the one before it,
-// which comes last; -1: the samples themselves.
+// Returns the outputs of earlier segments that a segment takes as input: ascending, with the
+// preceding segment last; -1: the samples.
 std::vector<int> inputs_of(const Model& model, int segment);
 
-// Whether the gradient at its input, or that before its activation, depends on its output, or on
-// its input.
+// True if the input gradient, or the gradient before its activation, depends on the segment's
+// output (or input).
 bool goes_back_by_output(const Segment& segment);
 bool goes_back_by_input(const Segment& segment);
-// The outputs that its backward pass computes by, with what it learns; of segments whose gradient
-// is wanted.
+// Returns the outputs needed by its backward pass, including its weight gradients; for segments
+// whose gradient is needed.
 std::vector<int> backward_inputs_of(const Model& model, int segment);
 
-// By segment, the stages that an output passes, by number: where it is made, then all that compute
-// by it, each once, ascending. Its gradient goes back the same way: whoever has a part of it adds
-// that to what came from further on.
+// Returns by segment the stages that an output passes: the one that computes it, then all that take
+// it as input, each once, ascending. Its gradient goes back the same way: each stage adds its part
+// to what came from later stages.
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages);
 
 }  // namespace trainyard::model

@@ -6,8 +6,8 @@
 
 namespace trainyard::model {
 
-// Of the parameters in elements [first, first + count) of the flat buffer: a weight is a matrix of
-// [its first extent, the product of the others], everything else a vector. No parameter lies across
+// Layout of the parameters in elements [first, first + count) of the flat buffer: a weight is a
+// matrix [first extent, product of the others], everything else a vector. No parameter may cross
 // the ends.
 compute::compression::PowerSgdLayout power_sgd_layout(const Model& model, std::int64_t first,
                                                       std::int64_t count, std::int64_t rank);

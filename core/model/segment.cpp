@@ -4,21 +4,21 @@
 namespace trainyard::model {
 namespace {
 
-constexpr std::int64_t kGelu = 10;  // flops of an element: erf, or exp, by a polynomial
+constexpr std::int64_t kGelu = 10;  // Flops per element: erf or exp by a polynomial.
 
-constexpr std::int64_t kExponential = 10;  // likewise
+constexpr std::int64_t kExponential = 10;  // Same.
 
 std::int64_t square(std::int64_t side) { return side * side; }
 
-// Multiplies and adds of one sample through its weights, in either direction.
+// Multiplies and adds of one sample through its weights, in one direction.
 std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
 
-// Of one sample: pairs of a row and one that it sees.
+// Pairs of a row and a visible row, per sample.
 std::int64_t pairs_of_rows(const Segment& s) {
   return s.output_shape[0] * (s.output_shape[0] + 1) / 2;
 }
 
-// `products` of rows of all heads for each pair, and what is done to a score.
+// `products` products of rows of all heads for each pair, plus operations on each score.
 std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64_t of_score) {
   return pairs_of_rows(s) * (2 * products * s.channels() + of_score * s.heads);
 }
@@ -68,9 +68,9 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm:
-      return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
+      return sums_flops() + 4 * outputs;  // 3 to normalize, 1 for the activation.
     case LayerKind::layer_norm:
-      return 8 * outputs;  // 4 for mean and variance, 4 to normalise, scale and shift
+      return 8 * outputs;  // 4 for mean and variance, 4 to normalize, scale and shift.
     case LayerKind::rms_norm: return 4 * outputs;
     case LayerKind::gelu: return kGelu * outputs;
     case LayerKind::attention: return attention_flops(*this, 2, kExponential + 4);
@@ -90,12 +90,12 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
     case LayerKind::layer_norm:
-      return 14 * outputs;  // its statistics again, two means, and what they make
+      return 14 * outputs;  // Recomputed statistics, two means, and the result.
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
     case LayerKind::attention:
       return attention_flops(*this, 5, kExponential + 6) +
-             2 * outputs;  // the scores once more, and a mean a row
+             2 * outputs;  // Recomputed scores, and a mean per row.
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }

@@ -18,7 +18,7 @@ Tensor weight(const Segment& s, const Tensor& own) { return part(own, 0, s.weigh
 Tensor running(const Segment& s, const SegmentTensors& t) {
   return part(t.state, s.running, {2, s.channels()});
 }
-// Empty where there is none.
+// Empty if there is none.
 Tensor bias(const Segment& s, const Tensor& own) {
   return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()})
                                : Tensor{};
@@ -31,7 +31,7 @@ Pooling pooling(const Segment& s) {
   return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average;
 }
 
-// [B, numbers of a sample] as [B, extents of a sample].
+// Reshapes [B, numbers of a sample] to [B, extents of a sample].
 Tensor shaped(Tensor rows, const Shape& sample) {
   const std::int64_t batch = rows.shape[0];
   rows.shape.dimensions = sample.dimensions + 1;
@@ -41,23 +41,23 @@ Tensor shaped(Tensor rows, const Shape& sample) {
   return rows;
 }
 
-// [.., C] as rows of so many numbers.
+// Reshapes [.., C] to rows of `columns` numbers.
 Tensor rows_of(Tensor tensor, std::int64_t columns) {
   if (tensor.empty()) return {};
   tensor.shape = {tensor.shape.elements() / columns, columns};
   return tensor;
 }
 
-// A row of a sequence is taken by itself.
+// Treats each row of a sequence as a separate row.
 Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
-// Of an embedding: each number of each sample, and samples as a whole.
+// For an embedding: each number of each sample as a row, and full samples as rows.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
 Tensor whole_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 
-// Inputs and outputs, and their gradients, in their shapes.
+// Reshapes inputs and outputs, and their gradients, to their full shapes.
 SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
   for (Tensor* tensor : {&t.input, &t.input_gradient, &t.partial})
     if (!tensor->empty()) *tensor = shaped(*tensor, s.input_shape);
@@ -72,7 +72,7 @@ compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor
           s.probability};
 }
 
-// Of a table in parts: those of its rows that are here, and the places where they are.
+// With a split table, only local rows are looked up, and positions are added on one rank only.
 Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
   Ops ops{compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters),
                                        output_rows(s, t.output), 1, s.split_first, s.split_of}};
@@ -82,7 +82,7 @@ Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
   return ops;
 }
 
-// What training and evaluation compute alike.
+// Ops that are the same in training and evaluation.
 Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
     case LayerKind::linear:
@@ -112,13 +112,13 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   }
 }
 
-// A sum hands its gradient on to what it adds up.
+// Passes the gradient of a sum on to its inputs.
 Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
   if (accumulates) return compute::Accumulate{gradient, to};
   return compute::Copy{gradient, to};
 }
 
-// Writes the gradient at the segment's input to `to`.
+// Writes the gradient of the segment's input to `to`.
 Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
   switch (s.kind) {
     case LayerKind::conv2d:
@@ -157,8 +157,8 @@ Op normalised(const Segment& s, const SegmentTensors& t) {
                                    .activation = s.activation};
 }
 
-// Of each number's row, and of each place's over all samples; both are one span, whose norm is
-// wanted.
+// Gradients of the table's rows, and of positions summed over all samples. Both are one span, whose
+// norm is computed.
 Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table,
                        const Tensor& of_places) {
   Ops ops{compute::EmbeddingBagBackwardWeight{
@@ -169,7 +169,7 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
   return ops;
 }
 
-// Of a table that is another's: what that has besides, it learns by itself.
+// Gradient of a table owned by another segment; the owner's other parameters get zero here.
 Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
   const std::int64_t rest = t.gradients.elements() - of_table.elements();
   Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input),

@@ -7,12 +7,12 @@
 namespace trainyard::model {
 namespace {
 
-// So many of something in a row.
+// Contiguous range.
 struct Range {
   std::int64_t first = 0, count = 0;
 };
 
-// The ranges of the first ranks are longer by one where they are not alike.
+// Splits evenly; the first ranks get one more if the count is not divisible.
 Range range_of(std::int64_t count, int ranks, int rank) {
   const std::int64_t each = count / ranks, longer = count % ranks;
   return {rank * each + std::min<std::int64_t>(rank, longer), each + (rank < longer ? 1 : 0)};
@@ -23,8 +23,8 @@ void set_last(Shape& shape, std::int64_t extent) {
   shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] = extent;
 }
 
-// Segments between which numbers are split: the first linear layer, the last, and where heads are
-// what is shared out, how many there are.
+// Segments between which values are split: first and last linear layer, and the number of heads if
+// heads are split.
 struct Pair {
   int first = 0, last = 0;
   std::int64_t heads = 0;
@@ -49,7 +49,7 @@ class Splitter {
     return ranks_ > 1 && first.kind == LayerKind::embedding && first.vocabulary[0] >= ranks_;
   }
 
-  // Of a last linear layer that is in no pair.
+  // True for a last linear layer that is in no pair.
   bool splits_classes() const {
     const Segment& last = model_.segments.back();
     return ranks_ > 1 && last.kind == LayerKind::linear &&
@@ -62,7 +62,7 @@ class Splitter {
  private:
   const Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
 
-  // Whether no segment but the next one computes by the output.
+  // True if only the next segment uses the output.
   bool is_of_one(int value) const {
     return std::none_of(model_.segments.begin(), model_.segments.end(),
                         [&](const Segment& s) { return value >= 0 && s.addend == value; });
@@ -94,7 +94,7 @@ class Splitter {
   int ranks_;
 };
 
-// What one rank has of a model.
+// Builds the local model of one rank.
 class Part {
  public:
   Part(const Model& model, int ranks, int rank)
@@ -114,7 +114,7 @@ class Part {
   Segment& segment(int s) { return part_.segments[static_cast<std::size_t>(s)]; }
   const Segment& whole(int s) const { return whole_.segments[static_cast<std::size_t>(s)]; }
 
-  // Of query, key and value alike, of heads those that it has.
+  // Splits a pair; with heads, query, key and value are each split by heads.
   void split(const Pair& pair) {
     const std::int64_t wide = pair.heads > 0 ? 3 : 1,
                        all = last_extent(whole(pair.first).output_shape) / wide;
@@ -181,7 +181,7 @@ class Part {
       if (one.tied_to >= 0) one.first = part_.owner(one).first;
   }
 
-  // Of weights and biases alike the outputs are rows.
+  // Outputs are rows of weights and of biases.
   void add(const Segment& s, const Parameter& parameter) {
     const bool is_weight = parameter.offset == whole(parameter.segment).first;
     if (!is_weight && !s.biased) return;
@@ -214,7 +214,7 @@ class Part {
   int ranks_, rank_;
   Model part_;
   std::vector<char> thirds_ = std::vector<char>(
-      whole_.segments.size(), 0);  // by segment: its outputs are query, key and value
+      whole_.segments.size(), 0);  // By segment: true if its outputs are query, key and value.
 };
 
 }  // namespace

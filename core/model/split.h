@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model whose layers are shared out among ranks that take the same samples: "horizontal" or
-// tensor model parallelism (Shoeybi et al. 2019, Megatron-LM).
+// Tensor model parallelism (Shoeybi et al. 2019, Megatron-LM): layers split among ranks that take
+// the same samples.
 //
-// Two linear layers with nothing between them but what each number, or each head, undergoes by
-// itself are a pair: of the first every rank makes some outputs, of the second it takes just these
-// as inputs. What the second makes is summed over ranks; so is, on the way back, the gradient at
-// the inputs of the first. A table of an embedding is shared out by rows, and what ranks look up is
-// summed; a last linear layer that is in no pair by its outputs, the classes. All else every rank
-// has, with the same numbers in it. Each element that is split is on one rank; what a split layer
-// adds to its sum besides, its bias or places in the sample, is rank 0's.
+// Two linear layers form a pair if only operations per element or per head are between them. Each
+// rank computes some outputs of the first layer, and takes exactly these as inputs of the second.
+// The outputs of the second layer are all-reduced, and backward the input gradients of the first.
+// The table of an embedding is split by rows, and looked-up rows are all-reduced. A last linear
+// layer that is in no pair is split by outputs (classes). Every rank has all other layers, with
+// identical values. Each element that is split is on one rank. Biases and positions of a split
+// layer that are added to a sum are on rank 0.
 #pragma once
 
 #include <vector>
@@ -17,16 +17,16 @@
 
 namespace trainyard::model {
 
-// By segment, how it is split among so many ranks. Layers that have too little for one each stay
-// whole.
+// Returns how each segment is split among `ranks`. Layers too small for one unit per rank are not
+// split.
 std::vector<Split> splits_of(const Model& model, int ranks);
 
-// What a rank has: all segments, of those that are split its part, with the sizes of that.
-// Parameters are boxes (model.h); `classes` are its own.
+// Returns the local model of a rank: all segments, with split ones at the size of the rank's part.
+// Parameters are boxes (model.h); `classes` counts local classes.
 Model split_of(const Model& model, int ranks, int rank);
 
-// Of a segment of such a model: whether its outputs are summed over ranks, the gradient at its
-// input is, and whether the activation waits for the former.
+// For a segment of a split model: true if its outputs are all-reduced, if its input gradient is,
+// and if the activation must follow the all-reduce of outputs.
 inline bool sums_outputs(const Segment& s) {
   return s.split == Split::inputs || s.split == Split::rows;
 }
@@ -34,19 +34,19 @@ inline bool sums_input_gradient(const Segment& s) { return s.split == Split::out
 inline bool activates_sum(const Segment& s) {
   return s.split == Split::inputs && s.activation != compute::Activation::none;
 }
-// Whether a rank has logits of some classes only.
+// True if a rank has logits of some classes only.
 inline bool splits_classes(const Model& model) {
   return model.segments.back().split == Split::outputs;
 }
 
-// How many numbers a rank says of a row of its logits (compute::SoftmaxSummary).
+// Numbers that a rank contributes per row of its logits (`compute::SoftmaxSummary`).
 inline constexpr std::int64_t kSoftmaxSummary = 4;
 
-// Of what a segment of such a model is split by (outputs in a row, inputs or rows), how many the
-// rank has; of query, key and value each so many.
+// Returns how many outputs (per row), inputs or rows of a split segment the rank has; for query,
+// key and value the number of each.
 std::int64_t split_count(const Model& model, int segment);
 
-// Heads of the first attention that so many ranks cannot share out evenly; 0: all can.
+// Returns the heads of the first attention that cannot be divided evenly by `ranks`; 0 if all can.
 std::int64_t undivided_heads(const Model& model, int ranks);
 
 }  // namespace trainyard::model

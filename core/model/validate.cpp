@@ -79,7 +79,7 @@ class Judge {
       report(i, "adds a layer to itself", "an earlier layer", "", ".back");
   }
 
-  // Whether layers [first, end) only say that numbers are a row.
+  // True if layers [first, end) only change the shape.
   bool all_flatten(std::size_t first, std::size_t end) const {
     return std::all_of(layers_.begin() + static_cast<std::ptrdiff_t>(first),
                        layers_.begin() + static_cast<std::ptrdiff_t>(end),

@@ -25,7 +25,7 @@ using compute::Tensor;
 constexpr const char* kManifestName = "manifest.json";
 constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors",
                            kUnfinishedManifest = "manifest.json.new-";
-constexpr const char* kWhole = "model";  // the name of the one part, where there is one
+constexpr const char* kWhole = "model";  // Part name of a checkpoint with a single part.
 constexpr std::size_t kMostManifestBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
 
@@ -39,8 +39,8 @@ Problem none_in(const fs::path& directory) {
           "a directory with step-N/manifest.json in it", ""};
 }
 
-// The name holds the content's hash, so that a new file never takes the place of one that a
-// manifest still names.
+// The name contains the hash of the content, so a new file never replaces one that a manifest still
+// names.
 std::string file_name(const std::string& part, const std::string& xxh64) {
   return part + "-" + xxh64 + std::string(kSuffix);
 }
@@ -51,7 +51,8 @@ bool is_part_name(const std::string& name) {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; });
 }
 
-// Nowhere but in the checkpoint's own directory.
+// Accepts only file names without a directory, so that files stay inside the checkpoint's
+// directory.
 bool is_file_name(const CheckpointFile& file) {
   const std::string end = "-" + file.xxh64 + std::string(kSuffix);
   return file.name.ends_with(end) &&
@@ -62,7 +63,7 @@ fs::path step_path(const fs::path& directory, std::int64_t step) {
   return directory / (std::string(kStepPrefix) + std::to_string(step));
 }
 
-// N of a path .../step-N; nothing where it is none.
+// Returns N of a path .../step-N, or nothing if the path has another form.
 std::optional<std::int64_t> step_of(const fs::path& path) {
   const std::string name = path.filename();
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
@@ -74,7 +75,7 @@ std::optional<std::int64_t> step_of(const fs::path& path) {
   return whole ? std::optional(step) : std::nullopt;
 }
 
-// Steps that have a directory, the last one first.
+// Returns the steps that have a directory, newest first.
 std::vector<std::int64_t> steps_in(const fs::path& directory) {
   std::error_code error;
   std::vector<std::int64_t> steps;
@@ -168,7 +169,7 @@ Result<std::string> read_part_file(const fs::path& path, const CheckpointFile& f
   return content;
 }
 
-// Read back, for what cannot be read must not become the checkpoint.
+// Reads the file back, because an unreadable file must not become part of a checkpoint.
 Result<void> write_part_file(const fs::path& path, const std::string& content,
                              const CheckpointFile& file) {
   if (auto ok = base::write_file_atomically(path, content); !ok) return ok;
@@ -185,8 +186,8 @@ Result<void> write_manifest(const fs::path& path, const std::string& text) {
   return {};
 }
 
-// What an older checkpoint of the same step, or a writer that died, left behind. What cannot be
-// removed stays; it does no harm.
+// Removes leftovers of an older checkpoint of the same step or of a writer that died. Ignores
+// errors: leftovers are harmless.
 void tidy(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
   std::error_code error;
   std::vector<fs::path> old;
@@ -210,16 +211,16 @@ bool is_whole(const fs::path& checkpoint) {
                                  });
 }
 
-// The manifest goes first: what a killed process leaves of an old checkpoint must not look like
-// one.
+// Removes the manifest first, so that a process killed halfway leaves no directory that looks like
+// a checkpoint.
 void remove_checkpoint(const fs::path& checkpoint) {
   std::error_code error;
   fs::remove(checkpoint / kManifestName, error);
   fs::remove_all(checkpoint, error);
 }
 
-// All but `newest`, which was just verified, and the whole one before it. Later ones that were not
-// committed may be being written.
+// Removes all checkpoints except `newest`, which was just verified, and the complete one before it.
+// With `keeps_unfinished`, keeps later uncommitted ones, because they may still be in progress.
 void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished) {
   bool kept = false;
   std::error_code error;
@@ -252,7 +253,7 @@ Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info,
   return {};
 }
 
-// Whether its manifest could be read back, whatever its files will be.
+// Checks that the manifest could be read back, using a placeholder for its files.
 Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& info) {
   const std::string hash(16, '0');
   const auto parsed =
@@ -261,8 +262,8 @@ Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& in
   return parsed ? Result<void>() : base::fail(parsed.error());
 }
 
-// What is wrong with each, newest first. What is missing is as little a checkpoint as what is
-// damaged.
+// Combines the problems of all checkpoints, newest first, into one. A missing file counts as
+// damage.
 Problem none_whole(const base::Problems& all) {
   Problem problem = all.front();
   problem.code = ProblemCode::bad_input;
@@ -283,7 +284,7 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
                       const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
-  // What is not asked for may be in it as well: at most two moments.
+  // Files may also hold data that was not requested: at most two moments.
   const std::int64_t most_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
                                   kMostHeaderBytes * std::ssize(manifest->files);
   std::int64_t bytes = 0;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checkpoints on disk: a directory `step-N` each, with one file or several `PART-XXH64.safetensors`
-// (by name and with shapes what is in them, the format of huggingface/safetensors), and
-// `manifest.json`, written last, that names the files with their sizes and xxh64 and carries a
-// checksum of itself. Without a whole manifest there is no checkpoint. Two are kept: the newest and
-// the whole one before it. Older ones go only once the new one has been read back, so at any
-// moment, and after any failure to write, a whole one is there if one ever was; and when the newest
-// is damaged later, the one before it is used.
+// Checkpoints on disk. Each checkpoint is a directory `step-N` with one or several files
+// `PART-XXH64.safetensors` (tensor names and shapes inside, format of huggingface/safetensors) and
+// a `manifest.json`. The manifest is written last. It names the files with their sizes and xxh64,
+// and carries a checksum of itself. A directory without a complete manifest is not a checkpoint.
 //
-// Several ranks may each write what they keep (write_part), at the same time, and one that has
-// heard of all of them makes it a checkpoint (commit_checkpoint). Together the parts hold every
-// element once; on how many ranks, and where one's part ends, is not what a reader asks.
+// Two checkpoints are kept: the newest and the complete one before it. Older checkpoints are
+// deleted only after the new one has been read back. So after any write failure a complete
+// checkpoint exists if one ever existed, and the previous one is used when the newest is damaged
+// later.
+//
+// Several ranks may write their shards at the same time (`write_part`). The process that has
+// received all reports then commits the checkpoint (`commit_checkpoint`). Together the parts hold
+// every element exactly once. A reader does not depend on the number of ranks or on shard
+// boundaries.
 #pragma once
 
 #include <filesystem>
@@ -26,10 +29,9 @@ struct CheckpointInfo {
   std::string plan_hash;
 };
 
-// What a checkpoint holds of a model: its parameters, what training keeps besides
-// (model::Model::state), and the moments of the optimizer, as long as the parameters each. All
-// flat. The state may be left out of a model that has none; moments that nobody asks for are not
-// read.
+// Tensors of a model in a checkpoint: parameters, training state besides parameters
+// (`model::Model::state`), and optimizer moments, each as long as the parameters. All are flat.
+// `state` may be empty for a model without state. Moments that are not passed are not read.
 struct CheckpointTensors {
   CheckpointTensors(const compute::Tensor& of_parameters, const compute::Tensor& of_state = {},
                     std::vector<compute::Tensor> of_moments = {})
@@ -39,49 +41,51 @@ struct CheckpointTensors {
   std::vector<compute::Tensor> moments;
 };
 
-// What one writer has: spans of those flat buffers.
+// Flat buffers of `CheckpointTensors`. One writer supplies spans of them.
 enum class CheckpointBuffer : std::uint8_t { parameters, state, moment1, moment2 };
 struct CheckpointSpan {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
-  std::int64_t first = 0;  // element of the buffer
+  std::int64_t first = 0;  // First element in the buffer.
   compute::Tensor values;
 };
 
 struct LoadedCheckpoint {
   CheckpointInfo info;
   std::vector<CheckpointFile> files;
-  base::Problems passed_over;  // newer ones that could not be used, and why
+  base::Problems passed_over;  // Newer checkpoints that could not be used, and why.
 };
 
-// Adds a checkpoint to those in `directory`, which is made where it is missing. Those of later
-// steps are of a past that was given up, and go too. One writer at a time.
+// Writes a checkpoint into `directory`, which is created if missing. Deletes checkpoints of later
+// steps: they belong to a history that was abandoned. Only one writer at a time.
 base::Result<void> write_checkpoint(const std::filesystem::path& directory,
                                     const CheckpointInfo& info, const model::Model& model,
                                     const CheckpointTensors& tensors);
 
-// A part of the checkpoint of `step`, from its own writer; `name` is letters, digits and '-'. It
-// counts for nothing until it is committed. `version`: of what is in it, as its writer counts.
+// Writes one part of the checkpoint of `step`; each writer calls it for its own part. `name`
+// consists of letters, digits and '-'. The part has no effect until it is committed. `version`:
+// version of the content as counted by the writer.
 base::Result<CheckpointFile> write_part(const std::filesystem::path& directory, std::int64_t step,
                                         const std::string& name, std::int64_t version,
                                         const model::Model& model,
                                         const std::vector<CheckpointSpan>& spans);
-// Of parts that have all been written. Parts of later steps stay, for they may be being written.
+// Commits a checkpoint whose parts have all been written. Keeps parts of later steps, because they
+// may still be in progress.
 base::Result<void> commit_checkpoint(const std::filesystem::path& directory,
                                      const CheckpointInfo& info,
                                      const std::vector<CheckpointFile>& parts);
 
-// The newest whole one. Verifies every checksum, name, shape and offset before it touches
-// `tensors`. Damage is passed over, and bad_input where nothing is left; a whole checkpoint of
-// another model or dtype is refused.
+// Reads the newest complete checkpoint. Verifies every checksum, name, shape and offset before it
+// writes to `tensors`. Skips damaged checkpoints; returns bad_input if none is left. Refuses a
+// complete checkpoint of another model or dtype.
 base::Result<LoadedCheckpoint> read_checkpoint(const std::filesystem::path& directory,
                                                const model::Model& model,
                                                const CheckpointTensors& tensors);
 
-// The newest one that has a manifest, by its step; nothing of it is read. Nothing where there is
-// none.
+// Returns the step of the newest checkpoint that has a manifest, or nothing if there is none. Does
+// not read the checkpoint.
 std::optional<std::int64_t> committed_step(const std::filesystem::path& directory);
 
-// Which one that would be, its files verified, whatever model it is of.
+// Returns the newest checkpoint whose files pass verification, of whatever model.
 base::Result<CheckpointInfo> newest_checkpoint(const std::filesystem::path& directory);
 
 }  // namespace trainyard::session

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a checkpoint's manifest says.
+// Manifest of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct CheckpointFile {
   std::string name, xxh64;
   std::int64_t bytes = 0;
   std::int64_t version =
-      0;  // of what is in it, as its writer counts: steps, or updates of a server
+      0;  // Version of the content as counted by its writer: steps, or updates of a server.
 };
 
 struct CheckpointManifest {
@@ -23,7 +23,7 @@ struct CheckpointManifest {
   std::int64_t step = 0;
   std::string plan_hash;
   std::vector<CheckpointFile> files;
-  std::string xxh64;  // of this document's text with this field empty
+  std::string xxh64;  // Checksum of this document's text with this field empty.
 };
 
 }  // namespace trainyard::session

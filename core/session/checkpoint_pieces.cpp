@@ -34,12 +34,14 @@ struct Range {
   bool within(std::int64_t count) const { return first >= 0 && first < end && end <= count; }
 };
 
-// Where it belongs: rows and columns of an entry, of which a run of elements is one row.
+// Position of a piece in the model: a box of rows and columns of an entry. A flat range of elements
+// counts as one row.
 struct Place {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
-  const model::Parameter* entry = nullptr;  // null: the model has none of that name
+  const model::Parameter* entry = nullptr;  // Null if the model has no entry of that name.
   Range rows, columns;
-  std::int64_t row_elements = 0;  // of the entry; more than the entry has where rows do not count
+  // Elements per row of the entry; all elements of the entry if the piece is a flat range.
+  std::int64_t row_elements = 0;
   bool whole = true;
 
   std::int64_t first_of_row(std::int64_t row) const {
@@ -51,7 +53,7 @@ std::int64_t row_elements(const compute::Shape& shape) {
   return shape.elements() / std::max<std::int64_t>(shape[0], 1);
 }
 
-// "100:250", of which it leaves what follows.
+// Parses "100:250" and removes it from the front of `text`.
 bool read_range(std::string_view& text, Range& range) {
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, range.first);
@@ -61,7 +63,7 @@ bool read_range(std::string_view& text, Range& range) {
   return last.ec == std::errc{} && !text.empty();
 }
 
-// "100:250]", or "0:128,64:128]".
+// Parses "100:250]" or "0:128,64:128]".
 bool read_ranges(std::string_view text, Place& place) {
   place.rows = {0, 1};
   place.row_elements = place.entry->shape.elements();
@@ -143,13 +145,13 @@ std::string range_text(std::int64_t first, std::int64_t end) {
   return "[" + to_text(first, end) + "]";
 }
 
-// Of whole rows the elements follow one another.
+// True if the shard has full rows, so its elements are contiguous in the full tensor.
 bool has_whole_rows(const model::Parameter& entry) {
   return row_elements(entry.shape) == row_elements(entry.box.whole);
 }
 
-// Of a box its elements from `first` on: where rows are cut, the rest of one, whole ones, and the
-// beginning of one.
+// Adds the elements of a box from `first` on as pieces. If the box does not have full rows, there
+// are up to three pieces: the rest of one row, complete rows, and the beginning of a row.
 void add_pieces_of_box(const std::string& name, const model::Parameter& entry, const Tensor& values,
                        std::int64_t first, std::vector<NamedTensor>& pieces) {
   const std::int64_t columns = row_elements(entry.shape), end = first + values.elements(),
@@ -184,7 +186,7 @@ base::Problem lacks_moments(const std::filesystem::path& path, CheckpointBuffer 
           "only parameter_server writes moments."};
 }
 
-// From 0 to `elements`, without gap or overlap.
+// True if the ranges cover [0, `elements`) without gap or overlap.
 bool cover(Ranges ranges, std::int64_t elements) {
   std::sort(ranges.begin(), ranges.end());
   std::int64_t end = 0;

@@ -14,7 +14,7 @@ bool Committer::is_whole(const Parts& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
-// Of an older step than one that is whole, parts will not be waited for.
+// Discards incomplete checkpoints of older steps as soon as a newer one is complete.
 void Committer::take(const Saved& saved) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
   Parts& parts = parts_[saved.step];
@@ -32,7 +32,7 @@ void Committer::take(const Saved& saved) {
 
 void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
-  const auto [step, files] = *whole_.rbegin();  // the newest is enough
+  const auto [step, files] = *whole_.rbegin();  // Committing only the newest is enough.
   whole_.clear();
   running_ =
       std::async(std::launch::async,

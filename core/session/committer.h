@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes of parts that ranks have written a checkpoint, once all of it is there: on a thread of its
-// own, so that the coordinator never waits for a disk.
+// Commits checkpoints once all parts have been written by ranks. Runs on its own thread, so the
+// coordinator never waits for a disk.
 #pragma once
 
 #include <future>
@@ -14,8 +14,8 @@ namespace trainyard::session {
 
 class Committer {
  public:
-  // So many parts of parameters make one whole, one a rank, and where `with_state`, one of what
-  // models keep besides.
+  // A checkpoint is complete with `parts` parts of parameters, one per rank, and if `with_state`
+  // also one part with the model's state besides parameters.
   Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
   void take(const Saved& saved);
@@ -25,15 +25,15 @@ class Committer {
     std::int64_t bytes = 0;
     std::optional<base::Problem> problem;
   };
-  // What has become of one since it was asked last.
+  // Returns the outcome of a commit that ended since the last call.
   std::optional<Outcome> look();
 
   bool busy() const { return running_.valid() || !whole_.empty(); }
-  std::int64_t committed_step() const { return committed_; }  // -1: none
+  std::int64_t committed_step() const { return committed_; }  // -1: none.
 
  private:
   struct Parts {
-    std::map<int, CheckpointFile> of_parameters;  // by rank
+    std::map<int, CheckpointFile> of_parameters;  // By rank.
     std::optional<CheckpointFile> state;
   };
   bool is_whole(const Parts& parts) const;
@@ -41,10 +41,11 @@ class Committer {
 
   std::filesystem::path directory_;
   std::string plan_hash_;
-  std::size_t count_;  // of parameters
+  std::size_t count_;  // Number of parameter parts.
   bool with_state_;
-  std::map<std::int64_t, Parts> parts_;                        // by step, not whole yet
-  std::map<std::int64_t, std::vector<CheckpointFile>> whole_;  // that wait to be committed
+  std::map<std::int64_t, Parts> parts_;  // By step; incomplete checkpoints.
+  // By step; complete checkpoints that wait to be committed.
+  std::map<std::int64_t, std::vector<CheckpointFile>> whole_;
   std::future<Outcome> running_;
   std::int64_t committed_ = -1;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How control messages travel. The coordinator serves; ranks and viewers are clients. Implemented
-// over ZeroMQ in backends/zmq and over queues in backends/inproc. An object is used by one thread.
+// Transport of control messages (interface). The coordinator is the server; ranks and viewers are
+// clients. Implemented over ZeroMQ in backends/zmq and over queues in backends/inproc. Each object
+// is used by one thread only.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 
 namespace trainyard::session {
 
-using PeerId = std::string;  // who a message came from, so that it can be answered
+using PeerId = std::string;  // Sender of a message, used as the address of the reply.
 
 struct Received {
   PeerId from;
@@ -23,10 +24,12 @@ struct Received {
 class ControlServer {
  public:
   virtual ~ControlServer() = default;
-  virtual std::string endpoint() const = 0;  // where clients connect
-  // The next message, or nothing within `limit`. What cannot be decoded is dropped and counted.
+  virtual std::string endpoint() const = 0;  // Address that clients connect to.
+  // Returns the next message, or nothing after `limit`. Messages that cannot be decoded are dropped
+  // and counted.
   virtual base::Result<std::optional<Received>> receive(std::chrono::milliseconds limit) = 0;
-  virtual void send(const PeerId& to, const Message& message) = 0;  // to one that is gone: dropped
+  // Drops the message if the peer is gone.
+  virtual void send(const PeerId& to, const Message& message) = 0;
   virtual std::uint64_t malformed() const = 0;
 };
 

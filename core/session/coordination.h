@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its
-// ends in coordinator.cpp, what it is told, and says, in coordinator_messages.cpp, who is lost and
-// comes back in coordinator_faults.cpp.
+// State and main loop of the coordinator for one run. Starting is in coordinator_start.cpp, the
+// loop and the ends of a run in coordinator.cpp, messages in coordinator_messages.cpp, failed and
+// rejoined ranks in coordinator_faults.cpp.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class Coordination {
   base::Json header() const;
   base::Result<void> launch();
 
-  // The loop. Each looks at one thing, and may end the run.
+  // Main loop. Each function checks one thing, and may end the run.
   void tick();
   void receive_all();
   void look_at_processes(std::int64_t now);
@@ -41,8 +41,8 @@ class Coordination {
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
 
-  // What ranks tell.
-  RankSeat* seat_of(const PeerId& peer, std::int32_t rank);  // null: the peer is not that rank
+  // Messages from ranks and viewers.
+  RankSeat* seat_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
@@ -53,8 +53,8 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
-  void take(const PeerId& from, const Ask& ask);  // of a viewer
-  template <class Other>                          // messages that have no business here
+  void take(const PeerId& from, const Ask& ask);  // From a viewer.
+  template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
   void refuse(const PeerId& stranger, const Hello& hello);
   void start_training();
@@ -62,12 +62,12 @@ class Coordination {
   void slow(const Slow& asked);
   void befall(const Ask& ask);
   void befall(const LinkPart& asked);
-  void stop();  // in order; at once where nothing trains yet
+  void stop();  // Stops in order; immediately if training has not started.
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;
   std::string rank_state(const RankSeat& seat, const Progress& last) const;
 
-  // Ranks that the others go on without.
+  // Failed ranks that the run continues without.
   base::Problem after_others(base::Problem problem, const RankSeat& seat) const;
   bool spares(const RankSeat& seat) const;
   void lose(RankSeat& seat, const std::string& why);
@@ -80,12 +80,12 @@ class Coordination {
   std::string who_goes_on(const RankSeat& lost) const;
   void tell_evaluators();
   void tell_evaluator(const RankSeat& seat);
-  bool lose_evaluators(const std::string& why);  // false: none could be spared
+  bool lose_evaluators(const std::string& why);  // Returns false if no evaluator could be dropped.
   std::int64_t workers_left() const;
   int chief() const;
   void say_gone(RankSeat& seat);
 
-  // Ends.
+  // End of a run.
   bool training() const { return !ended_ && state_ != RunState::starting; }
   bool over() const;
   void finish();
@@ -95,13 +95,14 @@ class Coordination {
   base::Json result(std::int64_t now) const;
   std::string what_is_kept() const;
   std::optional<std::int64_t> step_to_go_on_from()
-      const;  // of the newest whole checkpoint, where another run can begin with it
+      const;  // Step of the newest complete checkpoint that another run can resume from.
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
-  std::int64_t clock_ns() const;  // of the recording
+  std::int64_t clock_ns() const;  // Clock of the recording.
   void record_state(const base::Json& fault = nullptr);
-  bool counts(const RankSeat& seat) const;  // whether the step of the run is also this rank's
+  // True if this rank's step counts as the step of the run.
+  bool counts(const RankSeat& seat) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
   void broadcast(const Message& message);
@@ -109,32 +110,35 @@ class Coordination {
   CoordinatorParts p_;
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
-  std::map<std::int32_t, double> links_;  // that carry another part than all that is drawn
+  // Fraction of the drawn bandwidth by link number, for links that differ from the drawing.
+  std::map<std::int32_t, double> links_;
   plan::Plan plan_;
   std::string plan_hash_;
-  std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
+  std::uint64_t run_key_;  // Random number that frames of other runs on the data plane do not have.
   std::optional<Journal> journal_;
-  std::optional<Committer> committer_;  // of parts that servers write, or ranks with some layers
-                                        // each; else the chief writes whole ones
-  std::optional<Speaker> speaker_;      // by what is committed, where no rank has all of it
+  // Commits parts written by servers, or by ranks that each hold some layers. Otherwise the chief
+  // writes complete checkpoints.
+  std::optional<Committer> committer_;
+  // Generates text from committed checkpoints, if no rank has the full model.
+  std::optional<Speaker> speaker_;
   Pacer pacer_;
   Watch watch_;
   Seats seats_;
   std::set<std::pair<PeerId, std::int32_t>>
-      peers_;  // who speaks for which rank; one may speak for several
+      peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;
-  RunState logged_ = RunState::starting;  // as the log says last
+  RunState logged_ = RunState::starting;  // Last state that was written to the log.
   std::optional<base::Problem> problem_;
   std::optional<double> simulated_step_seconds_;
-  std::optional<base::Problem> reported_;  // the first failure that a rank told of
+  std::optional<base::Problem> reported_;  // First failure reported by a rank.
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  std::optional<base::Problem> uncommitted_;  // why the last checkpoint whose parts were all there
-                                              // was not committed; none: it was
-  bool trained_ = false;                      // and evaluators know it
-  std::int64_t told_ns_ = 0;  // when the last of the events was that ranks have told
+  // Problem of committing the last complete checkpoint; none if it was committed.
+  std::optional<base::Problem> uncommitted_;
+  bool trained_ = false;      // True once training has ended and evaluators have been notified.
+  std::int64_t told_ns_ = 0;  // Time of the latest event reported by ranks.
   std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0,
                kill_ns_ = 0;

@@ -28,16 +28,16 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
-constexpr std::int64_t kSecond = 1'000'000'000;      // ns
-constexpr std::int64_t kFlushPeriod = kSecond / 20;  // between two flushes of the recording
+constexpr std::int64_t kSecond = 1'000'000'000;      // Nanoseconds.
+constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
-constexpr std::int64_t kKeepAlive = kSecond;  // between two words to the ranks
+constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
 constexpr std::int64_t kTableTime =
-    kSecond;  // for the other ranks to say what they have, once one has something else
-constexpr std::int64_t kEndLimit = 5 * kSecond;  // for ranks to leave once they have finished
-constexpr std::int64_t kAbortLimit = kSecond;    // for ranks to leave once told to
+    kSecond;  // Time for the other ranks to report, once one rank reports a mismatch.
+constexpr std::int64_t kEndLimit = 5 * kSecond;  // For ranks to exit after they have finished.
+constexpr std::int64_t kAbortLimit = kSecond;    // For ranks to exit after an abort.
 constexpr std::int64_t kCommitLimit =
-    kSecond / 2;  // for a checkpoint whose parts are all there, when the run fails
+    kSecond / 2;  // For a checkpoint whose parts are all written, when the run fails.
 
 bool all_over(std::span<const RankSeat> seats) {
   return std::ranges::all_of(seats,
@@ -55,8 +55,7 @@ Result<CoordinatorResult> Coordination::run() {
   return close();
 }
 
-// The loop
-// ---------------------------------------------------------------------------------------------------------
+// Main loop
 
 void Coordination::tick() {
   receive_all();
@@ -92,19 +91,20 @@ void Coordination::look_at_processes(std::int64_t now) {
     if (seat.reported_end || !seat.handle) continue;
     const auto how = seat.handle->ended();
     if (!how || seat.finished) continue;
-    // What it said before it left says more than its exit status.
+    // Waits for messages that the rank sent before it exited: they explain more than its exit
+    // status.
     if (!seat.handle->killed() && !seat.end.over(now)) continue;
     seat.reported_end = true;
     if (ended_) continue;
     if (seat.returning) not_back(seat, *how);
-    else if (seat.lost) continue;  // it was killed because it did not answer
+    else if (seat.lost) continue;  // It was killed because it did not respond.
     else if (spares(seat)) lose(seat, "ended by " + *how);
     else end(RunState::failed, after_others(watch_.died(seat.identity.rank, *how), seat));
   }
 }
 
-// A rank may have seen that a peer is gone before its death can be seen here; the death is the
-// better explanation.
+// Gives the death of a rank time to be noticed before a peer's report of it ends the run. The death
+// is the better explanation.
 void Coordination::look_at_reports(std::int64_t now) {
   if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
@@ -118,7 +118,7 @@ void Coordination::look_at_interrupts() {
   if (interrupts >= 2) end(RunState::cancelled, cancelled());
 }
 
-// The others have a moment to say what they have, so that the table says who is alone.
+// Waits a moment for the other ranks' reports, so that the table shows which rank differs.
 void Coordination::look_for_disagreement(std::int64_t now) {
   struct Subject {
     const char* of;
@@ -141,9 +141,9 @@ void Coordination::look_for_life(std::int64_t now) {
       lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
-  if (trained_ && lose_evaluators(problem->what)) return;  // who has hung is one of these
+  if (trained_ && lose_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
   end(RunState::failed, std::move(problem));
-  // A rank that does not answer will not leave when told, either.
+  // An unresponsive rank does not react to an abort either.
   for (RankSeat& seat : seats_)
     if (watch_.is_silent(seat.identity.rank, now) && seat.handle) seat.handle->kill();
 }
@@ -152,7 +152,7 @@ void Coordination::look_at_journal() {
   if (journal_->failure()) cannot_record(*journal_->failure());
 }
 
-// The last one is what a run ends with: without it, it has not ended well.
+// A run whose last checkpoint was not committed has failed.
 void Coordination::look_at_checkpoints() {
   const auto outcome = committer_ ? committer_->look() : std::nullopt;
   if (!outcome) return;
@@ -174,8 +174,8 @@ void Coordination::look_at_text() {
         *said ? **said : "no text was made up: " + base::to_string(said->error()));
 }
 
-// What is being committed when a run fails is there when somebody reads why: so it is named as what
-// to go on from.
+// Waits for a commit in progress when a run fails, so that the message can name that checkpoint for
+// resuming.
 void Coordination::await_checkpoint() {
   const std::int64_t until = base::now_nanoseconds() + kCommitLimit;
   while (committer_ && committer_->busy() && base::now_nanoseconds() < until) {
@@ -210,8 +210,8 @@ void Coordination::steer(std::int64_t now) {
   if (trained_ && all_over(seats_)) finish();
 }
 
-// Evaluators have the last checkpoint before them yet. What is made up by it is said before the
-// end.
+// True if all trainers and servers are done and no commit or text generation is in progress.
+// Evaluators may still have to measure the last checkpoint.
 bool Coordination::trained() const {
   return all_over(std::span(seats_).first(
              static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) &&
@@ -223,16 +223,14 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  if (p_.observe && !ended_ &&
-      now - observed_ns_ >
-          kObservePeriod) {  // of the end it is told when all is over: it may take its time then
+  // The observer gets the final state in `close`, where it may take its time.
+  if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());
   }
 }
 
-// Ends
-// -------------------------------------------------------------------------------------------------------------
+// End of a run
 
 bool Coordination::over() const {
   return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) {
@@ -300,7 +298,7 @@ std::optional<std::int64_t> Coordination::step_to_go_on_from() const {
              : std::nullopt;
 }
 
-// Of a run that trained and failed, as the end of an advice.
+// Returns the end of the advice for a run that failed in training: how to resume it.
 std::string Coordination::what_is_kept() const {
   if (const auto step = step_to_go_on_from())
     return " The checkpoint of step " + base::format_count(*step) +
@@ -346,7 +344,8 @@ Json Coordination::result(std::int64_t now) const {
   return run_result(facts, journal_->history());
 }
 
-// A full disk ends the run, in order: what was recorded so far stays whole.
+// Ends the run in order if the recording cannot be written, for example on a full disk. What was
+// recorded so far stays valid.
 void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
@@ -355,8 +354,8 @@ void Coordination::cannot_record(const Problem& problem) {
       "Free space, or make the run directory writable, and run again; what was recorded until now "
       "can be opened.";
   if (!ended_) return end(RunState::failed, said);
-  if (!ended_well(state_)) return;  // what ended it is the better explanation
-  state_ = RunState::failed;        // trained, but its last words are not on disk
+  if (!ended_well(state_)) return;  // The first cause of the end is the better explanation.
+  state_ = RunState::failed;        // Trained, but the end of the recording is not on disk.
   problem_ = said;
 }
 

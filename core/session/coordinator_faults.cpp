@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is lost, whether the others go on, and how a rank comes back: once every server has seen the
-// one before it leave, for until then what lies between the two would be taken for the newcomer's.
+// Failed ranks: decides if the run continues, and restarts them. A restarted rank joins only after
+// every server has seen its predecessor leave. Otherwise a server would take messages of the
+// predecessor for messages of the new one.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +16,8 @@
 
 namespace trainyard::session {
 
-// Whether training goes on without it: there are workers for it, and enough of them left.
+// True if training can continue without this rank: enough workers are left, or the rank is an
+// evaluator.
 bool Coordination::spares(const RankSeat& seat) const {
   if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank))
     return false;
@@ -29,7 +31,7 @@ std::int64_t Coordination::workers_left() const {
                        [](const RankSeat& one) { return !one.lost; });
 }
 
-// Of a worker that could have been spared, had not others been lost before it.
+// Adds to the problem of a worker that too few workers are left because others failed before it.
 base::Problem Coordination::after_others(base::Problem problem, const RankSeat& seat) const {
   const std::int64_t lost = p_.resolved.workers() - workers_left();
   if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
@@ -46,7 +48,7 @@ bool Coordination::servers_finished() const {
                      [](const RankSeat& seat) { return seat.finished.has_value(); });
 }
 
-// One that does not answer is killed: should it wake up, another has its place.
+// Kills an unresponsive rank, because it may wake up after another rank has taken its place.
 void Coordination::lose(RankSeat& seat, const std::string& why) {
   seat.lost = true;
   seat.stalled = false;
@@ -83,8 +85,8 @@ bool Coordination::lose_evaluators(const std::string& why) {
   return any;
 }
 
-// What all workers have alike, one of them saves: the chief, or where it is lost the first that is
-// there.
+// Returns the worker that saves the state that all workers share: the chief, or the first remaining
+// worker if the chief failed.
 int Coordination::chief() const {
   if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost)
     return p_.resolved.chief;
@@ -106,9 +108,11 @@ void Coordination::take(const PeerId& from, const Order& order) {
       ++seats_[static_cast<std::size_t>(event.worker)].farewells;
 }
 
-// Until each server says that it has seen it leave, nobody takes its place.
+// Tells the servers that the rank is gone. It is not replaced until each server has confirmed that
+// it has seen the rank leave.
 void Coordination::say_gone(RankSeat& seat) {
-  if (p_.resolved.evaluates_alone(seat.identity.rank)) return;  // nothing was between it and them
+  // Evaluators exchange no data with servers.
+  if (p_.resolved.evaluates_alone(seat.identity.rank)) return;
   seat.farewells_due += p_.resolved.servers;
   for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
     p_.server->send(seats_[static_cast<std::size_t>(server)].peer,
@@ -157,7 +161,7 @@ void Coordination::take_back(RankSeat& seat) {
   fault("back", seat, "is back, as process " + std::to_string(seat.process));
 }
 
-// What befalls a rank because somebody wants it.
+// Injects a fault into a rank on a viewer's request.
 void Coordination::befall(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
   RankSeat& seat = seats_[static_cast<std::size_t>(ask.rank)];
@@ -184,7 +188,7 @@ void Coordination::befall(const Ask& ask) {
   }
 }
 
-// Over every connection that is drawn there, both ways.
+// Changes the bandwidth of a drawn link, in both directions.
 void Coordination::befall(const LinkPart& asked) {
   const auto& drawn = p_.resolved.document.topology.links;
   const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();
@@ -208,7 +212,7 @@ void Coordination::befall(const LinkPart& asked) {
   record_state({{"kind", kind}, {"rank", -1}, {"link", asked.link}, {"text", text}});
 }
 
-// In the log, and beside the state, where views find what to mark.
+// Logs a fault and records it with the run state, where views find it.
 void Coordination::fault(const std::string& kind, const RankSeat& seat, const std::string& text) {
   say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
   base::Json told{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What ranks and viewers tell the coordinator, what it answers, and what it says of itself.
+// Messages from ranks and viewers to the coordinator, its replies, and its own log.
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -14,7 +14,8 @@ namespace {
 
 using base::ProblemCode;
 
-// What a rank says it has; never empty, for that means that it has not said.
+// Returns `text`, or "(none)" if it is empty: an empty string means that the rank has not reported
+// yet.
 std::string said(const std::string& text) { return text.empty() ? "(none)" : text; }
 
 telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t now) {
@@ -37,7 +38,7 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   RankSeat& seat = seats_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != seat.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
-  if (!seat.peer.empty()) return;  // the connection of its heartbeats
+  if (!seat.peer.empty()) return;  // This is the connection of its heartbeats.
   seat.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
   seat.software = said(hello.software);
@@ -127,7 +128,8 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   if (p_.resolved.evaluates_alone(failed.rank) && spares(*seat))
     return lose(*seat, "failed: " + failed.problem.what);
   seat->reported_end = true;
-  if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
+  // The rank only repeats the problem of the Abort that it received.
+  if (problem_ && failed.problem == *problem_) return;
   say("error", base::to_string(failed.problem), failed.rank);
   if (!reported_) reported_ = failed.problem;
 }
@@ -140,7 +142,6 @@ void Coordination::take(const PeerId& from, const Finished& finished) {
 }
 
 // Viewers
-// ----------------------------------------------------------------------------------------------------------
 
 void Coordination::take(const PeerId& from, const Ask& ask) {
   std::uint64_t& last = asked_[from];
@@ -151,8 +152,8 @@ void Coordination::take(const PeerId& from, const Ask& ask) {
   p_.server->send(from, status(ask.id));
 }
 
-// What is asked while ranks still start holds from their first step on; a stop ends it at once.
-// Nothing takes a stop back.
+// Carries out a viewer's command. Commands given while ranks still start apply from the first step
+// on, except `stop`, which ends the run immediately. A stop cannot be reverted.
 void Coordination::carry_out(const Ask& ask) {
   if (ended_ || pacer_.stopping()) return;
   switch (ask.command) {
@@ -172,8 +173,8 @@ void Coordination::carry_out(const Ask& ask) {
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
 
-// Told to the rank, and to whoever reads the recording. Ranks that start yet are told when they
-// train.
+// Sends the slowdown to the rank and records it. Ranks that have not started training get it when
+// they start.
 void Coordination::slow(const Slow& asked) {
   if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
   if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))
@@ -219,10 +220,9 @@ std::string Coordination::rank_state(const RankSeat& seat, const Progress& last)
   return last.waits_for >= 0 ? "waiting" : "running";
 }
 
-// Telling
-// ----------------------------------------------------------------------------------------------------------
+// Reporting
 
-// A single step leaves a pause only to come back to it: nobody has paused anew.
+// Sets the state, and logs it unless a single step only leaves a pause to return to it.
 void Coordination::set_state(RunState state) {
   if (state != logged_ && !(logged_ == RunState::paused && state == RunState::pausing)) {
     say("info", std::string(base::name_of(state)));
@@ -243,14 +243,14 @@ void Coordination::record_state(const base::Json& fault) {
   journal_->state(json);
 }
 
-// What is written down has one clock: on the virtual one it is as late as the last thing that
-// happened there.
+// Returns the time on the clock of the recording. With the virtual clock this is the end of the
+// latest reported event.
 std::int64_t Coordination::clock_ns() const {
   const bool made_up = p_.resolved.document.run.clock == experiment::RunClock::made_up;
   return made_up && told_ns_ > 0 ? told_ns_ : base::now_nanoseconds();
 }
 
-// In a run with servers the first of them, whatever a worker is at.
+// In a run with servers only the first server counts, whatever step a worker is at.
 bool Coordination::counts(const RankSeat& seat) const {
   return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the resolved experiment to started ranks.
+// Starts a run: from the resolved experiment to started ranks.
 #include <ctime>
 
 #include "core/base/clock.h"
@@ -26,26 +26,27 @@ namespace {
 using base::Json;
 using base::Result;
 
-// Workers of servers that are not in step make a step each, all at the same time.
+// Returns the number of steps that run at the same time: one per worker for asynchronous servers,
+// else 1.
 int steps_together(const experiment::Resolved& resolved) {
   return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers)
              ? resolved.workers()
              : 1;
 }
 
-// A pause takes so long where each rank goes on its own clock; less would have the fastest wait for
-// the slowest between two meetings.
+// Seconds that a pause may take if each rank proceeds at its own speed. A smaller value would make
+// the fastest rank wait for the slowest between two meetings.
 double apart_seconds(const experiment::Resolved& resolved) {
   constexpr double kApart = 4;
   return experiment::averages_in_pairs(resolved.document.strategy) ? kApart : 0;
 }
 
-// Steps; 0: nobody who trains evaluates.
+// In steps; 0 if no training rank evaluates.
 std::int64_t evaluated_between(const experiment::Resolved& resolved) {
   return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps;
 }
 
-// Ranks of NCCL find each other within a minute, or say themselves that they do not.
+// NCCL ranks connect within a minute, or report themselves that they did not.
 WatchLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   WatchLimits limits;
@@ -69,7 +70,7 @@ Coordination::Coordination(CoordinatorParts parts)
 
 namespace {
 
-// Ranks are told of files in JSON, which is UTF-8.
+// Checks that file names are valid UTF-8: ranks receive them as JSON.
 Result<void> can_be_told(const experiment::Resolved& resolved) {
   try {
     static_cast<void>(experiment::to_json(resolved).dump());
@@ -120,8 +121,8 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// How many ranks do a step, which need not be the same for every step; and how far it is from one
-// evaluation to the next, which one rank makes.
+// Adds to the header how many ranks report a step (which need not be the same ranks for every
+// step), and the interval of evaluations, each made by one rank.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool in_step = experiment::in_step(servers);

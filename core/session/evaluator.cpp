@@ -10,7 +10,8 @@ namespace {
 using base::Result;
 using compute::Tensor;
 
-constexpr std::chrono::milliseconds kPatience{100};  // between two looks at whether all is over
+// Interval at which the end of the run is checked.
+constexpr std::chrono::milliseconds kPatience{100};
 
 class Evaluator {
  public:
@@ -18,7 +19,7 @@ class Evaluator {
 
   Result<std::int64_t> run() {
     for (;;) {
-      // It stands where all stand that wait to be told.
+      // Reports the step at which ranks wait for a new horizon.
       p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(told_, kPatience);
       if (p_.gate->closed())
@@ -32,8 +33,8 @@ class Evaluator {
   }
 
  private:
-  // The newest that is whole, which may be newer than what was told; the one that was told may be
-  // gone by now. What is newer than it and is not whole is being written.
+  // Evaluates the newest complete checkpoint, which may be newer than `told`; `told` may have been
+  // deleted by now. Incomplete checkpoints newer than `told` are still being written.
   Result<void> measure(std::int64_t told) {
     const run::BoundPlan& bound = *p_.bound;
     const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),
@@ -54,7 +55,7 @@ class Evaluator {
   }
 
   const EvaluatorParts& p_;
-  std::vector<std::byte> parameters_, state_;  // of the host, where the device has others
+  std::vector<std::byte> parameters_, state_;  // Host copies, if the device has its own memory.
   std::int64_t told_ = -1, measured_ = -1;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank that evaluates alone: it is told of checkpoints, reads the newest one, and measures the
-// held-out samples by it. Whoever trains never waits for it: what is written while it measures it
-// passes over, but for the last.
+// Evaluator rank: is notified of checkpoints, reads the newest one, and evaluates it on the
+// held-out samples. Training ranks never wait for it. It skips checkpoints written while it
+// evaluates, except the last.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 namespace trainyard::session {
 
-// What the coordinator says was committed: the newest alone.
+// Newest committed checkpoint as reported by the coordinator.
 class CommittedBox {
  public:
   void put(const Committed& committed) {
@@ -23,7 +23,8 @@ class CommittedBox {
     newest_.last = newest_.last || committed.last;
     changed_.notify_all();
   }
-  // With a step beyond `measured`, or the last word; nothing where there is none within `patience`.
+  // Returns the newest checkpoint once its step is beyond `measured` or it is the last; nothing
+  // after `patience`.
   std::optional<Committed> wait(std::int64_t measured, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     const bool news =
@@ -40,17 +41,17 @@ class CommittedBox {
 struct EvaluatorParts {
   std::filesystem::path checkpoints;
   const model::Model* model = nullptr;
-  const run::BoundPlan* bound = nullptr;    // parameters are read into it
-  run::Interpreter* interpreter = nullptr;  // of that plan
+  const run::BoundPlan* bound = nullptr;    // Parameters are read into its buffers.
+  run::Interpreter* interpreter = nullptr;  // Interpreter of `bound`.
   run::Gate* gate = nullptr;
   run::Whereabouts* whereabouts = nullptr;
   CommittedBox* committed = nullptr;
   std::function<void(const base::Problem& problem)>
-      warn;  // of a checkpoint that could not be measured
+      warn;  // Called for a checkpoint that could not be evaluated.
 };
 
-// Until the last checkpoint is measured; how many steps that one has. A Problem where the gate was
-// closed, or the device failed.
+// Evaluates checkpoints until the last is done, and returns the step of the last one. Returns a
+// Problem if the gate was closed or the device failed.
 base::Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts);
 
 }  // namespace trainyard::session

@@ -7,7 +7,7 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{200};
-constexpr std::chrono::milliseconds kLook{10};  // how soon the end is noticed
+constexpr std::chrono::milliseconds kLook{10};  // Interval at which the stop flag is checked.
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Heart::~Heart() {
   thread_.join();
 }
 
-// A beat that cannot be sent is missed: silence is what the coordinator judges.
+// A heartbeat that cannot be sent is skipped: the coordinator only judges silence.
 void Heart::beat() {
   for (const Hello& hello : hellos_)
     if (!client_->send(hello)) return;

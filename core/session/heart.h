@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The heartbeat of a rank, or of all that one thread has: a thread with a connection of its own
-// says a few times a second where they are and what they wait for, from the assignment to the last
-// word, however busy the other threads are.
+// Heartbeats of a rank, or of all ranks in one process. A thread with its own connection reports a
+// few times a second which step and op they are in and what they wait for. It does so from the
+// assignment to the end, however busy the other threads are.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ namespace trainyard::session {
 
 class Heart {
  public:
-  // `hellos` prove that this connection, too, is the ranks'; there is one at least.
+  // `hellos` prove that this connection also belongs to the ranks. At least one.
   Heart(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
   ~Heart();
   Heart(const Heart&) = delete;
   Heart& operator=(const Heart&) = delete;
 
-  // From now on ops can be named. The plan outlives the heart.
+  // Enables naming of ops in heartbeats. `plan` must outlive this object.
   void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
 
   run::Whereabouts& whereabouts() { return whereabouts_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run writes down while it goes: the recording, run.log, and in memory the history that the
-// result is made from. Nothing here ends a run: the first thing that could not be written is kept
-// in `failure`, for the coordinator to act on.
+// Files written during a run: the recording and run.log, and in memory the history from which the
+// result is computed. Errors do not end the run here. The first write error is kept in `failure`,
+// for the coordinator to handle.
 #pragma once
 
 #include <filesystem>
@@ -17,40 +17,40 @@
 namespace trainyard::session {
 
 inline constexpr const char* kOrderFile =
-    "order.try";  // in the run directory; frames as of a recording
+    "order.try";  // In the run directory; frames as in a recording.
 
 struct LogEntry {
   std::string level, text;
-  int rank = -1;                     // -1: the coordinator
-  std::string name = "coordinator";  // of who says it
-  std::int64_t time_ns = 0;          // CLOCK_MONOTONIC
+  int rank = -1;                     // -1: the coordinator.
+  std::string name = "coordinator";  // Name of the sender.
+  std::int64_t time_ns = 0;          // CLOCK_MONOTONIC.
 };
 
 class Journal {
  public:
-  // Makes the files in `directory`. The header and the plan of every rank come first. `started_ns`:
-  // from when run.log counts.
+  // Creates the files in `directory` and writes the header and the plan of every rank.
+  // `started_ns`: origin of the times in run.log.
   static base::Result<Journal> open(const std::filesystem::path& directory,
                                     const base::Json& header, const plan::Plan& plan,
                                     std::int64_t started_ns);
 
-  void log(const LogEntry& entry);  // as they arrive: those of two ranks may overtake each other,
-                                    // and their times say so
+  // Entries are written on arrival. Entries of two ranks may be out of order; their times show it.
+  void log(const LogEntry& entry);
   void state(const base::Json& state);
-  // Metrics go into the history as well; ops only into the recording, for there are too many of
-  // them.
+  // Writes metrics to the recording and the history, and ops only to the recording, because they
+  // are too many.
   void events(int rank, std::span<const telemetry::Event> events);
-  // What cannot be values is not written down.
+  // Drops payloads that do not decode as chunk values.
   void samples(int rank, std::span<const std::byte> values);
-  // What a rank did that keeps an order. In a file of its own (order_file.h), which is made when
-  // there is something to write down.
+  // Writes the order of events of a rank that keeps an order, to a separate file (order_file.h)
+  // that is created on first use.
   void order(int rank, std::span<const std::byte> events);
   void conclude() {
     history_.conclude();
-  }  // nothing more is measured: its history can be looked at for the result
+  }  // Marks the history as complete, so that the result can be computed from it.
   void result(const base::Json& result);
   void flush();
-  void close();  // nothing can be written after it
+  void close();  // Nothing can be written afterwards.
 
   const std::optional<base::Problem>& failure() const { return failure_; }
   const telemetry::History& history() const { return history_; }
@@ -64,7 +64,7 @@ class Journal {
 
   std::filesystem::path directory_;
   telemetry::RecordingWriter recording_;
-  base::Json order_header_ = base::Json::object();  // whose order it is
+  base::Json order_header_ = base::Json::object();  // Identifies the run of the order file.
   std::optional<telemetry::RecordingWriter> order_;
   std::ofstream log_;
   std::int64_t started_ns_;

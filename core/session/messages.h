@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What coordinator, ranks and viewers tell each other. Plain structs; how they travel is the
-// control interface's matter.
+// Control messages between coordinator, ranks and viewers, as plain structs. The control interface
+// (control.h) transports them.
 //
-//   rank                          coordinator                       viewer (workbench, command line)
+//   rank                          coordinator                       viewer (workbench, CLI)
 //   Hello             -->
 //                     <--         Assign
-//   Hello             -->                  once more, over the connection of its heartbeats
+//   Hello             -->                  again, over the connection of its heartbeats
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
 //   Progress, Events, Samples, Order, Saved, Log -->
@@ -15,7 +15,7 @@
 //   Finished | Failed -->
 //                     <--         Abort    (to the others)
 //
-// A rank that was lost, and comes back, begins with its Hello while the others go on.
+// A failed rank that rejoins starts with its Hello while the others continue.
 #pragma once
 
 #include <cstdint>
@@ -29,89 +29,90 @@
 
 namespace trainyard::session {
 
-// The first word of a rank: who it is. `token` proves that this coordinator started it.
+// First message of a rank: its identity. `token` proves that this coordinator started it.
 struct Hello {
   std::int32_t rank = -1;
   std::string token;
-  std::string software;  // version of the rank's software
+  std::string software;  // Version of the rank's software.
   std::int64_t process = 0;
 };
 
 struct Assign {
-  std::string resolved;  // JSON of the resolved experiment
+  std::string resolved;  // JSON of the resolved experiment.
   std::uint32_t generation = 0;
   std::uint64_t run_key =
-      0;  // a random number of this run, by which ranks know each other's frames
+      0;  // Random number of this run, by which ranks recognize each other's frames.
   std::string run_directory;
 };
 
 struct Planned {
   std::int32_t rank = -1;
-  std::string plan_hash;  // xxh64 of the plan's text over all ranks
-  std::string endpoint;   // of the rank's data plane; empty where it has none
+  std::string plan_hash;  // xxh64 of the plan's text over all ranks.
+  std::string endpoint;   // Endpoint of the rank's data plane; empty if it has none.
 };
 
 struct Start {
-  std::vector<std::string> endpoints;  // by rank
+  std::vector<std::string> endpoints;  // By rank.
   std::string plan_hash;
 };
 
-// Steps below `step` may run. `last`: there will be none after that, finish there.
+// Steps below `step` may run. `last`: no further horizon follows; finish at `step`.
 struct Horizon {
   std::int64_t step = 0;
   bool last = false;
-  bool single = false;     // the step below it is one that a person steps, and looks at
-  std::int32_t chief = 0;  // the rank that saves what all have alike
+  bool single = false;     // The step below `step` is a single step requested by a viewer.
+  std::int32_t chief = 0;  // Rank that saves the state that all ranks share.
 };
 
-// The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread
-// of its own.
+// Heartbeat of a rank: its position and what it waits for, sent a few times a second from a
+// separate thread.
 struct Progress {
   std::int32_t rank = -1;
-  std::int64_t step = 0;        // the step that runs, or would run next
-  std::uint64_t ops_done = 0;   // grows as long as anything happens
-  std::string op;               // token of the op it is in or waits for; empty at the horizon
-  std::int32_t waits_for = -1;  // peer rank it waits for; -1: none
+  std::int64_t step = 0;        // Step in progress, or the next one.
+  std::uint64_t ops_done = 0;   // Grows as long as the rank makes progress.
+  std::string op;               // Token of the op that runs or waits; empty at the horizon.
+  std::int32_t waits_for = -1;  // Peer rank it waits for; -1: none.
 };
 
 struct Events {
   std::int32_t rank = -1;
-  std::uint64_t dropped = 0;  // total of events lost before shipping
+  std::uint64_t dropped = 0;  // Total of events lost before they were sent.
   std::vector<telemetry::Event> events;
 };
 
-// Values of chunks, of a few steps.
+// Values of chunks of a few steps.
 struct Samples {
   std::int32_t rank = -1;
-  std::string values;  // bytes, as in a frame of a recording (telemetry/chunk_values.h)
+  std::string values;  // Bytes, as in a frame of a recording (telemetry/chunk_values.h).
 };
 
-// What a rank that keeps an order (run::keeps_order) did since it last said so.
+// Events of a rank that keeps an order (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
-  std::string events;  // as plan::served_of reads them, of one that answers plan::answers_of
+  // In the format of `plan::served_of`, or of `plan::answers_of` for a rank that answers.
+  std::string events;
 };
 
-// To servers: this rank is gone, and with it what was of this generation between it and them.
+// To servers: this rank is gone, and with it all its connections of this generation.
 struct Gone {
   std::int32_t rank = -1;
   std::uint32_t generation = 0;
 };
 
-// A part of a checkpoint that a rank has written, or could not.
+// Part of a checkpoint that a rank has written or failed to write.
 struct Saved {
   std::int32_t rank = -1;
-  std::int64_t step = 0;  // of the checkpoint
-  bool state = false;     // what models keep besides parameters, of which one rank's is enough
+  std::int64_t step = 0;  // Step of the checkpoint.
+  bool state = false;     // True for the model's state besides parameters; one rank writes it.
   std::string file, xxh64;
   std::int64_t bytes = 0, version = 0;
-  std::string problem;  // empty: it is written
+  std::string problem;  // Empty if the part was written.
 };
 
-// To evaluators: the checkpoint of so many steps is whole. `last`: training is over, none will come
-// after it.
+// To evaluators: the checkpoint of `step` is complete. `last`: training is over, and no checkpoint
+// follows.
 struct Committed {
-  std::int64_t step = -1;  // -1: there is none yet
+  std::int64_t step = -1;  // -1: there is none yet.
   bool last = false;
 };
 
@@ -136,32 +137,32 @@ struct RankTraffic {
 struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
-  std::string parameters_xxh64;         // empty: it keeps none
-  std::uint64_t peak_memory_bytes = 0;  // of its process; 0: it has none of its own
-  std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC
-  std::vector<RankTraffic> peers;       // by rank
+  std::string parameters_xxh64;         // Empty if the rank keeps no parameters.
+  std::uint64_t peak_memory_bytes = 0;  // Of its process; 0 if it has no process of its own.
+  std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
+  std::vector<RankTraffic> peers;       // By rank.
 };
 
 struct Abort {
   base::Problem reason;
 };
 
-// From now on this rank computes so many times slower, and each step up to the fraction `jitter`
-// slower still.
+// Slows the computation of this rank by the factor `slow_down` from now on, and each step by a
+// further random fraction up to `jitter`.
 struct Slow {
   std::int32_t rank = -1;
   double slow_down = 1, jitter = 0;
 };
 
-// From now on this drawn link, where links are imposed, carries this part of its bandwidth each
-// way. 0: it is cut, and what is on it waits.
+// Sets the fraction `part` of its bandwidth that a drawn link carries in each direction from now
+// on, if links are imposed. 0: the link is cut, and its traffic waits.
 struct LinkPart {
-  std::int32_t link = -1;  // of the drawing's
+  std::int32_t link = -1;  // Number of the link in the drawing.
   double part = 1;
 };
 
-// `kill`, `stall` (until `wake`), `link`: what befalls ranks and links, for those who want to see
-// what comes of it. `restart`: a rank that was lost.
+// Commands of a viewer. `kill`, `stall` (until `wake`) and `link` inject faults into ranks and
+// links. `restart` restarts a failed rank.
 enum class Command : std::uint8_t {
   ask,
   pause,
@@ -177,17 +178,18 @@ enum class Command : std::uint8_t {
   link
 };
 
-// From a viewer. A repeated `id` is answered again but not carried out again.
+// Request of a viewer. A repeated `id` is answered again but not carried out again.
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
-  double seconds_per_step = 0;  // of set_pace
-  Slow slow = {};               // of slow
-  std::int32_t rank = -1;       // of kill, stall, wake, restart
-  LinkPart link = {};           // of link
+  double seconds_per_step = 0;  // For `set_pace`.
+  Slow slow = {};               // For `slow`.
+  std::int32_t rank = -1;       // For `kill`, `stall`, `wake`, `restart`.
+  LinkPart link = {};           // For `link`.
 };
 
-// From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
+// State of a run. It has ended from `finished` on. `stopped`: ended in order before its last step,
+// on request.
 enum class RunState : std::uint8_t {
   starting,
   running,
@@ -207,24 +209,24 @@ constexpr bool ended_well(RunState state) {
 
 struct RankStatus {
   std::int32_t rank = -1;
-  std::string state;  // "starting", "running", "waiting", "paused", "stalled", "finished", "lost",
-                      // "returning"
+  // One of "starting", "running", "waiting", "paused", "stalled", "finished", "lost", "returning".
+  std::string state;
   std::int64_t step = 0;
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  double slow_down = 1, jitter = 0;  // as drawn, or as asked last
+  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
 };
 
 struct Status {
-  std::uint64_t answers = 0;  // id of the Ask
+  std::uint64_t answers = 0;  // `id` of the Ask.
   RunState state = RunState::starting;
   std::int64_t step = 0, steps = 0, horizon = 0;
   double seconds_per_step = 0;
   std::vector<RankStatus> ranks;
   std::optional<base::Problem> problem;
   std::string run_directory;
-  std::vector<LinkPart> links = {};  // those that are not as drawn
+  std::vector<LinkPart> links = {};  // Links that differ from the drawing.
 };
 
 using Message =

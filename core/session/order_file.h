@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order of a run, as its ranks wrote it down (journal.h): read back whole, or told why not.
+// Reader of the order file of a run (written by journal.h).
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,20 @@
 namespace trainyard::session {
 
 struct WrittenOrder {
-  std::vector<std::string> ranks;  // by rank of the plan: events as bytes (plan/served.h,
-                                   // plan/answers.h); empty of one that keeps none
-  bool torn =
-      false;  // it ends within a frame: what came after is lost, as of a run that was killed
+  // Encoded events by rank of the plan (plan/served.h, plan/answers.h); empty for a rank that keeps
+  // no order.
+  std::vector<std::string> ranks;
+  // True if the file ends within a frame, for example after a killed run. The rest is lost.
+  bool torn = false;
 };
 
-// The order ends where the file does. A file that is not there, damage before its end, events of a
-// rank that keeps none, or an order of another plan is a Problem, which says what to do.
+// Reads the order up to the end of the file. Returns a Problem with advice if the file is missing
+// or damaged before its end, holds events of a rank that keeps no order, or belongs to another
+// plan.
 base::Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::Plan& plan);
 
-// Events that cannot be: there is one copy of an order, and without all of it nobody knows what
-// came after.
+// Adds advice to the problem of an unreadable or impossible order. There is only one copy of an
+// order, so without it the run cannot be replayed.
 base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path);
 
 }  // namespace trainyard::session

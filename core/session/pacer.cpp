@@ -67,11 +67,11 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
   return std::max(horizon_, full_speed());
 }
 
-// An evaluation may take longer than many steps, and its time is not in theirs: whoever stops shall
-// not wait for more than two.
+// Limits the horizon to the second-next evaluation. An evaluation may take longer than many steps
+// and is not in their measured time, so a stop waits for at most two.
 std::int64_t Pacer::full_speed() const {
-  const bool apart = apart_seconds_ > 0 &&
-                     slowest_ > 0;  // before its first step the slowest has not told how slow it is
+  // The slowest rank's step time is unknown before its first step.
+  const bool apart = apart_seconds_ > 0 && slowest_ > 0;
   const double ahead =
       step_seconds_ > 0 ? std::ceil((apart ? apart_seconds_ : seconds_ahead) / step_seconds_) : 2;
   const std::int64_t least = together_ > 1 ? slowest_ + 2 * together_ : 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Writes a rank's part of checkpoints beside training: who trains copies, and a thread writes.
-// While it writes, what comes is passed over, so that no step ever waits for a disk.
+// Writes a rank's part of checkpoints in the background. The training thread copies the data, and
+// another thread writes it. Offers made during a write are skipped, so no step ever waits for a
+// disk.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +14,7 @@
 
 namespace trainyard::session {
 
-// What was written, on its way to the one that ships it.
+// Parts that were written, on their way to the thread that reports them.
 class SavedBox {
  public:
   void put(Saved saved) {
@@ -32,18 +33,19 @@ class SavedBox {
 
 class PartWriter {
  public:
-  // Parts are called `name`; the model, the device that has what is written, and the box outlive
-  // it. `state`: of Saved.
+  // `name`: name of the parts. `state`: see Saved. `model`, `device` (which holds the data) and
+  // `box` must outlive the writer.
   PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
              const model::Model& model, compute::Compute* device, SavedBox& box);
-  ~PartWriter();  // what it writes is written to its end
+  ~PartWriter();  // Waits for the write in progress.
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
 
-  // Copies. False: the last one is being written still, and this one is passed over.
+  // Copies the data and returns. Returns false, without a copy, if the previous write is still in
+  // progress.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes as it stands, after what is being written; not again what that was. Into the box as
-  // well.
+  // Writes synchronously, after any write in progress, unless that write had the same step and
+  // version. Also puts the result into the box.
   base::Result<void> write_now(std::int64_t step, std::int64_t version,
                                const std::vector<CheckpointSpan>& spans);
 

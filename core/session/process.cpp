@@ -18,9 +18,9 @@ extern char** environ;
 namespace trainyard::session {
 namespace {
 
-constexpr std::size_t kPipe = 4096;  // holds so much at the least
+constexpr std::size_t kPipe = 4096;  // Minimum capacity of a pipe.
 
-// A pipe that holds a text whole; the system bounds how long it may be, a MiB as a rule.
+// Pipe that holds a complete text. The system limits its length, usually to 1 MiB.
 class Input {
  public:
   explicit Input(const std::string& text) {
@@ -46,7 +46,7 @@ class Input {
   bool ready_ = false;
 };
 
-// Owns what posix_spawn needs to be told.
+// Owns the file actions and attributes for posix_spawn.
 class SpawnPlan {
  public:
   SpawnPlan(const ProcessOptions& options, int input) {
@@ -71,7 +71,8 @@ class SpawnPlan {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
-  // By way of numbers above all of them: what is one's number in the child may be another's here.
+  // Moves descriptors by way of numbers above all of them, because the target number of one may be
+  // the source number of another.
   void keep(const std::vector<std::pair<int, int>>& descriptors) {
     int highest_ours = 2, highest_theirs = 2;
     for (const auto& [ours, theirs] : descriptors) {
@@ -88,8 +89,8 @@ class SpawnPlan {
                                        descriptors[static_cast<std::size_t>(i)].second);
     posix_spawn_file_actions_addclosefrom_np(&actions_, highest_theirs + 1);
   }
-  // A group of its own: Ctrl-C in the terminal reaches the coordinator alone, which then stops its
-  // ranks in order.
+  // Gives the child its own process group, so that Ctrl-C on the terminal reaches only the
+  // coordinator, which then stops its ranks in order.
   void reset_signals() {
     sigset_t none, all;
     sigemptyset(&none);
@@ -105,7 +106,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
-// What a person set stays as it is.
+// Variables that are already set keep their value.
 std::vector<char*> environment_with(const std::vector<std::string>& additions) {
   std::vector<char*> all;
   for (char** at = environ; *at != nullptr; ++at) all.push_back(*at);
@@ -122,7 +123,8 @@ std::string in_words(int status) {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-// Whoever started us may have ignored it, and then nobody can say how a child ended.
+// Restores the default SIGCHLD handler: if the parent process made it ignored, the exit status of
+// children would be lost.
 void mind_children() {
   struct sigaction now {};
   if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A child process of ours: started without a shell, watched, and ended when its owner goes.
+// Child process: started without a shell, watched, and killed when its owner is destroyed.
 #pragma once
 
 #include <sys/types.h>
@@ -16,33 +16,35 @@ namespace trainyard::session {
 struct ProcessOptions {
   std::string program;
   std::vector<std::string> arguments;
-  std::string log_file;                          // standard output and error are appended here
-  std::vector<std::pair<int, int>> descriptors;  // ours -> the child's number, from 3 on
-  std::string input;  // what it reads on standard input: secrets, which argv would show
+  std::string log_file;  // Standard output and error are appended to this file.
+  // (descriptor of this process, number in the child); numbers start at 3.
+  std::vector<std::pair<int, int>> descriptors;
+  std::string input;  // Standard input of the child, for secrets, which argv would show.
   std::vector<std::string>
-      environment{};  // NAME=VALUE, on top of ours; where ours says otherwise, that holds
+      environment{};  // NAME=VALUE, added to this process's environment unless already set there.
 };
 
 class Process {
  public:
-  // Signals are at their defaults; of the descriptors only those named are kept.
+  // Starts the program with default signal handlers. It inherits only the descriptors named in
+  // `options`.
   static base::Result<Process> start(const ProcessOptions& options);
-  ~Process();  // kills and reaps
+  ~Process();  // Kills and reaps the process.
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
 
   pid_t pid() const { return pid_; }
-  // How it ended, in words ("exit status 3", "signal 9 (Killed)"), or nothing while it lives.
+  // Returns how it ended in words ("exit status 3", "signal 9 (Killed)"), or nothing while it runs.
   std::optional<std::string> ended();
   bool ended_well() const { return status_ == 0; }
-  bool killed() const;    // a signal ended it
-  int exit_code() const;  // as a shell says it: 128 + the signal; -1 while it lives
+  bool killed() const;    // True if a signal ended it.
+  int exit_code() const;  // Exit code as in a shell: 128 + the signal; -1 while it runs.
   void kill(int signal);
 
  private:
   explicit Process(pid_t pid) : pid_(pid) {}
   pid_t pid_ = -1;
-  std::optional<int> status_;  // as of waitpid
+  std::optional<int> status_;  // As from waitpid.
 };
 
 }  // namespace trainyard::session

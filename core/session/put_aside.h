@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How much a plan puts aside (strategy/swap.h), for who asks before it runs.
+// Number of bytes that a plan offloads (strategy/swap.h), for display before a run.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace trainyard::session {
 
-// That go and come back in a step, of the rank and the step with most.
+// Returns the bytes offloaded and fetched in a step, of the rank and program with the most.
 std::int64_t bytes_put_aside(const plan::Plan& plan);
 
-// The same in a line; that it is asked for in vain, where nothing is away long enough. Nothing
-// where it is not asked for.
+// Describes the offload in one line, including that nothing is idle long enough to be offloaded.
+// Returns nothing if offload is not requested.
 std::optional<std::string> swap_said(const experiment::Resolved& resolved, const plan::Plan& plan);
 
 }  // namespace trainyard::session

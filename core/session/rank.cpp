@@ -47,7 +47,7 @@ using base::Result;
 
 using compute::Memory;
 
-// Everything a rank knows before its peers are there.
+// State of a rank before its peers are connected.
 struct Prepared {
   Assign assignment;
   experiment::Resolved resolved;
@@ -58,8 +58,9 @@ struct Prepared {
   std::unique_ptr<compute::Compute> compute;
   std::shared_ptr<const data::Dataset> dataset;
   std::optional<data::Sampler> sampler;
-  std::unique_ptr<DataPlane> data_plane;                 // null: a rank alone, or
-  std::unique_ptr<comm::BoundCollectives> bound_engine;  // of one that takes collectives whole
+  std::unique_ptr<DataPlane> data_plane;  // Null: a single rank, or an engine is used.
+  // Engine that executes collectives as single ops.
+  std::unique_ptr<comm::BoundCollectives> bound_engine;
 
   std::string endpoint() const {
     return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
@@ -170,7 +171,8 @@ class Rank {
         transport_->may_lose(peer);
   }
 
-  // Only now, so that the coordinator knows this rank's first connection before its second.
+  // Called only after the first message, so that the coordinator knows this rank's main connection
+  // before the heartbeat connection.
   Result<void> start_heart() {
     auto client = services_.connect(identity_.endpoint);
     if (!client) return base::fail(client.error());
@@ -231,7 +233,7 @@ class Rank {
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
-  // What all of it would be for, and how to learn what would do with less.
+  // Adds to an out-of-memory problem what the memory is for, and how to find settings that fit.
   Problem with_accounts(Problem problem) const {
     const topology::Network network(p_.resolved.document.topology);
     const std::string& drawn =
@@ -278,20 +280,20 @@ class Rank {
     return interpret(recipe, *bound);
   }
 
-  // What memory holds before the first step, where it was zero.
+  // Fills the memory, which is zero until now, before the first step.
   Result<void> begin(const run::BoundPlan& bound) {
     initialise(p_.resolved, p_.rank_plan, bound);
+    // Other ranks receive all their initial state.
     const bool takes_over =
-        !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements >
-                                                  0);  // else it is given all that it needs
+        !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);
     if (p_.resolved.first_step == 0 || !takes_over) return {};
     return beginning(p_.resolved).map([&](const Beginning& begins) {
       take_over(begins, p_.resolved, p_.rank_plan, bound);
     });
   }
 
-  // Whether it begins only after all that it does was done once: what a GPU does for the first time
-  // may wait for all that it is at, and what NCCL does on it waits for peers.
+  // True if state is initialized only after every op was executed once. The first use of a GPU
+  // operation may wait for all work on the GPU, and NCCL operations on it wait for peers.
   bool warms_up() const { return by_nccl() && p_.bound_engine; }
 
   Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
@@ -308,8 +310,8 @@ class Rank {
     return begin(*parts.bound);
   }
 
-  // What peers read: the arena of the transport where it has one, else memory that is posted from,
-  // or that an engine takes.
+  // Returns the memory that peers read: the arena of the transport if it has one, else memory that
+  // is sent from or used by an engine.
   Result<run::SharedArena> shared_memory() {
     const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
                of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
@@ -321,7 +323,7 @@ class Rank {
             reached_ = std::move(reached);
             return run::SharedArena(arena, on_device);
           });
-    const bool splits = by_nccl();  // which looks at memory of the device; all others at the host's
+    const bool splits = by_nccl();  // NCCL accesses device memory; all others access host memory.
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
     auto at_hand = p_.compute->allocate_at_hand(on_host, where()),
          others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
@@ -389,7 +391,8 @@ class Rank {
     return finish(*steps, bound, whereabouts.first_step_done_ns.load());
   }
 
-  // Of the rank whose parameters speak for the model, where its data are a text.
+  // Creates the text sampler of the rank whose parameters represent the model, if the data set is
+  // text.
   Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe,
                                                        const run::BoundPlan& bound) {
     const bool speaks =
@@ -410,14 +413,14 @@ class Rank {
     return base::fail(why);
   }
 
-  // Peers shall know why this one leaves.
+  // Tells peers why this rank leaves.
   void leave(const Problem& why) {
     if (transport_) transport_->abort(why);
     if (engine_) engine_->abort(why);
   }
 
-  // Of those that save but a part: of layers, or, while others train, servers, and workers where
-  // models keep more than parameters.
+  // Creates the writer of a rank that saves only a part: some layers, or, while others train, a
+  // server's share, or a worker's model state besides parameters.
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
     if (has_part()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
@@ -475,12 +478,13 @@ class Rank {
     });
   }
 
-  // Where cores are short, those who train go first.
+  // Runs at idle priority, so that training ranks go first when cores are scarce.
   Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed,
                                 RankLink& link) {
     const sched_param none{};
     static_cast<void>(
-        ::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
+        // Applies to this thread and to threads that it creates.
+        ::sched_setscheduler(0, SCHED_IDLE, &none));
     run::Interpreter interpreter(parts);
     return evaluate_checkpoints(
         {checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate,
@@ -495,8 +499,8 @@ class Rank {
           {identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
   }
 
-  // For the text that is made up of all parts; where one is not written, the text of that step is
-  // not either.
+  // Offers the part for the text that is generated from all parts. If one part is skipped, there is
+  // no text for that step.
   void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
     static_cast<void>(writer.offer(steps, steps, own_part(bound)));
   }
@@ -505,8 +509,7 @@ class Rank {
     return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state);
   }
 
-  // While the line is open still: however long a disk takes, the coordinator hears that this rank
-  // lives.
+  // Called while the link is still open, so that heartbeats continue however long the disk takes.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != p_.resolved.chief) return steps;
     std::vector<std::byte> parameters, state;
@@ -542,11 +545,12 @@ class Rank {
 
   bool by_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
   bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
-  bool has_part() const { return experiment::keeps_a_part(p_.resolved); }  // of the parameters
+  // True if it holds only some of the parameters.
+  bool has_part() const { return experiment::keeps_a_part(p_.resolved); }
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
-  // Ranks over the transport inproc are threads of one process.
+  // Ranks over the inproc transport are threads of one process.
   bool own_process() const {
     return p_.resolved.document.run.transport != experiment::TransportKind::inproc;
   }
@@ -580,11 +584,12 @@ class Rank {
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
   std::optional<run::Slowness> slowness_;
-  std::optional<Heart> heart_;         // follows the plan in `p_`
-  std::array<Memory, 2> posted_from_;  // of the host, and of the device; outlives the transport,
-                                       // which sends what nobody waited for until it is gone
+  std::optional<Heart> heart_;  // Follows the plan in `p_`.
+  // Host and device memory. Must outlive the transport, which until its destruction sends what no
+  // op waited for.
+  std::array<Memory, 2> posted_from_;
   std::unique_ptr<comm::Transport> transport_;
-  std::shared_ptr<void> reached_;  // by the device: the arena of the transport
+  std::shared_ptr<void> reached_;  // Mapping of the transport's arena for the device.
   std::unique_ptr<comm::Collectives> engine_;
   std::int64_t failed_step_ = 0;
 };

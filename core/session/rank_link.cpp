@@ -10,10 +10,11 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-constexpr std::int64_t kOwnGap =
-    1'000'000'000;  // a pause of our own longer than this is not the coordinator's silence
-constexpr std::int64_t kCloseLimit = 2'000'000'000;   // ns for the last events to leave
-constexpr std::int64_t kOthersLimit = 1'000'000'000;  // ns for who is to blame to say so
+// A pause of this thread longer than this does not count as silence of the coordinator.
+constexpr std::int64_t kOwnGap = 1'000'000'000;
+constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
+// Nanoseconds to wait for an abort caused by the failed rank's report.
+constexpr std::int64_t kOthersLimit = 1'000'000'000;
 constexpr std::size_t kBatch = 16'384;
 
 }  // namespace
@@ -29,8 +30,7 @@ void RankLink::close() {
   if (!thread_.joinable()) return;
   stop_.store(true);
   thread_.join();
-  // A coordinator that is behind gets some time to catch up; one that has sent an abort waits for
-  // nothing.
+  // Gives a slow coordinator some time to catch up; after an abort there is no reason to wait.
   const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
   while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
@@ -90,9 +90,9 @@ void RankLink::stop_everything(const base::Problem& reason) {
   if (parts_.engine != nullptr) parts_.engine->abort(reason);
 }
 
-// Events first, then how far the rank is: whoever knows of a step has its numbers. False: the line
-// does not take more now. The batch is kept then, and goes before anything newer; meanwhile the
-// ring fills, and counts what it has to drop.
+// Sends events before progress, so that a step's events are known when its progress is. Returns
+// false if the connection accepts no more now. The batch is then kept and goes before anything
+// newer; meanwhile the ring fills up and counts the events that it drops.
 bool RankLink::ship_events() {
   for (bool full = true; full; batch_.clear()) {
     if (batch_.empty()) parts_.events->read(batch_, kBatch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's line to the coordinator while it trains: a thread that ships events, raises the horizon,
-// and carries an abort to everything that could be waiting.
+// Connection of a rank to the coordinator while it trains. Its thread sends events, raises the
+// horizon, and forwards an abort to everything that may be waiting.
 #pragma once
 
 #include <atomic>
@@ -26,33 +26,33 @@ namespace trainyard::session {
 struct RankLinkParts {
   int rank = 0;
   run::Gate* gate = nullptr;
-  const Heart* heart = nullptr;  // knows where the rank is
+  const Heart* heart = nullptr;  // Source of the rank's progress.
   telemetry::EventRing* events = nullptr;
-  comm::Transport* transport = nullptr;    // null: a rank alone
-  run::Slowness* slowness = nullptr;       // null: it is never slowed down
-  comm::Collectives* engine = nullptr;     // in the place of the transport
-  telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
-  run::OrderLog* order = nullptr;          // null: it keeps none
-  SavedBox* saved = nullptr;               // null: it saves nothing while it trains
-  CommittedBox* committed = nullptr;       // null: it reads no checkpoints
+  comm::Transport* transport = nullptr;    // Null: a single rank.
+  run::Slowness* slowness = nullptr;       // Null: never slowed down.
+  comm::Collectives* engine = nullptr;     // Replaces the transport.
+  telemetry::ValuesBox* values = nullptr;  // Null: no values of chunks are recorded.
+  run::OrderLog* order = nullptr;          // Null: the rank keeps no order.
+  SavedBox* saved = nullptr;               // Null: the rank saves nothing while it trains.
+  CommittedBox* committed = nullptr;       // Null: the rank reads no checkpoints.
 };
 
 class RankLink {
  public:
-  // Nobody else speaks by `client`, which outlives it, until it is closed.
+  // Uses `client` exclusively until it is closed. `client` must outlive it.
   RankLink(RankLinkParts parts, ControlClient& client);
   ~RankLink();
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
-  // Ends the thread, and ships what is left.
+  // Ends the thread, and sends what is left.
   void close();
-  // A line of the log, from the rank's own thread.
+  // Sends a log line; called from the rank's thread.
   void say(std::string level, std::string text);
-  // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
+  // Returns why the coordinator (or its silence) stopped this rank; nothing if it did not.
   std::optional<base::Problem> abort_reason() const;
-  // Gives the coordinator a second to stop this rank: whoever only knows that a peer has gone
-  // leaves it to that one to say why.
+  // Waits up to a second for an abort from the coordinator: a rank that only knows that a peer is
+  // gone lets the coordinator state the cause.
   void await_abort() const;
 
  private:
@@ -71,12 +71,12 @@ class RankLink {
   mutable std::mutex mutex_;
   std::optional<base::Problem> abort_reason_;
   std::int64_t reported_step_ = -1;
-  std::vector<telemetry::Event> batch_;  // on its way
-  std::optional<Samples> samples_;       // likewise
-  Order order_;                          // likewise
-  std::vector<Saved> saved_;             // likewise
-  std::vector<Log> log_;                 // likewise; under the mutex
-  std::thread thread_;                   // ended: it is closed
+  std::vector<telemetry::Event> batch_;  // Being sent.
+  std::optional<Samples> samples_;       // Being sent.
+  Order order_;                          // Being sent.
+  std::vector<Saved> saved_;             // Being sent.
+  std::vector<Log> log_;                 // Being sent; guarded by the mutex.
+  std::thread thread_;                   // Not joinable once closed.
 };
 
 }  // namespace trainyard::session

@@ -62,7 +62,7 @@ bool initialises(const plan::RankPlan& rank) {
     return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank &&
            wanted.span.buffer == parameters;
   };
-  const auto gives = [&](const plan::Op& op) {  // of an engine: it takes the broadcast whole
+  const auto gives = [&](const plan::Op& op) {  // Engine: the broadcast is a single op.
     return op.kind == plan::OpKind::broadcast && op.peer != rank.rank &&
            op.writes.front().buffer == parameters;
   };
@@ -75,7 +75,7 @@ bool initialises(const plan::RankPlan& rank) {
 
 namespace {
 
-// As it would lie in the parameters of all.
+// Initializes the full parameters and copies the server's share.
 void initialise_share(const experiment::Resolved& e, int server, compute::Compute* device,
                       const Tensor& share) {
   const std::int64_t width = base::size_of(share.dtype);
@@ -90,7 +90,7 @@ void initialise_share(const experiment::Resolved& e, int server, compute::Comput
   }
 }
 
-// Parts lie side by side.
+// Copies the rank's parts of the initialized parameters, one after another without gaps.
 void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
   const std::int64_t width = base::size_of(bound.parameters.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));

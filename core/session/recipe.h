@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the experiment says of optimizer and schedule, as the interpreter needs it.
+// Builds the interpreter's recipe (optimizer, schedule, precision) from an experiment.
 #pragma once
 
 #include "core/experiment/resolve.h"
@@ -13,33 +13,32 @@ namespace trainyard::session {
 
 run::Recipe recipe(const experiment::Resolved& experiment);
 
-// Whether a rank draws its initial parameters itself. Where the plan broadcasts them, its root
-// alone does.
+// True if the rank initializes its parameters. If the plan broadcasts them, only the root does.
 bool initialises(const plan::RankPlan& rank);
 
-// What a server needs of what an interpreter would be given.
+// Returns the parts of a server, derived from those of an interpreter.
 run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
                               const run::InterpreterParts& parts);
 
-// What computes a run with servers in one thread, but for events. Opens the data. The arguments
-// outlive it.
+// Returns the parts that compute a run with servers in one thread, without event sinks. Opens the
+// data set. The arguments must outlive the result.
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment,
                                                              const plan::Plan& plan,
                                                              const run::Recipe& recipe,
                                                              compute::Compute& compute);
 
-// The same of a run of asynchronous gossip, but for what its ranks compute on, and talk over.
+// Returns the same for asynchronous gossip, without compute devices and transports.
 base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment,
                                                          const plan::Plan& plan,
                                                          const run::Recipe& recipe);
 
-// How many rows of tables each round of the plan's workers names; empty where none are. Opens the
-// data.
+// Returns how many table rows each round of each worker touches; empty if the plan names no rows.
+// Opens the data set.
 base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment,
                                        const plan::Plan& plan);
 
-// Weights before the first step, as the rank has them: all, a server its share, or none where they
-// are given to it.
+// Writes the initial weights that the rank holds: all parameters, a server's share, or none if the
+// rank receives them.
 void initialise(const experiment::Resolved& experiment, const plan::RankPlan& rank,
                 const run::BoundPlan& bound);
 

@@ -29,8 +29,8 @@ Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_direct
   });
 }
 
-// By rank; empty of one that was not there at the end, or keeps no parameters, and nothing where
-// the run did not come to its end.
+// Hashes by rank; an entry is empty if the rank was gone at the end or holds no parameters. Empty
+// list if the run did not finish.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
   const auto json = base::read_json(run_directory / "result.json");
   const auto ranks =
@@ -44,7 +44,7 @@ std::vector<std::string> recorded_hashes(const std::filesystem::path& run_direct
   return hashes;
 }
 
-// A run, and what is made of it again.
+// A recorded run and what is needed to replay it.
 struct Again {
   std::filesystem::path directory;
   const experiment::Resolved& resolved;
@@ -62,7 +62,7 @@ struct Again {
   }
 };
 
-// Compares where there is something to compare with.
+// Adds the final weights. If there are recorded hashes, only of ranks that have one.
 template <class Parameters>
 void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& parameters) {
   std::vector<std::string> recorded = recorded_hashes(run.directory);
@@ -99,7 +99,7 @@ Result<ReadEvents<Event>> events_of(
   return events;
 }
 
-// A run that came to its end has written down all until then.
+// Fails if a finished run has an incomplete order.
 Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole) {
   if (whole || !outcome.compared()) return outcome;
   return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
@@ -110,7 +110,6 @@ Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole
 }
 
 // Parameter servers
-// ------------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run,
                                                              const plan::Plan& plan,
@@ -158,7 +157,6 @@ Result<Recomputed> recompute_served(const Again& run) {
 }
 
 // Asynchronous gossip
-// ----------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
   auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes a recorded run again whose ranks have no steps in common, from its experiment and the
-// order that its ranks wrote down: of parameter servers what they took and gave, of asynchronous
-// gossip who was answered when. Every gradient and every update, in one thread. On a machine of the
-// same kind the weights are the same to the bit.
+// Replays a recorded run whose ranks have no common steps, from its experiment and its order file:
+// for parameter servers the pushes and pulls in order, for asynchronous gossip the answers in
+// order. Computes every gradient and every update in one thread. On the same kind of machine the
+// weights are bit-identical.
 #pragma once
 
 #include <filesystem>
@@ -19,25 +19,26 @@
 namespace trainyard::session {
 
 struct Recomputed {
-  // What a rank that has all parameters ends with.
+  // Final weights of a rank that holds all parameters.
   struct Weights {
     int rank = 0;
     std::string parameters_xxh64;
-    std::string recorded_xxh64;  // as the run's result says; empty where it has none
+    std::string recorded_xxh64;  // From the run's result; empty if it has none.
   };
-  std::int64_t gradients = 0;  // computed
-  std::int64_t events = 0;     // that were followed
-  std::int64_t left_over =
-      0;  // that could not be: what they follow was not written down, as of a run that was killed
+  std::int64_t gradients = 0;  // Number of gradients computed.
+  std::int64_t events = 0;     // Number of events replayed.
+  // Events that could not be replayed because an event that they depend on was not recorded, for
+  // example in a killed run.
+  std::int64_t left_over = 0;
   std::vector<Weights>
-      weights;  // of those ranks whose end the result has; of all where it has none
+      weights;  // Ranks whose final weights are in the result; all ranks if there is no result.
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  const Weights& told() const;  // the first that are not the same, or the first of all
+  const Weights& told() const;  // Returns the first weights that differ, or the first of all.
   bool same() const { return told().parameters_xxh64 == told().recorded_xxh64; }
 };
 
-// What ranks of one process compute on and talk over; by rank.
+// Devices and transports for the ranks of one process, by rank.
 struct RecomputeServices {
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
       make_compute;
@@ -46,8 +47,8 @@ struct RecomputeServices {
       make_transports;
 };
 
-// Problems: no run directory, a run whose weights depend on no order, an order that is not there,
-// is damaged, is of another plan, or cannot have been.
+// Replays a run. Returns a Problem if there is no run directory, if the run's weights depend on no
+// order, or if the order is missing, damaged, of another plan or impossible.
 base::Result<Recomputed> recompute(const std::filesystem::path& run_directory,
                                    const RecomputeServices& services);
 

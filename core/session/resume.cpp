@@ -27,7 +27,8 @@ int moments_of(const experiment::OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Its coordinator listens; should it be killed, its socket goes with it.
+// True if the run's coordinator socket exists. The socket is removed even if the coordinator is
+// killed.
 bool lives(const fs::path& run_directory) {
   const auto endpoint = base::read_file(run_directory / "control", 4096);
   const std::string scheme = "ipc://";
@@ -121,7 +122,7 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 namespace {
 
-// Who has in the chief's replica what the rank has in its own.
+// Returns the rank of the chief's replica that is in the same mesh position as `rank`.
 int chief_at_place_of(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   experiment::MeshPlace at = mesh.place_of(rank);
@@ -129,12 +130,13 @@ int chief_at_place_of(const experiment::Resolved& e, int rank) {
   return mesh.rank_of(at);
 }
 
-// Of several whole models the chief's, who has the running statistics; and what all call.
+// True if the rank is in the chief's replica, which has the running statistics that are saved.
 bool is_of_chief(const experiment::Resolved& e, int rank) {
   return chief_at_place_of(e, rank) == rank;
 }
 
-// Parts lie side by side; or it has all.
+// Returns the spans of the parameters that a rank holds, stored one after another without gaps; or
+// one span if the rank holds all.
 std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters) {
   std::vector<CheckpointSpan> spans;
@@ -148,7 +150,7 @@ std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int ran
   return spans;
 }
 
-// What of it lies in the parameter.
+// Returns the intersection of the span with the parameter.
 CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
   const std::int64_t first = std::max(span.first, p.offset),
                      end = std::min(span.first + span.values.elements(),
@@ -163,8 +165,8 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 
 }  // namespace
 
-// Of parts that several have, those have the duty who share theirs out with the chief, or with the
-// rank of its replica at their place.
+// If several ranks hold the same part, the ranks of the chief's shard group write; in a mesh, those
+// of the shard group of the rank at the same position in the chief's replica.
 bool writes_part(const experiment::Resolved& e, int rank) {
   const bool splits = experiment::splits_model(e.document.strategy.kind);
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
@@ -182,7 +184,7 @@ int count_parts(const experiment::Resolved& e) {
 
 namespace {
 
-// Whether it is there for a layer that is tied to it, and its own segment is on another rank.
+// True if the rank only holds a copy of this tied parameter, whose segment is on another rank.
 bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p) {
   const auto s = static_cast<std::size_t>(p.segment);
   return e.model.segments[s].apart &&
@@ -191,8 +193,8 @@ bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p)
 
 }  // namespace
 
-// What ranks that share layers have alike the first writes; a table that is in two stages, whoever
-// has its segment.
+// Among ranks that share layers, the first writes what all have. A table that is in two stages is
+// written by the stage that has its segment.
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters,
                                           const compute::Tensor& state) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that goes on from the checkpoint of another, and what servers put into one.
+// Resuming a run from the checkpoint of another run, and the checkpoint spans that servers and
+// ranks write.
 #pragma once
 
 #include "core/experiment/resolve.h"
@@ -9,36 +10,37 @@
 
 namespace trainyard::session {
 
-// Where run.resume_from names a run directory: sets from which step and version it goes on, and
-// names its checkpoints in `resolved`. Everything is read and verified, so that no rank finds later
-// what could be known now. Refused: a run that is still going on, a checkpoint of another model,
-// one that has all the steps already. Newer checkpoints that were passed over, for they are
-// damaged, are given back.
+// If run.resume_from names a run directory, sets the first step and version, and the absolute path
+// of the directory in `resolved`. Reads and verifies the full checkpoint now, so that no rank finds
+// an error later. Refuses the directory of a running run, a checkpoint of another model, and one
+// that already has all steps. Returns the problems of newer checkpoints that were skipped as
+// damaged.
 base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
-// What a run that goes on begins with, all of it.
+// Initial state of a resumed run, complete.
 struct Beginning {
   std::vector<std::byte> parameters, state;
   std::vector<std::vector<std::byte>> moments;
-  CheckpointTensors tensors{compute::Tensor{}};  // views of them
+  CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers above.
 };
 base::Result<Beginning> beginning(const experiment::Resolved& e);
 
-// Where a rank keeps but a part of the parameters (experiment::keeps_a_part): whether it writes it,
-// how many do, and what. Running statistics are the chief's.
+// For ranks that hold only some of the parameters (`experiment::keeps_a_part`): true if the rank
+// writes a part, the number of such ranks, and the spans that it writes. Running statistics are
+// written by the chief.
 bool writes_part(const experiment::Resolved& e, int rank);
 int count_parts(const experiment::Resolved& e);
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters,
                                           const compute::Tensor& state);
 
-// What a server saves: where its share of the parameters, and of their moments, lies among all.
+// Returns the spans of a server's parameters and moments among all parameters.
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,
                                             const compute::Tensor& parameters,
                                             const std::vector<compute::Tensor>& moments);
 
-// What of it the rank keeps: a server its share and the moments of that, a worker what models keep
-// besides.
+// Copies the rank's share of the initial state: for a server its parameters and their moments, for
+// a worker the model's state besides parameters.
 void take_over(const Beginning& beginning, const experiment::Resolved& e,
                const plan::RankPlan& rank, const run::BoundPlan& bound);
 

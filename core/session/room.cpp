@@ -83,7 +83,8 @@ base::Problems room_problems(const experiment::Resolved& e,
     const auto number = static_cast<std::size_t>(rank);
     if (lacking[number] == 0) continue;
     const topology::Device& device = network.device(e.ranks[number]);
-    const bool alike = said(memory[number].total()) == said(device.memory_bytes);  // rounded
+    // True if both look the same when rounded.
+    const bool alike = said(memory[number].total()) == said(device.memory_bytes);
     const auto room = [alike](std::int64_t bytes) {
       return alike ? base::format_count(bytes) + " B" : said(bytes);
     };

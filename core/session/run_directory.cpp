@@ -72,7 +72,7 @@ base::Result<fs::path> make_runtime_directory() {
                                  : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
   if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
-  // Nor may a link: by one of another user, what it leads to would be closed to others, and swept.
+  // Refuses links of other users as well: the target would lose its permissions, and be cleaned up.
   const auto is_ours = [&](int (*look)(const char*, struct stat*)) {
     return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
   };

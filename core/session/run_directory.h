@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run leaves on disk, under $XDG_DATA_HOME/trainyard/runs/ by default:
+// Files of a run, under $XDG_DATA_HOME/trainyard/runs/ by default:
 //
-//   experiment.json   as it was given           recording.try  everything that happened (core/telemetry/recording.h)
-//   resolved.json     as it was run             logs/          what each rank's process printed
-//   plan.txt          the plan of every rank    run.log        what coordinator and ranks said, in one
-//   control           endpoint, while it lives  checkpoints/   step-N/: the weights (checkpoint.h)
-//   result.json       the result line
+//   experiment.json   as given
+//   resolved.json     as run
+//   plan.txt          plan of every rank
+//   control           endpoint of the coordinator while it runs
+//   result.json       result line
+//   recording.try     all events (core/telemetry/recording.h)
+//   run.log           log of coordinator and ranks
+//   logs/             standard output and error of each rank's process
+//   checkpoints/      step-N/: weights (checkpoint.h)
 #pragma once
 
 #include <filesystem>
@@ -16,25 +20,25 @@
 namespace trainyard::session {
 
 std::filesystem::path
-default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs
+default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs.
 
-// $XDG_RUNTIME_DIR/trainyard, else /tmp/trainyard-UID, mode 0700: where runs keep their sockets
-// (socket_directory.h). Refused where it belongs to another user.
+// Creates $XDG_RUNTIME_DIR/trainyard, else /tmp/trainyard-UID, mode 0700, where runs keep their
+// sockets (socket_directory.h). Refused if it belongs to another user.
 base::Result<std::filesystem::path> make_runtime_directory();
 
-// What a directory is in use for: "holds a run already" where it has `file`, which is `of_what`;
-// empty: for nothing. Nothing is written among files of somebody else; what the workbench puts down
-// for what it starts may be there.
+// Returns why a directory cannot be used: "holds a run already" if it has `file`, where `of_what`
+// is "a run"; empty if it can be used. Directories with unrelated files cannot be used. The files
+// that the workbench writes before it starts a run are allowed.
 std::string use_of(const std::filesystem::path& directory, const char* file,
                    const std::string& of_what);
 
-// `directory`, or a new one named after time and experiment under the default; with logs/ in it. A
-// directory that holds a run or other files already is refused.
+// Creates `directory`, or a new one named after time and experiment under the default, with logs/
+// in it. Refuses a directory that already holds a run or other files.
 base::Result<std::filesystem::path> make_run_directory(const std::filesystem::path& directory,
                                                        const std::string& experiment_name);
 
-// Makes a new directory below `runs`: "2026-11-21_14-03-12_four-devices",
-// "2026-11-21_14-03-12_untitled" where there is no name.
+// Creates a new directory below `runs`: "2026-11-21_14-03-12_four-devices", or
+// "2026-11-21_14-03-12_untitled" if there is no name.
 base::Result<std::filesystem::path> make_new_run_directory(const std::filesystem::path& runs,
                                                            const std::string& experiment_name);
 

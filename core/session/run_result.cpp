@@ -25,11 +25,12 @@ std::string status_word(RunState state) {
   return state == RunState::finished ? "completed" : std::string(base::name_of(state));
 }
 
-// Until every rank has done its first step.
+// Time until every rank has done its first step.
 Json first_step_seconds(const RunFacts& facts) {
   std::int64_t latest = 0;
   for (std::size_t r = 0; r < facts.finished.size(); ++r) {
-    if (r < facts.duties.size() && facts.duties[r] == "evaluator") continue;  // does none
+    // Evaluators make no steps.
+    if (r < facts.duties.size() && facts.duties[r] == "evaluator") continue;
     const auto& rank = facts.finished[r];
     if (!rank || rank->first_step_done_ns == 0) return {};
     latest = std::max(latest, rank->first_step_done_ns);
@@ -48,13 +49,13 @@ RankTraffic totals(const Finished& finished) {
   return sum;
 }
 
-// Nothing is known of a rank that is but a thread of a process.
+// Null for a rank that is a thread of a process, of which nothing is known.
 Json known_bytes(double bytes) {
   return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json();
 }
 
-// Exact where the rank finished, but for processes that had its place before; else as far as
-// telemetry heard, and of whom it heard nothing nothing is known.
+// Bytes are exact if the rank finished, plus those of earlier processes in its place. Otherwise
+// they are what telemetry received, or null if it received nothing.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty,
                const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};
@@ -92,8 +93,7 @@ Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
   return {{"payload", payload}, {"header", header}};
 }
 
-// By how much, of the rank where it is most, paced ops took longer than they would on the drawn
-// device.
+// Returns by how much paced ops took longer than on the drawn device, of the rank with the most.
 double slower_than_drawn_seconds(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -110,9 +110,9 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
     visit(at->second);
 }
 
-// Of every gradient that was applied, on the first server or by each stage itself, as charts have
-// it. Where there is none, every gradient is of the version it is applied to, but where ranks
-// average on their own clocks: of those nobody counts versions.
+// Staleness of every applied gradient, from the first server or from each stage, as in charts. If
+// there are no values, every gradient has the version it is applied to. Null for asynchronous
+// gossip, which has no versions.
 Json staleness(const telemetry::History& history) {
   std::vector<double> values;
   for (const telemetry::SeriesKey& key :
@@ -129,9 +129,9 @@ Json staleness(const telemetry::History& history) {
           {"max", *std::max_element(values.begin(), values.end())}};
 }
 
-// Bytes of whole tables / those that were carried, over all rounds, of which each would carry as
-// much whole: the harmonic mean of theirs. Nothing where whole tables are pulled, or there are
-// none.
+// Returns bytes of full tables / bytes transferred, over all rounds. All rounds have the same full
+// size, so this is the harmonic mean of their ratios. Nothing if full tables are pulled or there
+// are no tables.
 std::optional<double> table_ratio(const telemetry::History& history) {
   double inverse = 0, rounds = 0;
   for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
@@ -148,15 +148,14 @@ double dropped_gradients(const telemetry::History& history) {
   return sum;
 }
 
-// How many times slower a rank was made than it is, at last.
+// Returns the last factor by which a rank was artificially slowed down.
 std::optional<double> slow_down(const telemetry::History& history, int rank) {
   const auto* factors = history.find({telemetry::Metric::slow_down, rank, 0});
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
-// By what it is for, the most of a rank's buffers that was seen in memory, under the names that
-// `check` gives what the plan says of them; nothing where nobody looked. Beside it what the plan
-// says, all on the device.
+// Adds the largest observed memory of a rank's buffers by purpose, under the names used by `check`;
+// nothing if it was not measured. Also adds the total of the plan, all on the device.
 void add_memory(Json& json, const telemetry::History& history, int rank) {
   run::MemoryUse seen;
   Json parts;
@@ -215,7 +214,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
             {"status", status_word(facts.state)},
-            // Of a worker that was lost nobody reports the step that another took over.
+            // A failed worker's last step, taken over by another worker, has no report.
             {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},
             {"wall_seconds", facts.wall_seconds}};

@@ -65,7 +65,7 @@ bool read_offsets(const Json& value, std::size_t data_bytes, Entry& entry) {
   return entry.begin <= entry.end && entry.end <= data_bytes;
 }
 
-// Whether dtype and shape make exactly `bytes`, without overflow on the way.
+// True if dtype and shape need exactly `bytes`; safe against overflow.
 bool makes(const NamedTensor& tensor, std::size_t bytes) {
   std::int64_t product = base::size_of(tensor.dtype);
   for (int i = 0; i < tensor.shape.dimensions; ++i)
@@ -112,7 +112,7 @@ Result<std::vector<Entry>> read_entries(const Json& header, std::string_view dat
   return entries;
 }
 
-// Every byte of the data belongs to exactly one tensor.
+// Sorts tensors by offset, and checks that every byte of the data belongs to exactly one tensor.
 Result<std::vector<NamedTensor>> in_order(std::vector<Entry> entries, std::size_t data_bytes,
                                           const std::string& where) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
@@ -140,7 +140,7 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
   std::size_t at = 0;
   for (const NamedTensor& tensor : tensors) {
     const std::size_t end = at + tensor.data.size();
-    // Behind the others: names are the model's, each its own, and need not be looked for.
+    // Appends without a search for duplicates, because names of the model are distinct.
     header.get_ref<Json::object_t&>().emplace_back(
         tensor.name, Json{{"dtype", tensor.dtype == DType::fp64 ? "F64" : "F32"},
                           {"shape", shape_json(tensor.shape)},
@@ -149,7 +149,7 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
   }
   std::string text = header.dump();
   text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes,
-              ' ');  // so that the data is aligned
+              ' ');  // Aligns the data.
   const std::uint64_t length = text.size();
   std::string file(reinterpret_cast<const char*>(&length), sizeof length);
   file.reserve(sizeof length + text.size() + at);

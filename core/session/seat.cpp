@@ -54,9 +54,9 @@ std::optional<Problem> different_weights(const Seats& seats, const std::vector<i
   std::string table;
   for (const int rank : alike) {
     const RankSeat& seat = seats[static_cast<std::size_t>(rank)];
-    if (!seat.finished) continue;  // it was lost
+    if (!seat.finished) continue;  // It failed.
     const std::string& weights = seat.finished->parameters_xxh64;
-    if (weights.empty()) continue;  // it keeps none
+    if (weights.empty()) continue;  // It holds no parameters.
     distinct.insert(weights);
     table += (table.empty() ? "" : "; ") + seat.name + " " + weights;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the coordinator knows of each rank, and what it says when they do not agree.
+// State of each rank in the coordinator, and problems that compare ranks.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@
 
 namespace trainyard::session {
 
-// A moment for what is still on its way, counted from the first question. Time alone does not tell
-// that it is over: on a busy machine this process may not have read what has long come.
+// Grace period for messages still in transit, counted from the first call. Elapsed time alone is
+// not enough: on a busy machine this process may not have read messages that arrived long ago. So a
+// minimum number of calls is required as well.
 class Settling {
  public:
   bool over(std::int64_t now_ns) {
@@ -29,42 +30,45 @@ class Settling {
 
 struct RankSeat {
   RankIdentity identity;
-  std::string name;  // "rank 2 (cpu2 on alpha)"
+  std::string name;  // "rank 2 (cpu2 on alpha)".
   std::unique_ptr<RankHandle> handle;
-  PeerId peer;                                // empty until it said hello
-  std::string software, endpoint, plan_hash;  // empty until said
+  PeerId peer;                                // Empty until its Hello.
+  std::string software, endpoint, plan_hash;  // Empty until reported.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  double slow_down = 1, jitter = 0;  // as drawn, or as asked last
+  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
   bool slow_asked = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
   bool wanted = false,
-       returning = false;  // of one that is lost: it is to be started anew; it was, and gets ready
-  std::uint32_t generation = 1;  // of the process: how many there were in this place
-  int farewells = 0;             // servers that have seen it leave, or one before it in its place
-  int farewells_due = 0;         // before another may take its place
-  Settling end;                  // since its end was seen
+       // For a failed rank. `wanted`: it shall be restarted. `returning`: it was restarted and is
+       // getting ready.
+      returning = false;
+  std::uint32_t generation = 1;  // Number of processes that this rank has had.
+  int farewells = 0;      // Servers that have seen this rank, or an earlier process of it, leave.
+  int farewells_due = 0;  // Required before a replacement may join.
+  Settling end;           // Since its exit was noticed.
   std::optional<Finished> finished;
 };
 using Seats = std::vector<RankSeat>;
 
 std::uint64_t random_number();
-std::string new_token();  // nobody can guess it
+std::string new_token();  // Random token that cannot be guessed.
 
-// By rank: as a person knows them.
+// Display names by rank.
 std::vector<std::string> rank_names(const experiment::Resolved& experiment);
 
-// Whether any rank has said another `value` than `expected`; and whether all have said theirs.
+// `any_differs`: true if any rank has reported a `value` other than `expected`. `all_said`: true if
+// all ranks have reported theirs.
 bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::string& expected);
 bool all_said(const Seats& seats, std::string RankSeat::*value);
 
-// With a table of who has what. `of`: "plan" or "software".
+// Returns a Problem with a table of the values of all ranks. `of`: "plan" or "software".
 base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value,
                            const std::string& expected);
 
-// Replicas that trained the same samples must end with the same bits. Every rank has finished; some
-// keep none.
+// Compares final weights: replicas trained on the same samples must be bit-identical. Every rank
+// has finished; ranks without parameters are skipped.
 std::optional<base::Problem> different_weights(const Seats& seats, const std::vector<int>& alike);
 
 base::Problem not_started(const Seats& seats, double seconds);

@@ -18,9 +18,10 @@ using experiment::Resolved;
 using plan::OpKind;
 
 constexpr int kRounds = 7;
-constexpr std::int64_t kLongEnough = 3'000'000'000;  // nanoseconds: then fewer rounds will do
+// Nanoseconds after which fewer rounds are enough.
+constexpr std::int64_t kLongEnough = 3'000'000'000;
 
-// One micro-batch, all that is done with it in one go.
+// Experiment with a single micro-batch on one device, without recomputation and offload.
 Resolved alone(Resolved e) {
   e.global_batch = e.document.training.batch_per_rank;
   e.document.training.recompute_segments = 0;
@@ -79,7 +80,7 @@ class Measuring {
 
   Result<std::vector<experiment::SegmentTime>> measure() {
     run::write_rate(bound_, recipe_, 0);
-    round();  // what is made at first use is made now
+    round();  // Warm-up: lazy initialization happens here.
     std::vector<std::vector<double>> seconds(e_.model.segments.size());
     const std::int64_t begun = base::now_nanoseconds();
     for (int i = 0; i < kRounds && (i == 0 || base::now_nanoseconds() - begun < kLongEnough); ++i) {
@@ -93,14 +94,14 @@ class Measuring {
     return queue_->state().map([&] { return times; });
   }
 
-  // Seconds of each segment.
+  // Returns the seconds of each segment.
   std::vector<double> round() {
     std::vector<double> seconds(e_.model.segments.size());
     for (const run::BoundOp& op : program().ops) {
-      if (op.kind == OpKind::update) continue;  // all rounds by the same weights
+      if (op.kind == OpKind::update) continue;  // All rounds use the same weights.
       const std::int64_t begin = base::now_nanoseconds();
       for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
-      static_cast<void>(compute::finish(*queue_));  // what failed is seen at the end
+      static_cast<void>(compute::finish(*queue_));  // Errors are checked at the end.
       if (is_timed(op.kind))
         (op.segment < 0 ? seconds.back() : seconds[static_cast<std::size_t>(op.segment)]) +=
             base::seconds(base::now_nanoseconds() - begin);
@@ -118,7 +119,7 @@ class Measuring {
   std::unique_ptr<compute::Compute> compute_;
   run::Recipe recipe_;
   plan::RankPlan plan_;
-  int program_ = -1;  // of the first step
+  int program_ = -1;  // Program of the first step.
   std::optional<run::OwnMemory> own_;
   compute::Memory shared_;
   run::BoundPlan bound_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each layer takes on this machine, measured once before a run that shares layers out by it
-// (strategy.stages.partition=measured).
+// Time of each layer on this machine, measured once before a run that partitions layers by measured
+// time (strategy.stages.partition=measured).
 #pragma once
 
 #include <functional>
@@ -10,10 +10,11 @@
 
 namespace trainyard::session {
 
-// Seconds of every segment for a sample: forward and backward, and of the last one the loss. The
-// whole model trains on the first micro-batch here, without updates, as the fastest drawn device
-// would: the median of a few rounds after a first one that is not counted. Takes the memory of that
-// for as long; opens the data. `make_compute` as of ranks (session/rank.h).
+// Returns the seconds per sample of every segment: forward and backward, and for the last one the
+// loss. Trains the full model on the first micro-batch on this machine, without updates, as the
+// fastest drawn device would. Each value is the median of a few rounds after a warm-up round. Needs
+// the memory of the full model meanwhile; opens the data set. `make_compute` as for ranks
+// (session/rank.h).
 base::Result<std::vector<experiment::SegmentTime>> measure_segments(
     const experiment::Resolved& experiment,
     const std::function<base::Result<std::unique_ptr<compute::Compute>>(

@@ -27,11 +27,11 @@ namespace fs = std::filesystem;
 using base::ProblemCode;
 
 constexpr std::size_t kLongestSocketPath =
-    sizeof(sockaddr_un::sun_path) - 1;          // the last one is a zero
-constexpr std::size_t kLongestSocketName = 16;  // "/control", "/rank-4095"
+    sizeof(sockaddr_un::sun_path) - 1;          // Without the terminating zero.
+constexpr std::size_t kLongestSocketName = 16;  // "/control", "/rank-4095".
 
-// Keeps nothing of its parent but the pipe, and hears no signal that is meant for it: Ctrl-C in a
-// terminal, or its closing.
+// Detaches the child: it keeps only the pipe, and gets no signals that are meant for the parent,
+// such as Ctrl-C or closing of the terminal.
 void leave_parent(int pipe) {
   ::prctl(PR_SET_NAME, "trainyard-sweep");
   ::setsid();
@@ -42,7 +42,8 @@ void leave_parent(int pipe) {
   ::close_range(static_cast<unsigned>(pipe) + 1, ~0U, 0);
 }
 
-// Ranks end with their coordinator, but a moment later: until then they may still make sockets.
+// Removes the directory with retries: ranks end a moment after their coordinator and may still
+// create sockets.
 void remove_whole(const fs::path& directory) {
   std::error_code error;
   for (int i = 0; i < 1000 && fs::exists(directory, error); ++i) {
@@ -67,7 +68,7 @@ std::string name_of(pid_t process, std::string_view random) {
   return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random);
 }
 
-// Of a directory that `new_path` named; nothing: it is another's.
+// Returns the process of a directory named by `new_path`, or nothing for any other directory.
 std::optional<pid_t> process_of(const std::string& name) {
   pid_t process = 0;
   if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits)
@@ -80,15 +81,15 @@ std::optional<pid_t> process_of(const std::string& name) {
   return ours && name == name_of(process, random) ? std::optional(process) : std::nullopt;
 }
 
-// Whoever made a directory keeps it locked: where containers share one, a process number says
-// nothing.
+// The creator of a directory keeps it locked. If containers share the directory, a process number
+// is not enough to identify its owner.
 base::Descriptor lock(const fs::path& directory) {
   base::Descriptor held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) held.close();
   return held;
 }
 
-// Removes what killed coordinators left.
+// Removes directories of killed coordinators.
 void sweep(const fs::path& sockets) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
@@ -126,12 +127,13 @@ base::Result<SocketDirectory> SocketDirectory::make() {
   if (::mkdir(made.path().c_str(), 0700) != 0)
     return base::fail(
         base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
+  // Retries, because another process may just be probing the lock.
   for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000))
-    made.lock_ = lock(made.path());  // somebody may be looking whose it is
+    made.lock_ = lock(made.path());
   return made;
 }
 
-// The child is there before the directory: at no moment does a kill leave it.
+// The child starts before the directory is created, so a kill never leaves the directory behind.
 SocketDirectory::SocketDirectory(fs::path path) : path_(std::move(path)) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;

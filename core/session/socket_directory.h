@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode
-// 0700, for as long as this process lives. It goes with its owner, and also when this process is
-// killed: a small child of it does nothing but wait for that.
+// Directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode
+// 0700. It is removed with its owner. A small child process, which does nothing but wait, removes
+// it if this process is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@ namespace trainyard::session {
 
 class SocketDirectory {
  public:
-  // Forks: before this process has threads. Where no child can be had, what a killed process leaves
-  // goes at the next start: directories of dead processes are removed first. Refused where the
-  // paths of sockets in it would be too long for one (108 bytes).
+  // Forks, so it must be called before this process has threads. If fork fails, the next start
+  // cleans up: it first removes directories of dead processes. Refused if paths of sockets in it
+  // would exceed 108 bytes.
   static base::Result<SocketDirectory> make();
   ~SocketDirectory();
   SocketDirectory(SocketDirectory&& other) noexcept;
@@ -29,9 +29,9 @@ class SocketDirectory {
  private:
   explicit SocketDirectory(std::filesystem::path path);
 
-  std::filesystem::path path_;  // empty: moved from
-  base::Descriptor alive_{-1};  // the end of a pipe that closes with this process
-  base::Descriptor lock_{-1};   // on the directory: nobody sweeps it
+  std::filesystem::path path_;  // Empty if moved from.
+  base::Descriptor alive_{-1};  // End of a pipe that closes with this process.
+  base::Descriptor lock_{-1};   // Lock on the directory, which prevents its removal by others.
   pid_t child_ = -1;
 };
 

@@ -29,7 +29,7 @@ std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std
          sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
 }
 
-// The whole model, in memory of its own; and the data, for their alphabet.
+// Full model in its own memory, and the data set for its alphabet.
 class Speaker::Voice {
  public:
   Voice(std::filesystem::path checkpoints, experiment::Resolved experiment,
@@ -41,7 +41,8 @@ class Speaker::Voice {
   Result<std::string> speak(const std::stop_token& stop) {
     const sched_param none{};
     static_cast<void>(
-        ::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
+        // Applies to this thread and to threads that it creates.
+        ::sched_setscheduler(0, SCHED_IDLE, &none));
     if (!sampler_)
       if (const auto ok = prepare(); !ok) return base::fail(ok.error());
     const auto read = read_checkpoint(checkpoints_, e_.model, {parameters_.tensor, state_.tensor});
@@ -50,7 +51,7 @@ class Speaker::Voice {
   }
 
  private:
-  // Where the device reaches it.
+  // Flat buffer in memory that the device can access.
   struct Flat {
     compute::Memory memory;
     compute::Tensor tensor;
@@ -69,7 +70,7 @@ class Speaker::Voice {
     if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
     const topology::Network network(e_.document.topology);
     topology::Device device = network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]);
-    device.gpu = -1;  // which is the chief's alone
+    device.gpu = -1;  // The GPU is used by the chief only.
     auto compute = make_compute_(device);
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a language model makes up while it is trained (run/text_sampler.h). A rank that has all of
-// the parameters says it by these. Where no rank has, all write their parts when held-out samples
-// were measured, together a checkpoint, and whoever commits it says by that: beside training, at
-// the least priority.
+// Text generation while a language model is trained (run/text_sampler.h). A rank with all
+// parameters generates it from these. If no rank has all parameters, ranks write their parts as a
+// checkpoint after each evaluation. The process that commits it then generates text from the
+// checkpoint, in the background at idle priority.
 #pragma once
 
 #include <filesystem>
@@ -20,10 +20,10 @@ namespace trainyard::session {
 
 bool makes_up_text(const experiment::Resolved& experiment);
 bool makes_up_text_of_parts(
-    const experiment::Resolved& experiment);  // and no rank has all of the parameters
+    const experiment::Resolved& experiment);  // True if also no rank has all parameters.
 
-// A line of the log whose level is "text": "after step 19:" and, below, what was made up by the
-// parameters as they were then.
+// Returns the text of a log line of level "text": "after step 19:" and below it the text generated
+// with the current parameters.
 std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment,
                    std::int64_t step, const std::stop_token& stop = {});
 
@@ -33,14 +33,14 @@ class Speaker {
       const topology::Device& device)>;
   Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment,
           MakeCompute make_compute);
-  ~Speaker();  // what it is about to say is left unsaid
+  ~Speaker();  // Cancels the generation in progress.
   Speaker(const Speaker&) = delete;
   Speaker& operator=(const Speaker&) = delete;
 
-  // There is a checkpoint of so many steps. Of those that come while it speaks the newest is
-  // enough.
+  // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
+  // is used.
   void tell(std::int64_t steps);
-  // What it has said since it was asked last.
+  // Returns the text finished since the last call.
   std::optional<base::Result<std::string>> look();
   bool busy() const { return running_.valid(); }
 
@@ -49,7 +49,7 @@ class Speaker {
   void start();
 
   std::stop_source stop_;
-  std::unique_ptr<Voice> voice_;  // of one thread at a time
+  std::unique_ptr<Voice> voice_;  // Used by one thread at a time.
   std::int64_t told_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a status says of a run besides what stands in it.
+// Values derived from a Status.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace trainyard::session {
 
-// Of the rank that has come furthest. Where ranks go each on its own clock, the status's own step
-// is that of the slowest.
+// Returns the step of the rank that is furthest ahead. If ranks proceed at their own speeds,
+// `status.step` is the slowest rank's step.
 inline std::int64_t furthest_step(const Status& status) {
   std::int64_t furthest = status.step;
   for (const RankStatus& rank : status.ranks) furthest = std::max(furthest, rank.step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep: one experiment, run for real on several numbers of ranks by several algorithms, one
-// after the other. This is its manifest, which grows while it runs, and the figures that follow
-// from it. Pure.
+// Manifest of a sweep: one experiment, run on several numbers of ranks with several algorithms, one
+// run after another. The manifest grows while the sweep runs. Also computes the derived figures.
+// Pure functions.
 #pragma once
 
 #include <optional>
@@ -20,26 +20,26 @@ enum class SweepState { running, completed, failed, cancelled };
 struct SweepVariant {
   std::int64_t ranks = 1;
   collective::Algorithm algorithm =
-      collective::Algorithm::ring;  // as asked for; of no matter for one rank
+      collective::Algorithm::ring;  // As requested; irrelevant for one rank.
   VariantState state = VariantState::waiting;
-  std::string reason;             // why it failed or was left out
-  std::string directory;          // of its run, in that of the sweep; empty: none began
-  double began_unix_seconds = 0;  // 0: it has not begun
-  double seconds = 0;             // that it took, start and end of its processes included
+  std::string reason;     // Reason for failing or being left out.
+  std::string directory;  // Directory of its run, inside the sweep's directory; empty: not started.
+  double began_unix_seconds = 0;  // 0: not started.
+  double seconds = 0;             // Duration including start and end of its processes.
 
-  // Measured, where it is done.
-  collective::Algorithm used = collective::Algorithm::ring;  // what `auto` became
-  std::int64_t measured_steps = 0;                           // full ones after the warm-up
-  std::int64_t step_samples = 0;                             // of one of them, over all ranks
-  double median_step_seconds = 0, p95_step_seconds = 0;      // of a step's slowest rank
+  // Measured values, valid if `state` is done.
+  collective::Algorithm used = collective::Algorithm::ring;  // Algorithm that `auto` resolved to.
+  std::int64_t measured_steps = 0;                           // Full steps after the warm-up.
+  std::int64_t step_samples = 0;  // Samples of one full step, over all ranks.
+  double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
   std::int64_t sent_bytes = 0,
                busiest_sent_bytes =
-                   0;  // payload of the whole run: of all ranks, and of the one that sent most
+                   0;  // Payload of the full run: of all ranks, and of the rank that sent the most.
   std::int64_t formula_sent_bytes = -1,
-               formula_busiest_sent_bytes = -1;  // the same by formula; -1: none is known
-  double simulated_step_seconds = 0;             // from the drawn speeds; 0: not simulated
+               formula_busiest_sent_bytes = -1;  // The same by formula; -1: no formula known.
+  double simulated_step_seconds = 0;             // From the drawn speeds; 0: not simulated.
   std::int64_t emulated_ranks = 0;
-  std::string shared_cores;  // what to say beside its times; empty: each rank had its own
+  std::string shared_cores;  // Caveat to show beside its times; empty: each rank had its own cores.
 
   experiment::Variant wanted(experiment::Scaling scaling, std::int64_t steps) const {
     return {ranks, algorithm, scaling, steps};
@@ -49,23 +49,23 @@ struct SweepVariant {
 struct Sweep {
   std::string format = "trainyard sweep";
   std::int64_t version = 1;
-  std::string name;     // of the experiment
-  std::string started;  // local time, "2026-11-21 14:03:12"
+  std::string name;     // Name of the experiment.
+  std::string started;  // Local time, "2026-11-21 14:03:12".
   SweepState state = SweepState::running;
   experiment::Scaling scaling = experiment::Scaling::weak;
-  std::int64_t steps = 50;          // of each run
-  std::int64_t warm_up_steps = 10;  // the first, which no figure counts
+  std::int64_t steps = 50;          // Steps of each run.
+  std::int64_t warm_up_steps = 10;  // First steps, which are not measured.
   std::int64_t drawn_ranks = 1;
-  std::string speeds;  // what of the drawn speeds held: experiment::speeds_said
-  std::string unlike;  // experiment::unlike_one_device of the whole drawing; empty: nothing to say
-  std::string gossip;  // what algorithm and simulated time mean where neighbours average; empty:
-                       // they do not
+  std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_said`.
+  // `experiment::unlike_one_device` of the full drawing; empty: equivalent to one device.
+  std::string unlike;
+  // Meaning of algorithm and simulated time for gossip; empty for other strategies.
+  std::string gossip;
   std::vector<SweepVariant> variants;
-  std::string xxh64;  // of this document's text with this field empty
+  std::string xxh64;  // Checksum of this document's text with this field empty.
 };
 
-// What a person asks for. Empty lists: 1, 2, 4, ... and all drawn ranks; the experiment's own
-// algorithm.
+// User request. Empty lists mean: 1, 2, 4, ... and all drawn ranks; the experiment's algorithm.
 struct SweepWish {
   std::vector<std::int64_t> ranks = {};
   std::vector<collective::Algorithm> algorithms = {};
@@ -73,43 +73,45 @@ struct SweepWish {
   std::int64_t steps = 50;
 };
 
-// "1,2,4" and "ring,direct"; "all" are all algorithms but auto. Ascending, each once; algorithms in
-// the order of their table.
+// Parse "1,2,4" and "ring,direct"; "all" means all algorithms except auto. Results are sorted and
+// unique; algorithms in the order of their table.
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-std::vector<std::int64_t> usual_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all that are drawn
-std::int64_t warm_up_steps(std::int64_t steps);             // a fifth of them, ten at most
+std::vector<std::int64_t> usual_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all drawn ranks.
+std::int64_t warm_up_steps(std::int64_t steps);             // A fifth of the steps, at most ten.
 
-// Why no sweep can be made: more ranks than are drawn, no worker, a bad drawing, or one_device.
-// Quick, whatever the drawing.
+// Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
+// one_device. Fast for any drawing.
 std::optional<base::Problem> unsweepable(const experiment::Experiment& whole,
                                          const SweepWish& wish);
 
-// All variants in the order in which they run, by ranks and then algorithm; one rank is run once,
-// for it reduces nothing. Those that no drawing or batch allows are left out, with the reason.
-// Fails where it is unsweepable.
+// Returns all variants in the order in which they run, by ranks and then algorithm. One rank is run
+// only once, because it reduces nothing. Variants that the drawing or the batch does not allow are
+// marked as left out, with the reason. Fails if `unsweepable` returns a Problem.
 base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepWish& wish);
 
-// Of a variant that is done. By the median step: a mean would count whatever else this machine did.
+// Figures of a finished variant. Based on the median step, because a mean would include other load
+// of this machine.
 struct Scaled {
   double samples_per_second = 0;
-  double speed_up = 0;                            // samples/s over those of the baseline
-  double efficiency = 0;                          // speed-up over (ranks / ranks of the baseline)
-  double step_bytes = 0, busiest_step_bytes = 0;  // payload sent in a step, the mean over the run
+  double speed_up = 0;                            // samples/s relative to the baseline.
+  double efficiency = 0;                          // Speed-up / (ranks / ranks of the baseline).
+  double step_bytes = 0, busiest_step_bytes = 0;  // Payload sent per step, mean over the run.
   std::optional<double> formula_step_bytes, formula_busiest_step_bytes;
-  bool as_formula = false;  // both are those of the formula, to the byte
+  bool as_formula = false;  // True if both equal the formula exactly.
 };
 
-// Speed-up is measured against the done variant of fewest ranks - one, where that was run - and the
-// fastest of those. Nothing while none is done.
+// Returns the baseline of speed-ups: the fastest of the finished variants with the fewest ranks.
+// Nothing while none has finished.
 std::optional<std::size_t> baseline(const Sweep& sweep);
-std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // by variant
+std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // By variant.
 
 struct SweepProgress {
-  std::int64_t runs = 0, over = 0;     // those left out are no runs
-  std::optional<std::size_t> running;  // the variant
-  std::optional<double> seconds_left;  // by how long the others took; nothing while none is over
+  std::int64_t runs = 0, over = 0;     // Without variants that were left out.
+  std::optional<std::size_t> running;  // Index of the variant.
+  // Estimated from the duration of finished runs; nothing while none has finished.
+  std::optional<double> seconds_left;
 };
 SweepProgress progress(const Sweep& sweep, double now_unix_seconds);
 

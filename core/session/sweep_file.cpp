@@ -23,7 +23,7 @@ using base::ProblemCode;
 constexpr std::size_t kMostSweepBytes = 64u << 20;
 constexpr const char* kLockFile = "sweep.lock";
 
-// The same at whatever hand: what was written can be told from what was changed.
+// Returns the canonical text including its checksum, so that edits can be detected.
 std::string text_of(Sweep sweep) {
   const auto dump = [&sweep] { return base::to_text(base::write_document(sweep), 2) + "\n"; };
   sweep.xxh64 = std::string(16, '0');

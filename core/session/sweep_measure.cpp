@@ -31,7 +31,7 @@ std::string text_at(const Json& json, const char* key) {
   return at != json.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// What is said of a problem: where and what.
+// Text of a problem: where and what.
 std::string said_of(const Json& problem) {
   const std::string where = text_at(problem, "where"), what = text_at(problem, "what");
   return where.empty() ? what : where + ": " + what;
@@ -81,7 +81,7 @@ base::Result<void> take_steps(SweepVariant& variant, const telemetry::History& h
   return {};
 }
 
-// The last line that it printed as JSON.
+// Returns the last line of the output that is JSON.
 Json last_json(const std::string& printed) {
   Json last;
   for (std::size_t begin = 0; begin < printed.size();) {

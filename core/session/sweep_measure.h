@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the run of a variant left, as figures of a sweep.
+// Extracts the figures of a sweep from the run directory of a variant.
 #pragma once
 
 #include <filesystem>
@@ -9,20 +9,21 @@
 
 namespace trainyard::session {
 
-// The times of steps from `from_step` on that took as many samples as any and that every rank has
-// reported, of the slowest rank; and how many samples those were. The short steps that end an epoch
-// are left out, and with them what a lost event belongs to.
+// Full steps from `from_step` on: the duration on the slowest rank, for steps with the largest
+// number of samples that every rank has reported, and that number of samples. Short steps at the
+// end of an epoch, and steps with a lost event, are left out.
 struct FullSteps {
   std::vector<double> seconds;
   std::int64_t samples = 0;
 };
 FullSteps full_steps(const telemetry::History& history, std::int64_t from_step);
 
-// Fills in what was measured from the run directory. A Problem: why the variant is not done.
+// Fills in the measured values from the run directory. Returns a Problem if the variant did not
+// finish.
 base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
                            const std::filesystem::path& run_directory);
 
-// Why a run that ended in `how` ("exit status 3") has no result, by what it printed.
+// Returns why a run that ended with `how` ("exit status 3") has no result, from its output.
 std::string why_failed(const std::filesystem::path& run_directory, const std::string& how);
 
 }  // namespace trainyard::session

@@ -74,7 +74,7 @@ class Sweeping {
     return tell();
   }
 
-  // To its end, however that is; a Problem where it left no result.
+  // Runs the variant until its process exits. Returns a Problem if it left no result.
   base::Result<void> train(const SweepVariant& one) {
     const fs::path directory = p_.directory / one.directory;
     const auto document =

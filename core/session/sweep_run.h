@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs the variants of a sweep, one after the other, each as `trainyard-cli run` in a directory of
-// its own. What fails is kept with its reason, and the sweep goes on. One thread.
+// Runs the variants of a sweep one after another, each as `trainyard-cli run` in its own directory.
+// A failed variant is kept with its reason, and the sweep continues. Single-threaded.
 #pragma once
 
 #include <filesystem>
@@ -12,17 +12,18 @@
 namespace trainyard::session {
 
 struct SweepParts {
-  Sweep sweep;                      // as make_sweep made it
-  experiment::Experiment whole;     // data paths absolute
-  std::filesystem::path directory;  // as make_sweep_directory made it, locked
-  std::string program;              // trainyard-cli
-  std::function<int()>
-      interrupts;  // Ctrl-Cs so far: each is passed on to what runs, and nothing more begins
-  std::function<void(const Sweep&)> observe;  // after every change, once it stands in the manifest
+  Sweep sweep;                      // From `make_sweep`.
+  experiment::Experiment whole;     // With absolute data paths.
+  std::filesystem::path directory;  // From `make_sweep_directory`, locked.
+  std::string program;              // Path of trainyard-cli.
+  // Number of Ctrl-Cs so far: each is forwarded to the current run, and no other run starts.
+  std::function<int()> interrupts;
+  // Called after every change, once the manifest is written.
+  std::function<void(const Sweep&)> observe;
 };
 
-// Its end, as the manifest has it: cancelled, failed where any variant failed, else completed. A
-// Problem: the manifest cannot be written.
+// Runs the sweep and returns its final manifest: canceled, failed if any variant failed, else
+// completed. Returns a Problem if the manifest cannot be written.
 base::Result<Sweep> run_sweep(SweepParts parts);
 
 }  // namespace trainyard::session

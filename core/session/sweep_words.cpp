@@ -28,7 +28,7 @@ std::string seconds_or_dash(double seconds) {
   return seconds > 0 ? base::format_seconds(seconds) : "-";
 }
 
-// What became of the bytes: "equal" to the formula, or by how much they are not.
+// Returns "equal" if the bytes match the formula, else by how much they differ.
 std::string against_formula(const SweepVariant& variant, const Scaled& figures) {
   if (!figures.formula_step_bytes) return "-";
   if (figures.as_formula) return "equal";

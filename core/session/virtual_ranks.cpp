@@ -25,11 +25,12 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::int64_t kServePeriod = 5'000'000;    // ns between two looks at the line
-constexpr std::int64_t kShipLimit = 2'000'000'000;  // ns for the last events to leave
-constexpr int kShipEvery =
-    16;  // events of servers, at most: a round leaves its ops and metrics in a ring
-constexpr std::size_t kRingEvents = 1 << 14;  // of a rank, between two looks
+// Nanoseconds between two polls of the connection.
+constexpr std::int64_t kServePeriod = 5'000'000;
+constexpr std::int64_t kShipLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
+// Server events between two sends, at most; each round leaves its ops and metrics in a ring.
+constexpr int kShipEvery = 16;
+constexpr std::size_t kRingEvents = 1 << 14;  // Per rank, between two sends.
 
 class VirtualRanks {
  public:
@@ -78,7 +79,8 @@ class VirtualRanks {
       if (!one) return base::fail(one.error());
       assignment = std::move(*one);
     }
-    // Only now, so that the coordinator knows every rank's first connection before its second.
+    // Connects only now, so that the coordinator knows every rank's main connection before the
+    // heartbeat connection.
     auto client = services_.connect(ranks_.front().endpoint);
     if (!client) return base::fail(client.error());
     heart_.emplace(std::move(*client), std::move(hellos));
@@ -145,7 +147,7 @@ class VirtualRanks {
     return {};
   }
 
-  // Event after event, as far as the coordinator lets it.
+  // Executes event by event, up to the horizon.
   Result<void> follow() {
     while (!clock_->over()) {
       if (auto ok = serve(); !ok) return ok;
@@ -200,8 +202,7 @@ class VirtualRanks {
     return said;
   }
 
-  // The line to the coordinator
-  // ----------------------------------------------------------------------------------
+  // Connection to the coordinator
 
   template <class Wanted>
   Result<Wanted> await() {
@@ -218,7 +219,7 @@ class VirtualRanks {
                        "See run.log, and run again."});
   }
 
-  // Now and then, whatever is being computed.
+  // Polls the connection from time to time during computation.
   Result<void> serve() {
     const std::int64_t now = base::now_nanoseconds();
     if (now - served_ns_ < kServePeriod || clock_ == nullptr) return {};
@@ -251,13 +252,13 @@ class VirtualRanks {
     if (const auto* abort = std::get_if<Abort>(&message)) aborted_ = abort->reason;
   }
 
-  // Events first, then how far the ranks are. False: the line does not take more now; what is left
-  // goes first the next time.
+  // Sends events before progress. Returns false if the connection accepts no more now; the rest is
+  // sent first next time.
   bool ship() {
     for (const RankIdentity& rank : ranks_) {
       telemetry::EventRing& ring = *rings_[static_cast<std::size_t>(rank.rank)];
       if (batch_.empty()) batch_of_ = rank.rank, ring.read(batch_);
-      else if (batch_of_ != rank.rank) continue;  // that rank's comes first
+      else if (batch_of_ != rank.rank) continue;  // The pending batch of that rank goes first.
       if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_}))
         return false;
       batch_.clear();
@@ -270,7 +271,7 @@ class VirtualRanks {
     if (done() == reported_done_) return true;
     run::Whereabouts& at = heart_->whereabouts();
     at.step.store(done(), std::memory_order_relaxed);
-    // The one rank that counts says it at once.
+    // Only the first server counts; its progress is reported immediately.
     if (!client_->send(Progress{resolved_.workers(), done(),
                                 at.ops_done.load(std::memory_order_relaxed), "", -1}))
       return false;
@@ -278,7 +279,7 @@ class VirtualRanks {
     return true;
   }
 
-  // Before a ring is full: who computes can wait, and nothing is lost.
+  // Empties the rings before one is full. Computation can wait, so nothing is lost.
   Result<void> ship_all() {
     for (bool shipped = false; !shipped;) {
       if (auto ok = listen(std::chrono::milliseconds(0)); !ok) return ok;
@@ -303,16 +304,16 @@ class VirtualRanks {
   run::Recipe recipe_;
   std::string run_directory_;
   std::unique_ptr<compute::Compute> compute_;
-  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // by rank
+  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // By rank.
   std::unique_ptr<run::ServedTraining> training_;
   std::unique_ptr<plan::ServedOrder> clock_;
-  std::vector<telemetry::Event> batch_;  // on its way
-  std::vector<Order> orders_;            // by server: what is not shipped
+  std::vector<telemetry::Event> batch_;  // Being sent.
+  std::vector<Order> orders_;            // By server: not sent yet.
   int batch_of_ = 0;
   std::optional<Problem> aborted_;
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
   std::int64_t served_ns_ = 0, heard_ns_ = 0, reported_done_ = -1;
-  int unshipped_ = 0;  // events since the rings were emptied
+  int unshipped_ = 0;  // Events since the rings were emptied.
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
   return std::nullopt;
 }
 
-// What was not heard while the watcher itself slept may just not have been read.
+// Shifts deadlines by a pause of the watcher: heartbeats of that time may only be unread.
 void Watch::forgive_own_gap(std::int64_t now_ns) {
   const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
   looked_ns_ = now_ns;
@@ -81,7 +81,7 @@ bool Watch::is_silent(int rank, std::int64_t now_ns) const {
          now_ns - seen.heard_ns > nanoseconds(limits_.silent_seconds);
 }
 
-// Follows who waits for whom; where that ends, or closes a circle, is the one to look at.
+// Follows the chain of waiting ranks to its end, or once around a cycle, and returns that rank.
 int Watch::culprit() const {
   int at = 0;
   while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done)

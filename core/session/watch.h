@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Judges from heartbeats whether a run still lives, and if not, who is to blame: a rank whose
-// process ended, one that no longer answers, or one at which all waiting ends. Pure: times are
-// given.
+// Liveness check: decides from heartbeats if a run is still alive, and if not, which rank is the
+// cause: one whose process ended, one that is unresponsive, or one at the end of the chain of
+// waiting ranks. Pure: times are arguments.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,29 @@
 namespace trainyard::session {
 
 struct WatchLimits {
-  double silent_seconds = 3;     // without a heartbeat: lost
-  double hang_seconds = 20;      // heartbeats, but no op done anywhere: hung
-  double own_gap_seconds = 0.5;  // a pause of the watcher itself longer than this is forgiven
-  double begin_seconds = 0;  // in the place of hang_seconds, where longer, while a rank has done no
-                             // op yet: ranks may have to find each other
+  double silent_seconds = 3;     // Without a heartbeat: the rank is lost.
+  double hang_seconds = 20;      // Heartbeats, but no op completed anywhere: the run hangs.
+  double own_gap_seconds = 0.5;  // Longer pauses of the watcher itself are not counted.
+  // Replaces hang_seconds, if longer, while a rank has not completed its first op: ranks may still
+  // be connecting to each other.
+  double begin_seconds = 0;
 };
 
 class Watch {
  public:
   Watch(std::vector<std::string> rank_names,
-        WatchLimits limits);  // names as a person knows them: "rank 2 (cpu2 on alpha)"
+        WatchLimits limits);  // Display names: "rank 2 (cpu2 on alpha)".
 
-  // All ranks train from now on. Before that, a rank is watched for silence from its first
-  // heartbeat on.
+  // Starts the hang check: all ranks train from now on. Before that, only silence of ranks is
+  // checked, from their first heartbeat on.
   void start(std::int64_t now_ns);
   void heard(const Progress& progress, std::int64_t now_ns);
-  void done(int rank);                        // it finished, or is lost: nothing more is expected
-  void again(int rank, std::int64_t now_ns);  // another takes its place
-  // The ranks that stand at `horizon` have nothing to do and cannot hang.
+  void done(int rank);  // The rank finished or failed: no more heartbeats are expected.
+  void again(int rank, std::int64_t now_ns);  // A new process takes the rank's place.
+  // Returns a Problem if the run is dead. Ranks at `horizon` have nothing to do and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_silent(int rank, std::int64_t now_ns) const;
-  // What to say when rank's process has ended early: `how` as of Process::ended.
+  // Returns the problem of a rank whose process has ended early: `how` as from `Process::ended`.
   base::Problem died(int rank, const std::string& how) const;
 
   const Progress& last(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last; }

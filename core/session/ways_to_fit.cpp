@@ -36,7 +36,7 @@ Words words(const std::string& text) {
   return [text](const Resolved&) { return text; };
 }
 
-// Of a model so large that each try takes long: after that no other is begun.
+// Time limit for very large models, where each try takes long. No other try starts after it.
 constexpr std::chrono::seconds kPatience{10};
 
 constexpr const char* kRounded = "what passes between layers is rounded to 8 significant bits";
@@ -48,7 +48,7 @@ class WaysToFit {
   WaysToFit(const Resolved& e, const std::vector<std::int64_t>& lacking, const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
-      document_.strategy.algorithm = collective::Algorithm::automatic;  // as it was written
+      document_.strategy.algorithm = collective::Algorithm::automatic;  // As written by the user.
     written_ = experiment::to_json(document_);
   }
 
@@ -68,7 +68,7 @@ class WaysToFit {
   }
 
  private:
-  // With the settings made; nothing where it cannot be.
+  // Returns the experiment with the settings applied; nothing if they are invalid.
   std::optional<Resolved> with(const Settings& settings) const {
     base::Json json = written_;
     for (const std::string& setting : settings)
@@ -87,7 +87,8 @@ class WaysToFit {
     return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
   }
 
-  // The most that a rank takes where room lacks now; nothing where some do not fit.
+  // Returns the largest memory among the ranks that lack memory now; nothing if any rank does not
+  // fit.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -101,7 +102,7 @@ class WaysToFit {
     return most;
   }
 
-  // Whether it is a way.
+  // Returns true if the settings fit and were added.
   bool add(const Settings& settings, const Words& besides) {
     if (std::chrono::steady_clock::now() > ends_) return false;
     const auto other = with(settings);
@@ -113,7 +114,7 @@ class WaysToFit {
     return true;
   }
 
-  // Not where every product is an update.
+  // Not for strategies that update after every micro-batch.
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
@@ -126,7 +127,7 @@ class WaysToFit {
         return;
   }
 
-  // Short runs first: they compute least again.
+  // Tries short runs of segments first, because they recompute the least.
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))
@@ -137,8 +138,8 @@ class WaysToFit {
     return percent(experiment::recomputed_share(other)) + " more operations";
   }
 
-  // What stays on the device yet: outputs, else moments, else both; to the host, which is nearer
-  // than a disk.
+  // Offloads what is still on the device: activations, else moments, else both; to the host, which
+  // is faster than a disk.
   void swap() {
     const Settings away = all_put_aside();
     for (const std::string& one : away)
@@ -174,7 +175,7 @@ class WaysToFit {
                               kind == fsdp || kind == data_parallel);
   }
 
-  // Of each kind what saves most.
+  // The strongest option of each kind.
   struct Strong {
     Settings settings;
     Words besides;
@@ -212,7 +213,7 @@ class WaysToFit {
     });
   }
 
-  // Where nothing does alone: two at once, else all that can be.
+  // If no single option fits: tries pairs, else all compatible options.
   void several() {
     const std::vector<Strong> all = ways_.empty() ? strong_ways() : std::vector<Strong>{};
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -222,7 +223,8 @@ class WaysToFit {
       add_together(with_all_before(all, last));
   }
 
-  // Of those before it as many as go with it, and with each other.
+  // Returns `all[last]` with as many options before it as are compatible with it and with each
+  // other.
   static std::vector<Strong> with_all_before(const std::vector<Strong>& all, std::size_t last) {
     std::vector<Strong> parts{all[last]};
     for (std::size_t i = 0; i < last; ++i)
@@ -244,14 +246,15 @@ class WaysToFit {
     });
   }
 
-  // What sums by one algorithm alone, and is to be another strategy, asks for none any more.
+  // Resets the algorithm to auto if the drawn strategy allows only one, because the new strategy
+  // may not support it.
   Settings with_any_algorithm(Settings settings) const {
     if (experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");
     return settings;
   }
 
-  // Among all replicas; of a mesh, of what each place has.
+  // Shards among all replicas; in a mesh, among the ranks that hold the same part of the model.
   void shares() {
     const bool mesh = document_.strategy.kind == StrategyKind::hybrid;
     if (!all_reduces() && (!mesh || experiment::mesh_of(e_).data < 2)) return;
@@ -273,7 +276,7 @@ class WaysToFit {
                : "as many bytes as ddp sends, the second half after the update";
   }
 
-  // Some layers each, a part of each layer, both; of each the mesh with most replicas. Every
+  // Tries pipeline, tensor parallelism, and both, each with as many replicas as possible. Every
   // replica then takes the micro-batches of several.
   bool splits_more() const {
     return all_reduces() || experiment::splits_model(document_.strategy.kind);
@@ -299,7 +302,7 @@ class WaysToFit {
     return !settings.empty() && add(settings, cost_of_mesh());
   }
 
-  // None of the mesh that is drawn, and of one that cannot take as large a batch.
+  // Returns nothing for the drawn mesh, and for one that cannot keep the global batch.
   Settings settings_for(const Mesh& mesh) const {
     const Mesh drawn = experiment::mesh_of(e_);
     const std::int64_t micro_batches = document_.training.accumulation_steps * drawn.data;
@@ -307,7 +310,7 @@ class WaysToFit {
     Settings settings = settings_of(mesh);
     if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory)
       settings.emplace_back("strategy.stages.partition=memory");
-    // What a pipeline has, and sums nothing by, is no choice.
+    // A pipeline reduces nothing, so its fixed algorithm was not chosen by the user.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data)
@@ -343,7 +346,8 @@ class WaysToFit {
     };
   }
 
-  // Those that hold fewer micro-batches; the last one holds one, and a device works at a time.
+  // Tries schedules that hold fewer micro-batches. "naive" holds one, and only one device works at
+  // a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;
     for (const char* schedule : {"1f1b", "naive"})
@@ -359,7 +363,7 @@ class WaysToFit {
   }
 
   const Resolved& e_;
-  const std::vector<std::int64_t>& lacking_;  // by rank
+  const std::vector<std::int64_t>& lacking_;  // By rank.
   const CostOfStep& cost_;
   topology::Network network_;
   experiment::Experiment document_ = e_.document;

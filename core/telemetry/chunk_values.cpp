@@ -9,9 +9,10 @@ namespace {
 
 struct RecordHeader {
   std::int32_t step = 0, group = 0, bucket = 0;
-  std::uint32_t dtype = 0;  // as base::DType numbers them
+  std::uint32_t dtype = 0;  // Number of the base::DType.
   std::int64_t elements = 0;
-  std::uint64_t places = 0;  // how many: eight bytes each, then the numbers before, and those after
+  // Number of indices: eight bytes each, followed by the numbers before and after.
+  std::uint64_t places = 0;
 };
 static_assert(sizeof(RecordHeader) == 32);
 
@@ -23,7 +24,7 @@ void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payl
   payload.insert(payload.end(), bytes.begin(), bytes.end());
 }
 
-// Takes from the front of `left` what fills `to`.
+// Moves bytes from the front of `left` into `to` until it is full.
 template <class T>
 void take(std::span<const std::byte>& left, std::span<T> to) {
   if (!to.empty()) std::memcpy(to.data(), left.data(), to.size_bytes());

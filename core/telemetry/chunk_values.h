@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// True values of a run: of one collective of one step, some elements of its bucket as one rank held
-// them before it and after it. A few steps of a run have them; those are lossless. The payload of a
-// samples frame is such records, one after another.
+// Actual values of chunks in a run: for one collective of one step, some elements of its bucket as
+// one rank held them before and after. Recorded for a few steps only; lossless. The payload of a
+// samples frame is a sequence of these records.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@
 namespace trainyard::telemetry {
 
 inline constexpr std::int32_t kBeforeSteps =
-    -1;  // in the place of a step: what comes once before the first
+    -1;  // Step number of what runs once before the first step.
 
 struct ChunkValues {
-  std::int32_t step = 0;  // counts optimizer steps from 0
+  std::int32_t step = 0;  // Optimizer step, from 0.
   std::int32_t group = 0, bucket = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t elements = 0;         // of the bucket
-  std::vector<std::int64_t> places;  // elements of the bucket, ascending
+  std::int64_t elements = 0;         // Elements of the bucket.
+  std::vector<std::int64_t> places;  // Sampled element indices in the bucket, ascending.
   std::vector<std::byte> before,
-      after;  // as they lay in memory: a number of `dtype` for each place
+      after;  // Raw memory: one number of `dtype` per index.
   bool operator==(const ChunkValues&) const = default;
 };
 
-// What of a run they are, and who held them.
+// Identifies the values: collective, step and rank.
 struct ChunkValuesKey {
   std::int32_t group = 0, bucket = 0, step = 0;
   int rank = 0;
@@ -39,10 +39,11 @@ struct ChunkValuesKey {
   }
 };
 
-// Bytes of the record.
+// Size of the record in bytes.
 std::size_t size_of(const ChunkValues& values);
 void append(const ChunkValues& values, std::vector<std::byte>& payload);
-// A Problem for what cannot be a payload; it is bounded by its own length.
+// Decodes a payload. Returns a Problem if it is malformed. Memory use is bounded by the payload's
+// length.
 base::Result<std::vector<ChunkValues>> chunk_values_of(std::span<const std::byte> payload);
 
 }  // namespace trainyard::telemetry

@@ -9,7 +9,7 @@
 namespace trainyard::telemetry {
 namespace {
 
-// The leaves of all documents by path, in the order they are met.
+// Leaves of all documents by path, in order of first appearance.
 class Table {
  public:
   explicit Table(std::size_t documents) : documents_(documents) {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What differs between experiments: for runs that are overlaid, the table that says why their
-// curves are not the same.
+// Differences between experiments: a table for overlaid runs that explains why their curves differ.
 #pragma once
 
 #include <optional>
@@ -12,16 +11,16 @@
 
 namespace trainyard::telemetry {
 
-// A place whose value is not the same in all documents.
+// Path whose value is not the same in all documents.
 struct Difference {
-  std::string path;  // "topology.hosts[0].name", as base::value_at takes it
+  std::string path;  // "topology.hosts[0].name", as for `base::value_at`.
   std::vector<std::optional<base::Json>>
-      values;  // one a document; nothing where the document has no such place
+      values;  // One per document; nothing if the document has no such path.
 };
 
-// Only leaves are listed: numbers, texts, truths, nulls and empty lists or objects. In the order of
-// the first document; places that it lacks follow, in the order of theirs. Lists are compared by
-// position.
+// Compares leaves only: numbers, strings, booleans, nulls and empty lists or objects. Rows are in
+// the order of the first document, followed by paths that it lacks, in the order of the other
+// documents. Lists are compared by position.
 std::vector<Difference> differences(std::span<const base::Json> documents);
 
 }  // namespace trainyard::telemetry

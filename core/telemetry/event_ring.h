@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the hot loop to the shipping thread: a lock-free ring for one writer and one reader. Writing
-// never waits; when the ring is full the event is dropped and counted.
+// Lock-free ring of events from the hot loop to the sending thread, for one writer and one reader.
+// Writing never waits: if the ring is full, the event is dropped and counted.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace trainyard::telemetry {
 
 class EventRing {
  public:
-  explicit EventRing(std::size_t capacity = 1 << 15);  // rounded up to a power of two
+  explicit EventRing(std::size_t capacity = 1 << 15);  // Rounded up to a power of two.
 
   void write(const Event& event) {
     const std::uint64_t at = head_.load(std::memory_order_relaxed);
@@ -29,7 +29,7 @@ class EventRing {
     head_.store(at + 1, std::memory_order_release);
   }
 
-  // Appends what is there to `out`; at most `limit`. One reader.
+  // Appends the available events to `out`, at most `limit`. Only for the reader.
   std::size_t read(std::vector<Event>& out, std::size_t limit = 1 << 14);
   std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 

@@ -13,7 +13,7 @@ void append(std::string& line, double value) {
   line.append(digits, written.ptr);
 }
 
-// As it is, or in quotes, with those in it doubled.
+// Returns the text, quoted if needed, with inner quotes doubled.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -21,7 +21,7 @@ std::string cell(const std::string& text) {
   return quoted + '"';
 }
 
-// `prefix`: metric, rank and index, each with its comma.
+// `prefix`: metric, rank and index, each followed by a comma.
 void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, double seconds,
                double value, const std::string& text = "") {
   std::string line = prefix + std::to_string(step) + ',';

@@ -19,7 +19,7 @@ std::string quoted(const std::string& text) {
   return base::Json(text).dump(-1, ' ', false, base::Json::error_handler_t::replace);
 }
 
-// Nanoseconds as microseconds, exactly.
+// Formats nanoseconds as microseconds, exactly.
 std::string microseconds(std::int64_t nanoseconds) {
   const std::uint64_t size = nanoseconds < 0 ? ~static_cast<std::uint64_t>(nanoseconds) + 1
                                              : static_cast<std::uint64_t>(nanoseconds);
@@ -30,14 +30,14 @@ std::string microseconds(std::int64_t nanoseconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-// Times that run backwards (a hostile recording) last no time.
+// Returns 0 if the times run backward (in a malicious recording).
 std::int64_t duration(std::int64_t begin, std::int64_t end) {
   return end <= begin ? 0
                       : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) -
                                                   static_cast<std::uint64_t>(begin));
 }
 
-// What a hostile recording says may be anything.
+// Clamps the value, which may be arbitrary in a malicious recording.
 std::int64_t imposed_ns(const Event& event) {
   const std::int64_t most = std::max<std::int64_t>(duration(event.begin_ns, event.end_ns), 0);
   return event.imposed_seconds > 0
@@ -47,7 +47,7 @@ std::int64_t imposed_ns(const Event& event) {
 }
 
 std::string number(double value) {
-  return base::Json(value).dump();  // "null" for what JSON has no word for
+  return base::Json(value).dump();  // "null" for values that JSON cannot represent.
 }
 
 class TraceWriter {
@@ -73,8 +73,8 @@ class TraceWriter {
  private:
   struct Slice {
     int rank, lane;
-    std::string name;       // JSON
-    std::string arguments;  // JSON
+    std::string name;       // JSON.
+    std::string arguments;  // JSON.
   };
 
   Slice slice_of(int rank, const Event& event) {
@@ -96,7 +96,7 @@ class TraceWriter {
     return index < programs.size() ? &programs[index] : nullptr;
   }
 
-  // Numbers the lanes of a rank in the order they are first seen, and names process and lane then.
+  // Numbers the lanes of a rank in order of first appearance, and writes their names.
   int lane_of(int rank, const std::string& lane) {
     auto& lanes = lanes_[rank];
     if (lanes.empty()) write_name("process_name", rank, 0, "rank " + std::to_string(rank));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ops of a run in the Trace Event Format of Chrome, which Perfetto reads too (JSON object form,
-// complete events "X", times in microseconds of the ranks' own clock): pid = rank, tid = lane.
-// Waiting for a peer (begin to ready) is a slice "wait" of its own before the op's.
+// Ops of a run in Chrome's Trace Event Format, which Perfetto also reads (JSON object form,
+// complete events "X", times in microseconds on the ranks' clocks): pid = rank, tid = lane. Waiting
+// for a peer (begin to ready) is a separate slice "wait" before the op.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace trainyard::telemetry {
 
-// What the numbers in op events mean, as the recorded plan of a rank says it.
+// Names for the numbers in op events, from the recorded plan of a rank.
 struct OpNames {
   struct Op {
     std::string token, lane;
@@ -26,9 +26,9 @@ struct OpNames {
   std::vector<Program> programs;
 };
 
-// Every op of the recording in `run_directory`, frame by frame: nothing is kept in memory. `names`
-// by rank; an op without a name is shown by its numbers, on a lane of its own. A torn tail ends the
-// trace; damage is a Problem, after valid JSON was written up to there; so is a stream that fails.
+// Writes every op of the recording in `run_directory`, frame by frame, in constant memory. `names`:
+// by rank; an op without a name is shown by its numbers, on a separate lane. A torn tail ends the
+// trace. Returns a Problem for damage, after valid JSON up to that point, and for a failed stream.
 base::Result<void> export_trace(const std::filesystem::path& run_directory,
                                 const std::vector<OpNames>& names, std::ostream& out);
 

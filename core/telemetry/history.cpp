@@ -35,7 +35,7 @@ std::optional<std::int64_t> time_of(const base::Json& object) {
 
 bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
 
-// Modulo 2^64: the times of a hostile recording may be any bits.
+// Modulo 2^64, because times in a malicious recording may be arbitrary.
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
@@ -94,7 +94,8 @@ base::Result<void> History::take_header(const base::Json& json) {
   return {};
 }
 
-// Recordings of strategies whose ranks all do every step say nothing of it.
+// Reads how ranks report steps. Recordings of strategies whose ranks all make every step do not
+// contain it.
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
@@ -108,10 +109,9 @@ void History::take_reports(const base::Json& header) {
   const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
   if (!apart) return;
   train_.stride = 1;
-  held_out_.stride =
-      header.contains("evaluator")
-          ? 0
-          : number("steps_apart", 1);  // an evaluator goes from checkpoint to checkpoint, in order
+  held_out_.stride = header.contains("evaluator")
+                         ? 0
+                         : number("steps_apart", 1);  // An evaluator reports checkpoints in order.
   const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
   train_.next = first;
@@ -126,7 +126,7 @@ void History::take_log(int rank, const base::Json& json) {
 
 void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
-  const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
+  const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // It may be the first timed entry.
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
                        static_cast<int>(whole_at(*fault, "rank", -1)),
@@ -151,7 +151,7 @@ base::Result<void> History::take_events(const Frame& frame) {
   return {};
 }
 
-// What was told first stands.
+// Keeps the first values if a key occurs twice.
 base::Result<void> History::take_values(const Frame& frame) {
   return chunk_values_of(frame.payload).map([&](std::vector<ChunkValues> list) {
     for (ChunkValues& values : list)
@@ -187,8 +187,8 @@ void History::take_metric(int rank, const Event& event) {
   held_out_.take(event, metric, seconds);
 }
 
-// Ranks measure together, in the order of steps: a step before this one that is open still has lost
-// a report.
+// Ranks measure together, in the order of steps. An earlier step that is still open has lost a
+// report.
 void History::take_disagreement(const Event& event, double seconds) {
   Sum& sum = disagreements_[event.step];
   sum.add(event.value);
@@ -227,7 +227,7 @@ void History::look_for_bad_gradients(int rank, const Event& event, Metric metric
   if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
 }
 
-// Where the loss is scaled, it is by such gradients that the scale is found.
+// Nothing with loss scaling, which finds the scale by such gradients.
 std::optional<BadGradients> History::bad_gradients() const {
   if (!bad_gradients_ || find({Metric::loss_scale, 0, 0}) != nullptr) return std::nullopt;
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
@@ -239,7 +239,7 @@ std::optional<BadGradients> History::bad_gradients() const {
 
 namespace {
 
-// The last step of a series that were told; -1: none.
+// Last step that has a value; -1: none.
 std::int32_t told_until(const std::vector<StepValue>& losses,
                         const std::vector<StepValue>& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
@@ -249,7 +249,8 @@ std::int32_t told_until(const std::vector<StepValue>& losses,
 }  // namespace
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
-  if (stride > 0 && event.step <= told_until(losses, accuracies)) return;  // told, or given up
+  // Already published, or given up.
+  if (stride > 0 && event.step <= told_until(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);
   } else if (metric == correct) {
@@ -261,8 +262,8 @@ void History::Gathering::take(const Event& event, Metric metric, double seconds)
   }
 }
 
-// Ranks that go together report steps in order, so that an earlier step that is still open has lost
-// a report and never gets whole.
+// Publishes a complete step. Ranks that step together report in order, so an earlier step that is
+// still open has lost a report and never becomes complete.
 void History::Gathering::finish(std::int32_t step, double seconds) {
   const auto at = open.find(step);
   if (stride == 0) {
@@ -275,14 +276,14 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   tell_ahead(kept_ahead);
 }
 
-// Those that follow at once on what was told; and the first ones, where more than `kept` wait. What
-// is measured after the last step may lie between two others.
+// Publishes steps that directly follow the published ones, and the first ones if more than `kept`
+// wait. An evaluation after the last step may have a number between two regular ones.
 void History::Gathering::tell_ahead(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     told_seconds = std::max(told_seconds, whole.seconds);
     if (step > told_until(losses, accuracies))
-      tell(step, told_seconds, whole.reports);  // else it came after it was given up
+      tell(step, told_seconds, whole.reports);  // Otherwise it arrived after it was given up.
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
   }

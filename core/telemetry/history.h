@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A recording in memory, by columns, as charts, summaries and exports want it: every metric of
-// every rank over all steps, unthinned, the logs, the states and the result. Fed frame by frame,
-// live or at once.
+// Recording in memory by columns, for charts, summaries and exports: every metric of every rank
+// over all steps without thinning, logs, states and the result. Fed frame by frame, live or from a
+// file.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ namespace trainyard::telemetry {
 struct SeriesKey {
   Metric metric{};
   int rank = 0;
-  int index = 0;  // segment or peer; 0 where a metric has none
+  int index = 0;  // Segment or peer; 0 if the metric has none.
   bool operator<(const SeriesKey& other) const {
     return std::tie(metric, rank, index) < std::tie(other.metric, other.rank, other.index);
   }
   bool operator==(const SeriesKey&) const = default;
 };
 
-// Points in order of arrival; only what was logged.
+// Points in order of arrival; only logged values.
 struct Series {
   std::vector<std::int32_t> steps;
   std::vector<double>
-      seconds;  // since the first thing that the recording timed (an event, a log line or a state)
+      seconds;  // Since the first timed entry of the recording (an event, a log line or a state).
   std::vector<double> values;
 };
 
@@ -44,30 +44,28 @@ struct LogLine {
   std::string level, text;
 };
 
-// An op that ran. Seconds as in a series.
+// Executed op. Times in seconds as in a series.
 struct OpRecord {
   int rank = 0, step = 0, program = 0, op = 0;
   double begin = 0, ready = 0, end = 0;
   double bytes = 0;
-  double imposed =
-      0;  // seconds before the end in which it was held back: it was to take longer than it did
+  double imposed = 0;  // Seconds before the end spent waiting to make the op slower.
 };
 
-// What befell a rank: it was lost, killed, stalled, slowed, came back; or a link: it was cut,
-// slowed, restored. Seconds as in a series.
+// Fault of a rank (lost, killed, stalled, slowed, came back) or of a link (cut, slowed, restored).
+// Seconds as in a series.
 struct Fault {
   std::string kind, text;
-  int rank = -1;  // -1: it was a link
-  std::int64_t step =
-      0;  // of the run; where ranks go each on its own clock without servers, that of the rank
+  int rank = -1;          // -1: a link.
+  std::int64_t step = 0;  // Step of the run; in asynchronous gossip the rank's step.
   double seconds = 0;
-  int link = -1;  // of the drawing
+  int link = -1;  // Number of the link in the drawing.
 };
 
-// Gradients with a number in them that is infinite or none.
+// Gradients with non-finite elements.
 struct BadGradients {
-  std::int64_t step =
-      0;  // the first: of a rank's own gradient where there is one, else of the sum over all ranks
+  // First such step: of a rank's local gradient if there is one, else of the sum over all ranks.
+  std::int64_t step = 0;
   int rank = 0;
   std::string segment;
   std::int64_t skipped_updates = 0;
@@ -76,70 +74,68 @@ struct BadGradients {
 
 class History {
  public:
-  // A frame that cannot be understood is a Problem; it changes nothing, or is taken up to the event
-  // that is wrong. Types of frames and metrics that this version does not know are passed over.
+  // Adds a frame. Returns a Problem for a malformed frame, which then changes nothing or is applied
+  // up to the invalid event. Ignores unknown frame types and metrics.
   base::Result<void> take(const Frame& frame);
-  // Nothing more is measured: what waited for steps that nobody will tell is told. A result says
-  // so, too.
+  // Ends the history: releases step values that waited for earlier steps. A result frame does the
+  // same.
   void conclude();
 
-  // Reads all whole frames of the recording in `run_directory`; a torn or damaged tail becomes
-  // `damage()`. A Problem when there is no recording at all.
+  // Reads all complete frames of the recording in `run_directory`. A torn or damaged tail is
+  // reported by `damage()`. Returns a Problem if there is no recording.
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
   const base::Json& header() const { return *header_; }
-  const base::Json& state() const { return *state_; }    // the last one
-  const base::Json& result() const { return *result_; }  // null until the run ended
-  const std::string& damage() const { return damage_; }  // for a person; "" when all is well
+  const base::Json& state() const { return *state_; }    // The last state.
+  const base::Json& result() const { return *result_; }  // Null until the run ended.
+  // Message for the user; "" if there is no damage.
+  const std::string& damage() const { return damage_; }
   int ranks() const { return ranks_; }
   int reports_of_step() const {
     return train_.needed;
-  }  // ranks that do a step: all, or where workers have servers and go apart, one
+  }  // Number of ranks that report a step: all, or one for asynchronous workers of servers.
   bool steps_apart() const {
     return train_.stride > 0 && train_.needed == 1;
-  }  // each is one rank's, and a later one may be over before an earlier one
+  }  // True if each step is made by one rank, so that steps may complete out of order.
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
-  const Series* find(const SeriesKey& key) const;  // null when nothing was logged
-  const std::deque<LogLine>& log() const {
-    return log_;
-  }  // grows without being moved, however long
+  const Series* find(const SeriesKey& key) const;          // Null if nothing was logged.
+  const std::deque<LogLine>& log() const { return log_; }  // A deque, so that lines never move.
   std::optional<BadGradients> bad_gradients() const;
   const std::vector<base::SharedJson>& states() const { return states_; }
   const std::vector<Fault>& faults() const { return faults_; }
-  const std::string& plan_text(int rank) const;  // "" when not recorded
+  const std::string& plan_text(int rank) const;  // "" if not recorded.
 
-  // Those of a few steps. Only grows.
+  // Values of a few steps. Only grows.
   const std::map<ChunkValuesKey, ChunkValues>& chunk_values() const { return chunk_values_; }
 
-  // The last ops, `kept_ops` of them at least, in order of arrival. Older ones go a quarter of that
-  // at a time; `forgotten_ops` counts them, so ops()[i] is op number forgotten_ops() + i of the
-  // recording.
+  // The last ops, at least `kept_ops`, in order of arrival. Older ops are removed in blocks of a
+  // quarter of `kept_ops` and counted by `forgotten_ops`, so ops()[i] is op number forgotten_ops()
+  // + i of the recording.
   const std::vector<OpRecord>& ops() const { return ops_; }
   std::uint64_t forgotten_ops() const { return forgotten_ops_; }
 
-  // Weighted by samples over all ranks, steps that every rank which does them has reported in full,
-  // in their order: train loss, train accuracy, held-out loss and accuracy. A rank reports a sum,
-  // the count of right ones and then the samples; a step with a lost report has no value. Grows at
-  // the end only, so views keep an index.
+  // Train loss, train accuracy, held-out loss and accuracy, weighted by samples over all ranks, for
+  // steps that all ranks involved have fully reported, in order. A rank reports a sum, the number
+  // of correct samples, and then the number of samples. A step with a lost report has no value.
+  // Grows only at the end, so views keep an index.
   const std::vector<StepValue>& train_loss() const { return train_.losses; }
   const std::vector<StepValue>& train_accuracy() const { return train_.accuracies; }
   const std::vector<StepValue>& held_out_loss() const { return held_out_.losses; }
   const std::vector<StepValue>& held_out_accuracy() const { return held_out_.accuracies; }
 
-  // Of ranks with parameters of their own: how far they are from their mean, sqrt(1/n sum_i |x_i -
-  // mean|^2), at the steps at which it was measured and every rank has said its part. Grows at the
-  // end only.
+  // Consensus distance of ranks with local parameters: sqrt(1/n sum_i |x_i - mean|^2), at the steps
+  // where it was measured and reported by every rank. Grows only at the end.
   const std::vector<StepValue>& consensus_distance() const { return consensus_; }
-  // From each of these to the next, step by step: what would have been left of it at most, if
-  // nobody had taken a step of its own since. Every step leaves |lambda_2| of the mixing matrix or
-  // less, which the header says; empty where it does not. Where one is measured there is what is
-  // left of that before it, and then its own value. Of a long way the first kDecaySteps steps and
-  // the last, at seconds that go on evenly.
+  // Upper bound of the consensus distance from each measured value to the next, step by step, if no
+  // rank had made a local step since: every step multiplies it by |lambda_2| of the mixing matrix
+  // or less. lambda_2 is in the header; empty without it. At a measured step the list has both the
+  // bound and the new measured value. Between distant steps it has the first kDecaySteps steps and
+  // the last, at evenly spaced seconds.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
-  // Of runs with servers whose header says which of them is the first, how stale the gradients were
-  // that it took, over time; or those of stages that update after every micro-batch.
+  // Staleness over time: for runs with servers, of the gradients that the first server applied (if
+  // the header names it); or of stages that update after every micro-batch.
   const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
   const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
   const std::vector<StepValue>& staleness_most() const { return staleness_.most(); }
@@ -156,15 +152,16 @@ class History {
   struct Reports {
     Sum loss, correct, samples;
   };
-  // One kind of figure, gathered from all ranks.
+  // Collects one kind of figure from all ranks.
   struct Gathering {
     Metric loss, correct, samples;
-    int needed = 0;           // reports of a step
-    std::int32_t stride = 0;  // of steps that ranks do apart, in any order: from one to the next;
-                              // 0: together, in order
-    std::map<std::int32_t, Reports> open{};  // steps that some rank has not reported
+    int needed = 0;  // Reports per step.
+    // Distance between consecutive step numbers, if ranks make steps separately and in any order;
+    // 0: all ranks make each step together, in order.
+    std::int32_t stride = 0;
+    std::map<std::int32_t, Reports> open{};  // Steps that some rank has not reported yet.
     std::vector<StepValue> losses{}, accuracies{};
-    // Of steps that are done apart: whole, but one before it is not.
+    // Separately made steps that are complete while an earlier one is not.
     struct Whole {
       double seconds = 0;
       Reports reports;
@@ -179,7 +176,7 @@ class History {
     void tell(std::int32_t step, double seconds, const Reports& all);
   };
   static constexpr std::size_t kept_ahead =
-      256;  // steps: one that is still missing then has lost a report
+      256;  // Steps; a step that is still missing after that many has lost a report.
 
   base::Result<void> take_header(const base::Json& json);
   void take_reports(const base::Json& header);
@@ -207,13 +204,14 @@ class History {
   std::uint64_t forgotten_ops_ = 0;
   std::map<int, std::string> plans_;
   std::map<ChunkValuesKey, ChunkValues> chunk_values_;
-  // Where a norm was not finite, in the order in which gradients are made: step, own or summed,
+  // First non-finite norm in the order in which gradients are computed: step, local or summed,
   // rank, segment from the last.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
-  std::map<std::int32_t, Sum> disagreements_;  // by step, of those that some rank has not reported
+  // By step, for steps that some rank has not reported yet.
+  std::map<std::int32_t, Sum> disagreements_;
   std::vector<StepValue> consensus_, consensus_decay_;
-  int first_server_ = -1;  // that the header names
+  int first_server_ = -1;  // From the header.
   StalenessBlocks staleness_;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
   Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct,

@@ -24,7 +24,7 @@ ssize_t read_some(int fd, std::span<std::byte> into) {
   return got;
 }
 
-// The whole values in `bytes`, which may lie at any address.
+// Copies the complete values in `bytes`, which may be unaligned.
 template <class T>
 std::vector<T> copy_as(std::span<const std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -32,7 +32,7 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
   return values;
 }
 
-// A file that is no recording of ours, and cannot be mended.
+// Problem of a file that is not a recording and cannot be repaired.
 base::Problem unreadable(const std::string& where, std::string what) {
   return {base::ProblemCode::bad_input, where, std::move(what), "a recording as a run wrote it",
           "Choose the directory of another run."};
@@ -59,8 +59,7 @@ base::Result<void> check_header(const Frame& frame, const std::string& where) {
 
 }  // namespace
 
-// The buffer holds the file from `cursor` on: bytes [begin, end) of `buffer` are those not yet
-// given out.
+// Buffers the file from `cursor` on: bytes [begin, end) of `buffer` have not been returned yet.
 struct RecordingReader::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
@@ -76,7 +75,7 @@ struct RecordingReader::State {
   base::Descriptor file;
   std::vector<std::byte> buffer;
   std::size_t begin = 0, end = 0;
-  std::uint64_t cursor = 0;  // offset in the file of buffer[begin]
+  std::uint64_t cursor = 0;  // File offset of buffer[begin].
 };
 
 base::Problem RecordingReader::State::located(base::Problem problem) const {
@@ -84,8 +83,8 @@ base::Problem RecordingReader::State::located(base::Problem problem) const {
   return problem;
 }
 
-// Room for one more read. The buffer grows with what was really read, never with what a frame
-// claims.
+// Makes room for one more read. The buffer grows with the bytes read, never with the length that a
+// frame claims.
 void RecordingReader::State::make_room() {
   if (begin > 0) {
     std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -95,7 +94,7 @@ void RecordingReader::State::make_room() {
   if (buffer.size() - end < kReadBytes) buffer.resize(std::max(buffer.size() * 2, kReadBytes));
 }
 
-// Whether `needed` bytes from the cursor on are in the buffer.
+// Returns true once `needed` bytes from the cursor on are in the buffer.
 base::Result<bool> RecordingReader::State::fill(std::size_t needed) {
   while (end - begin < needed) {
     if (buffer.size() - end < kReadBytes / 2) make_room();
@@ -108,7 +107,7 @@ base::Result<bool> RecordingReader::State::fill(std::size_t needed) {
   return true;
 }
 
-// The whole frame at the cursor, which stays.
+// Returns the complete frame at the cursor without moving it.
 base::Result<std::optional<Frame>> RecordingReader::State::peek() {
   if (const auto there = fill(kFrameHeaderBytes); !there || !*there)
     return there.map([](bool) { return std::optional<Frame>(); });
@@ -128,8 +127,8 @@ void RecordingReader::State::move_to(std::uint64_t offset) {
   cursor = offset;
 }
 
-// The index of a closed recording is its last frame, and its offset stands right before its
-// checksum. Empty when there is none. Moves the cursor, to the index where there is one.
+// Reads the index, the last frame of a closed recording, whose offset is right before its checksum.
+// Empty if there is none. Moves the cursor, to the index if there is one.
 std::vector<IndexEntry> RecordingReader::State::read_index() {
   struct stat status {};
   std::uint64_t offset = 0;
@@ -156,7 +155,8 @@ RecordingReader::~RecordingReader() = default;
 
 base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path& path) {
   base::Descriptor file(::open(
-      path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
+      // O_NONBLOCK: a pipe of that name must not block.
+      path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open())
     return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
   struct stat status {};
@@ -212,7 +212,7 @@ base::Result<base::Json> json_of(const Frame& frame) {
 
 namespace {
 
-// The next frame of that type; null JSON at the end of the recording.
+// Returns the next frame of that type; null JSON at the end of the recording.
 base::Result<base::Json> find_json(RecordingReader& reader, FrameType type) {
   for (;;) {
     const auto frame = reader.next();
@@ -229,7 +229,7 @@ base::Result<RecordingSummary> read_summary(const std::filesystem::path& run_dir
   if (!reader) return base::fail(reader.error());
   const auto header = find_json(*reader, FrameType::header);
   if (!header) return base::fail(header.error());
-  reader->jump_to_last(FrameType::result);  // without an index the search begins here
+  reader->jump_to_last(FrameType::result);  // Without an index the search starts here.
   const auto result = find_json(*reader, FrameType::result);
   return RecordingSummary{*header, result.value_or(base::Json())};
 }

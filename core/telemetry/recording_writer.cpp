@@ -30,7 +30,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 struct RecordingWriter::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
-  ~State() { static_cast<void>(flush()); }  // no one is left to be told
+  ~State() { static_cast<void>(flush()); }  // A failure cannot be reported here.
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> flush();
@@ -42,9 +42,9 @@ struct RecordingWriter::State {
 
   std::filesystem::path path;
   base::Descriptor file;
-  std::vector<std::byte> buffer;   // whole frames that are not on disk
-  std::uint64_t on_disk = 0;       // bytes handed to the file system
-  std::vector<IndexEntry> frames;  // all of them, also those in the buffer
+  std::vector<std::byte> buffer;   // Complete frames that are not on disk yet.
+  std::uint64_t on_disk = 0;       // Bytes passed to the file system.
+  std::vector<IndexEntry> frames;  // All frames, including those in the buffer.
   std::optional<base::Problem> failure;
 };
 
@@ -97,18 +97,19 @@ base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int e
   return base::fail(*failure);
 }
 
-// A write that stopped half way left part of a frame: cut it off.
+// Cuts off the partial frame left by an interrupted write.
 void RecordingWriter::State::keep_whole_frames() {
   const auto next =
       std::upper_bound(frames.begin(), frames.end(), on_disk,
                        [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
   if (next == frames.begin()) return;
   const bool cut = ::ftruncate(file.get(), static_cast<off_t>(std::prev(next)->offset)) == 0;
-  if (cut) on_disk = std::prev(next)->offset;  // else the reader sees a torn tail, which it knows
+  // Otherwise the reader finds a torn tail, which it can handle.
+  if (cut) on_disk = std::prev(next)->offset;
 }
 
-// A recording of so many frames that their index would be no frame itself goes without: it is read
-// from front to back.
+// Omits the index if it would exceed the size of a frame: the recording is then read from front to
+// back.
 base::Result<void> RecordingWriter::State::append_index() {
   std::vector<std::byte> payload;
   append_bytes(payload, std::as_bytes(std::span(frames)));
@@ -157,7 +158,7 @@ base::Result<void> RecordingWriter::append(FrameType type, int rank,
 }
 
 base::Result<void> RecordingWriter::append_json(FrameType type, int rank, const base::Json& json) {
-  // A log line may hold bytes that are no UTF-8: they are replaced, never thrown over.
+  // Replaces bytes that are not UTF-8 (possible in a log line) instead of throwing.
   const std::string text = json.dump(-1, ' ', false, base::Json::error_handler_t::replace);
   return append(type, rank, std::as_bytes(std::span(text)));
 }

@@ -10,7 +10,8 @@ void StalenessBlocks::take(std::int32_t step, double seconds, double staleness) 
   open_.push_back(staleness);
   if (open_.size() < kGradients) return;
   std::sort(open_.begin(), open_.end());
-  const std::size_t at_p95 = (95 * kGradients + 99) / 100 - 1;  // 19 of 20 are no staler
+  // Nearest rank: 19 of 20 are not larger.
+  const std::size_t at_p95 = (95 * kGradients + 99) / 100 - 1;
   mean_.push_back(
       {step, seconds,
        std::accumulate(open_.begin(), open_.end(), 0.0) / static_cast<double>(kGradients)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How staleness goes over time: mean, 95th percentile and greatest of every so many gradients,
-// whosever they are, in the order in which one server took them.
+// Staleness over time: mean, 95th percentile and maximum of every block of kGradients gradients of
+// any workers, in the order in which one server applied them.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace trainyard::telemetry {
 
 class StalenessBlocks {
  public:
-  static constexpr std::size_t kGradients = 50;  // of a block
+  static constexpr std::size_t kGradients = 50;  // Gradients per block.
 
   void take(std::int32_t step, double seconds, double staleness);
 
-  // At the step and the time of the last gradient of each block. They grow at the end only.
+  // Values at the step and time of the last gradient of each block. They grow only at the end.
   const std::vector<StepValue>& mean() const { return mean_; }
   const std::vector<StepValue>& p95() const { return p95_; }
   const std::vector<StepValue>& most() const { return most_; }
 
  private:
-  std::vector<double> open_;  // of the block that is not full yet
+  std::vector<double> open_;  // Values of the block that is not full yet.
   std::vector<StepValue> mean_, p95_, most_;
 };
 

@@ -47,7 +47,7 @@ WorkerStaleness& StalenessCounts::worker(int rank) {
   return *workers_.insert(at, made);
 }
 
-// Servers see gradients in orders of their own: one of them is told of.
+// Only the first server is counted, because servers receive gradients in different orders.
 bool StalenessCounts::read(const History& history) {
   bool any = false;
   for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})

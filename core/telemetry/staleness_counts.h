@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How stale the gradients of a run were, worker by worker: how many of each staleness, and how many
-// came too late. With parameter servers as the first of them saw them; of stages that update after
-// every micro-batch as each tells of its own.
+// Staleness of a run's gradients by worker: number of gradients of each staleness, and number that
+// arrived too late. With parameter servers as seen by the first server; with stages that update
+// after every micro-batch as reported by each stage.
 #pragma once
 
 #include <map>
@@ -13,35 +13,37 @@ namespace trainyard::telemetry {
 
 struct WorkerStaleness {
   int rank = 0;
-  std::int64_t applied = 0, dropped = 0;        // gradients
-  std::map<std::int64_t, std::int64_t> counts;  // by staleness: of those that were applied
+  std::int64_t applied = 0, dropped = 0;        // Gradients.
+  std::map<std::int64_t, std::int64_t> counts;  // Applied gradients by staleness.
 
-  std::int64_t delayed() const;  // applied, but not to the parameters that they were computed by
-  double mean() const;           // 0 where there are none
+  std::int64_t delayed() const;  // Applied with staleness above 0.
+  double mean() const;           // 0 if there are none.
   std::int64_t quantile(
-      double part) const;  // the least staleness that so great a part of them does not pass
+      // Smallest staleness that is not exceeded by the fraction `part` of the gradients.
+      double part) const;
   std::int64_t most() const;
 };
 
-// Of `metric` (staleness, dropped_gradients) the series that tell of every gradient once: of the
-// first server, or of each rank about itself.
+// Returns the series of `metric` (staleness, dropped_gradients) that contain every gradient once:
+// those of the first server, or of each rank about itself.
 std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {
  public:
-  // What came since the last call; whether anything did. Always of one history, which only grows.
+  // Reads what was added since the last call; returns true if anything was. Always call it with the
+  // same history.
   bool read(const History& history);
 
   const std::vector<WorkerStaleness>& workers() const {
     return workers_;
-  }  // by rank; those that a gradient came from
+  }  // By rank; only workers with gradients.
   WorkerStaleness all() const;
 
  private:
   WorkerStaleness& worker(int rank);
 
   std::vector<WorkerStaleness> workers_;
-  std::map<SeriesKey, std::size_t> read_;  // values of each
+  std::map<SeriesKey, std::size_t> read_;  // Number of values read from each series.
 };
 
 }  // namespace trainyard::telemetry

@@ -5,11 +5,12 @@
 
 namespace trainyard::telemetry {
 
-// A number over all ranks at one step, once every rank that does the step has reported it.
+// Value over all ranks at one step, once every rank involved in the step has reported it.
 struct StepValue {
   std::int32_t step = 0;
-  double seconds =
-      0;  // of the last report; of steps that ranks do apart, of this one or one before it
+  // Time of the last report; if ranks make steps separately, the latest of this step and earlier
+  // ones.
+  double seconds = 0;
   double value = 0;
 };
 

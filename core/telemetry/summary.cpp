@@ -17,7 +17,7 @@ double sum(const Series* series) {
   return series == nullptr ? 0 : std::accumulate(series->values.begin(), series->values.end(), 0.0);
 }
 
-// A rank has a series of a metric for each index (peer, segment): `fold(so far, series)` over them.
+// Folds the series of all indices (peers, segments) of a metric of a rank: `fold(so far, series)`.
 template <class Fold>
 double over_indices(const History& history, Metric metric, int rank, Fold fold) {
   double result = 0;
@@ -27,7 +27,7 @@ double over_indices(const History& history, Metric metric, int rank, Fold fold) 
   return result;
 }
 
-// What processes counted that took the place of a rank before the last one: each began at nothing.
+// Sums the final counters of earlier processes of the rank; each process starts counting at 0.
 double of_earlier_lives(const Series& series) {
   double sum = 0;
   for (std::size_t i = 1; i < series.values.size(); ++i)
@@ -60,7 +60,7 @@ double at_step(const Series& series, std::int32_t step) {
              : 0;
 }
 
-// Of its steps whose gradient came too late.
+// Samples of the rank's steps whose gradient arrived too late.
 double dropped_samples(const History& history, int rank) {
   const Series* samples = history.find({Metric::samples, rank, 0});
   double dropped = 0;
@@ -90,7 +90,7 @@ RankSummary summarize_rank(const History& history, int rank) {
           total(history, Metric::dropped_events, rank)};
 }
 
-// The times of steps that every rank has finished: of the slowest rank.
+// Returns for each step that every rank has finished the time of the slowest rank.
 std::vector<double> slowest_of_each_step(const History& history) {
   struct Step {
     double seconds = 0;
@@ -126,7 +126,7 @@ double wall_seconds(const History& history) {
   return end - begin;
 }
 
-// The time in which one rank or more were in a step.
+// Returns the time in which at least one rank was in a step.
 double seconds_in_steps(const History& history) {
   std::vector<std::pair<double, double>> steps;  // from, to
   for (int rank = 0; rank < history.ranks(); ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the thread that trains to the one that ships: values of chunks, all of them. Few steps have
-// any, so a lock does.
+// Chunk values on their way from the training thread to the sending thread. None are dropped. Few
+// steps have any, so a mutex is sufficient.
 #pragma once
 
 #include <mutex>

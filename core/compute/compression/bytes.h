@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers at any address: what a socket received lies where it came, and a rank's part of what is
-// gathered begins anywhere.
+// Unaligned access to numbers: received data, and a rank's part of gathered data, may begin at any
+// address.
 #pragma once
 
 #include <cstddef>

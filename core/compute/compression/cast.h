@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp16 and bf16: every number rounded to 16 bits. Sums are carried in fp32 and rounded to 16 bits
-// after each addition, so that every algorithm that adds in one order gives the same bits, whatever
-// was added up where.
+// fp16 and bf16: every number rounded to 16 bits. Sums are computed in fp32 and rounded to 16 bits
+// after each addition, so all algorithms that add in the same order produce the same bits, wherever
+// they add.
 #pragma once
 
 #include <span>
@@ -30,7 +30,7 @@ void encode_cast(Gradient& gradient, std::byte* encoded) {
   });
 }
 
-// As compute::Compute::sum.
+// As `compute::Compute::sum`.
 template <class Half>
 void sum_cast(std::byte* destination, std::span<const std::byte* const> sources,
               std::int64_t elements) {

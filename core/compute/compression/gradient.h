@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a scheme encodes: the gradient, or with error feedback the residual of the steps before plus
-// the gradient, kept where the residual lies. What is not sent stays there. Without a residual
-// nothing is kept; either way its squared norm is counted.
+// Input of a compression scheme: the gradient, or with error feedback the residual of earlier steps
+// plus the gradient, computed in the residual. What is not sent stays there. Without a residual it
+// is lost. In both cases its squared norm is computed.
 //
-// Schemes work in blocks that stay in the nearest cache, and their loops choose by value, without
-// branches, so that they are vectorised.
+// Schemes work in blocks that fit into the L1 cache, with loops that select values without
+// branches, so that they are vectorized.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,15 @@ namespace trainyard::compute::compression {
 
 inline constexpr std::int64_t kBlock = kScaled;
 
-// `work`(first, count): `count` numbers from `first` on, kBlock but for the last.
+// Calls work(first, count) for each block; blocks have kBlock numbers except the last.
 template <class Work>
 void in_blocks(std::int64_t elements, const Work& work) {
   for (std::int64_t first = 0; first < elements; first += kBlock)
     work(first, std::min(kBlock, elements - first));
 }
 
-// As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
+// Returns an integer that increases with the magnitude; Inf is above all numbers, and NaN above
+// Inf.
 constexpr std::int32_t magnitude(float value) {
   return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
 }
@@ -46,10 +47,11 @@ inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) 
   return *std::max_element(greatest.begin(), greatest.end());
 }
 
-// Added up in eight sums at once, and these at the end: an order of its own, but always the same.
+// Accumulates eight partial sums, added at the end: a fixed order, so that the result is
+// reproducible.
 class Sums {
  public:
-  // `of` a number of `values`, of which there are a multiple of 8.
+  // `of` maps each of `values`, whose number must be a multiple of 8.
   template <class Number, class Of>
   void add(const Number* values, std::int64_t count, const Of& of) {
     std::array<double, 8> sums = sums_;
@@ -77,8 +79,8 @@ class Gradient {
   std::int64_t elements() const { return elements_; }
   const float* values() const { return values_; }
 
-  // Numbers of a block were sent as `sent`. What is left of a number that is not finite is not
-  // kept: it was sent as what it is, and would spoil every later step.
+  // Records that the numbers of a block were sent as `sent`. The error of a non-finite number is
+  // not kept: it was sent unchanged, and would spoil every later step.
   void sent(std::int64_t first, std::int64_t count, const float* sent) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - sent[i];
@@ -87,7 +89,8 @@ class Gradient {
       residual_[first + i] = is_finite(left[at(i)]) ? left[at(i)] : 0;
   }
 
-  // Numbers of a block were sent as they are where `taken` is 1, and not at all where it is 0.
+  // Records that the numbers of a block were sent exactly where `taken` is 1, and not at all where
+  // it is 0.
   void sent_if(std::int64_t first, std::int64_t count, const std::uint8_t* taken) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i)

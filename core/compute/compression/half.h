@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp32 to 16 bits and back, rounded to nearest, ties to even. What is too large becomes Inf; Inf
-// and NaN stay what they are. Every case is reckoned and one of them chosen, so that loops over
-// these are vectorised.
+// Conversion of fp32 to 16 bits and back, rounded to nearest, ties to even. Overflow becomes Inf;
+// Inf and NaN are unchanged. All cases are computed and one is selected, so that loops are
+// vectorized.
 #pragma once
 
 #include <bit>
@@ -17,15 +17,15 @@ struct Fp16 {
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
     const std::int32_t subnormal =
         std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
-        0x3F000000;  // 0.5 has the last bit where it has it
-    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;  // below 2^-14
+        0x3F000000;  // The last mantissa bit of 0.5 in fp32 is the unit of subnormals.
+    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;  // Below 2^-14.
     const std::int32_t rounded = number < 0x7C00 ? number : 0x7C00;
     return static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
 
   static constexpr float decode(std::uint16_t half) {
     constexpr std::int32_t bias =
-        0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
+        0x38000000;  // 127 - 15 in the exponent field of fp32; twice for Inf and NaN.
     const std::int32_t sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
     const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias);
     const std::int32_t subnormal =
@@ -34,7 +34,7 @@ struct Fp16 {
   }
 };
 
-// The upper half of an fp32.
+// Upper half of an fp32.
 struct Bf16 {
   static constexpr std::uint16_t encode(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);

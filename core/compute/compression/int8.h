@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// int8: of each 1024 numbers the scale = (greatest magnitude) / 127, and q = x / scale rounded to
-// nearest; x is decoded as q scale. Lies as all scales, then all q. Where a number is not finite
-// the scale is NaN, and so is what is decoded of all that share it.
+// int8: each block of 1024 numbers has the scale = (greatest magnitude) / 127, and q = x / scale
+// rounded to nearest; x is decoded as q scale. Layout: all scales, then all q. If any number is not
+// finite, the scale is NaN, and so are all decoded numbers of the block.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace trainyard::compute::compression {
 
-// Of numbers whose greatest magnitude (gradient.h) it is.
+// Returns the scale for a block with this greatest magnitude (gradient.h).
 constexpr float int8_scale(std::int32_t greatest) {
   const auto number = std::bit_cast<float>(greatest);
   return is_finite(number) ? number / 127 : kNoNumber;
 }
 
-// Rounded to nearest, ties to even: beside 1.5 * 2^23 an fp32 has no bits for fractions. |x /
-// scale| is 191 at most, of subnormal scales.
+// Rounds to nearest, ties to even, by adding 1.5 * 2^23, beyond which an fp32 has no fraction bits.
+// The absolute value of x / scale is at most 191, for subnormal scales.
 constexpr std::int8_t quantise(float value, float scale) {
   constexpr float beside = 0x1.8p23F;
   const std::int32_t q =

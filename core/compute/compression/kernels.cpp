@@ -10,7 +10,7 @@
 namespace trainyard::compute::compression {
 namespace {
 
-// Places of random_k; of other schemes there are none.
+// Indices of random_k; empty for other schemes.
 RandomPlaces places_of(const CompressionSpec& spec, std::int64_t elements) {
   if (spec.kind != Scheme::random_k) return {0, 0};
   return {elements, kept(spec, elements)};

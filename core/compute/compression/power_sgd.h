@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M, the gradient
-// plus the residual, on each of n ranks:
-//   P = M Q', Q' being the last step's Q with columns of length 1         P is added up over ranks
-//   P^ = the columns of P made orthonormal (Gram and Schmidt), Q = M^T P^  Q is added up over ranks
+// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M (gradient plus
+// residual) on each of n ranks:
+//
+//   P = M Q', Q' = the last step's Q with columns of length 1     P is summed over ranks
+//   P^ = orthonormalized columns of P (Gram-Schmidt), Q = M^T P^  Q is summed over ranks
 //   decoded: P^ Q^T, the sum over ranks; residual = M - P^ Q^T / n
-// so that residuals and decoded / n add up to M in the mean over ranks. A column of Q that is 0, as
-// at first, begins anew from random numbers, the same on all ranks. Sums are carried in fp64. What
-// is not finite in M is so in all of P^ Q^T.
+//
+// So the mean over ranks of residual + decoded / n is the mean of M. A column of Q that is 0, as
+// initially, is replaced by random numbers, the same on all ranks. Sums are computed in fp64. A
+// non-finite element of M makes all of P^ Q^T non-finite.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +20,7 @@
 
 namespace trainyard::compute::compression {
 
-// Where the random numbers of a column come from.
+// Source of the random numbers of a column.
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t bucket = 0;
@@ -33,7 +35,7 @@ inline double column_length(const float* matrix, std::int64_t rows, std::int64_t
   return std::sqrt(sum);
 }
 
-// Q' from the last Q; both [columns, rank].
+// Computes Q' from the last Q; both [columns, rank].
 inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw& draw,
                        float* guess) {
   const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
@@ -48,8 +50,8 @@ inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw
   }
 }
 
-// `work`(width, k): of the columns from k on, `width` at once, a number that the compiler knows, so
-// that their sums stay in registers.
+// Calls work(width, k) for the columns from k on, `width` at a time, where width is a compile-time
+// constant so that sums stay in registers.
 template <class Work>
 void in_columns(std::int64_t rank, const Work& work) {
   std::int64_t k = 0;
@@ -57,7 +59,7 @@ void in_columns(std::int64_t rank, const Work& work) {
   for (; k < rank; ++k) work(std::integral_constant<std::int64_t, 1>(), k);
 }
 
-// P = M Q'.
+// P = M Q'
 inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block,
                      float* left) {
   const std::int64_t columns = block.matrix.columns, rank = block.rank;
@@ -74,7 +76,7 @@ inline void multiply(const float* matrix, const float* guess, const PowerSgdBloc
   });
 }
 
-// Q = M^T P^. `sums` is room for all of Q.
+// Q = M^T P^. `sums` is scratch memory of the size of Q.
 inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block,
                                 double* sums, float* right) {
   const std::int64_t columns = block.matrix.columns, rank = block.rank;
@@ -93,7 +95,7 @@ inline void multiply_transposed(const float* matrix, const float* basis, const P
                  [](double sum) { return static_cast<float>(sum); });
 }
 
-// Takes from column `k` what lies along column `other`, whose length is 1 or 0.
+// Subtracts from column `k` its projection onto column `other`, whose length is 1 or 0.
 inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k,
                       std::int64_t other) {
   double along = 0;
@@ -105,10 +107,11 @@ inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k,
         static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
 }
 
-// What is left of a column beside this much of it is rounding.
+// Relative size below which the rest of a column is only rounding error.
 inline constexpr double kOfRounding = 1e-6;
 
-// The columns of P, in place. One that lies along those before it, up to rounding, becomes 0.
+// Orthonormalizes the columns of P in place. A column that is linearly dependent on earlier ones,
+// up to rounding, becomes 0.
 inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   for (std::int64_t k = 0; k < block.rank; ++k) {
     const double before = column_length(basis, block.matrix.rows, block.rank, k);
@@ -122,7 +125,7 @@ inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   }
 }
 
-// A row of P^ Q^T.
+// Computes a row of P^ Q^T.
 inline void product_row(const float* basis_row, const float* right, const PowerSgdBlock& block,
                         double* sums) {
   std::fill_n(sums, block.matrix.columns, 0.0);

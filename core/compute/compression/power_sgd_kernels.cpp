@@ -10,7 +10,7 @@
 namespace trainyard::compute::compression {
 namespace {
 
-// Room for the widest block.
+// Scratch size for the widest block.
 std::size_t most_right_elements(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks)
@@ -18,7 +18,7 @@ std::size_t most_right_elements(const PowerSgdLayout& layout) {
   return static_cast<std::size_t>(most);
 }
 
-// Of the widest block, and up to a multiple of 8.
+// Columns of the widest block, rounded up to a multiple of 8.
 std::size_t most_columns(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks) most = std::max(most, block.matrix.columns);
@@ -78,7 +78,8 @@ class Decode final : public Kernel {
     Sums squares;
     for (const PowerSgdBlock& block : op_.layout.blocks)
       block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
-    // A guess that is not finite would never lead anywhere: it begins anew, as one of zeros does.
+    // Resets a non-finite Q, which would stay non-finite forever, to zero, which restarts from
+    // random numbers.
     std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements,
                    op_.guess.as<float>(),
                    [](float value) { return is_finite(value) ? value : 0.0F; });
@@ -106,8 +107,8 @@ class Decode final : public Kernel {
     }
   }
 
-  // A row of what is decoded, in whose place comes what is left of it. What was to be sent lies in
-  // the residual, or else in the gradient still.
+  // Writes a row of the decoded matrix to the gradient, and replaces it in `row_` by the error. The
+  // sent values are still in the residual, or else in the gradient.
   void take(std::int64_t first, std::int64_t columns) {
     float* const residual = op_.residual.empty() ? nullptr : op_.residual.as<float>() + first;
     float* const gradient = op_.gradient.as<float>() + first;
@@ -119,8 +120,9 @@ class Decode final : public Kernel {
                static_cast<double>(sum) / static_cast<double>(op_.ranks);
       gradient[c] = sum;
     }
+    // As in Gradient::sent.
     for (std::int64_t c = 0; residual != nullptr && c < columns; ++c)
-      residual[c] = std::isfinite(row[c]) ? static_cast<float>(row[c]) : 0.0F;  // as Gradient::sent
+      residual[c] = std::isfinite(row[c]) ? static_cast<float>(row[c]) : 0.0F;
   }
 
   PowerSgdDecode op_;

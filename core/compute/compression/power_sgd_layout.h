@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD of a bucket: which of its parameters are sent as two thin matrices, and where these lie
-// in what travels.
+// Layout of PowerSGD for a bucket: which parameters are sent as two thin matrices, and their
+// offsets in the payloads.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,19 @@
 
 namespace trainyard::compute::compression {
 
-// A parameter in the bucket: [rows, columns], of a vector [1, columns].
+// Parameter in the bucket: [rows, columns]; for a vector [1, columns].
 struct Matrix {
-  std::int64_t first = 0, rows = 0, columns = 0;  // `first`: elements from the bucket's start
+  // `first`: offset from the bucket's start, in elements.
+  std::int64_t first = 0, rows = 0, columns = 0;
 };
 
 struct PowerSgdBlock {
   Matrix matrix;
-  std::int64_t rank = 0;  // columns of the thin matrices; 0: it travels as it is, which is no
-                          // longer than they would be
+  // Columns of the thin matrices; 0: sent uncompressed, because that is not longer.
+  std::int64_t rank = 0;
   std::int64_t left =
-      0;  // where P [rows, rank], or the matrix itself, begins in the first collective
-  std::int64_t right = 0;  // where Q [columns, rank] begins in the second
+      0;  // Offset of P [rows, rank], or of the uncompressed matrix, in the first collective.
+  std::int64_t right = 0;  // Offset of Q [columns, rank] in the second.
 
   std::int64_t left_elements() const {
     return rank > 0 ? matrix.rows * rank : matrix.rows * matrix.columns;
@@ -31,11 +32,11 @@ struct PowerSgdBlock {
 
 struct PowerSgdLayout {
   std::vector<PowerSgdBlock> blocks;
-  std::int64_t elements = 0;  // of the bucket
+  std::int64_t elements = 0;  // Elements of the bucket.
   std::int64_t left_elements = 0, right_elements = 0;
 };
 
-// The matrices follow each other and fill the bucket.
+// The matrices must be contiguous and fill the bucket.
 inline PowerSgdLayout power_sgd_layout(std::span<const Matrix> matrices, std::int64_t rank) {
   PowerSgdLayout layout;
   for (const Matrix& m : matrices) {

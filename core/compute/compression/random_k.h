@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// random_k: k numbers at places that are drawn anew each step, the same on all ranks, so that only
-// numbers travel and can be added up. They are not scaled by n / k: what is not sent stays in the
-// residual, and sent + residual = gradient + old residual, bit for bit. Where any number is not
-// finite the first that is sent is NaN, for the others might not be drawn for long.
+// random_k: k numbers at indices drawn for each step, identical on all ranks, so only the numbers
+// are sent, and can be all-reduced. They are not scaled by n / k: what is not sent stays in the
+// residual, and sent + residual = gradient + old residual, bit for bit. If any number is not
+// finite, the first one sent is NaN, because non-finite numbers might not be drawn for a long time.
 //
-// The places are the first k of a permutation (shuffle.h), and travel in its order.
+// The indices are the first k of a permutation (shuffle.h), and are sent in its order.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,9 @@ class RandomPlaces {
 
   void draw(const Shuffle& shuffle) {
     for (const std::int64_t place : places_) drawn_[static_cast<std::size_t>(place)] = 0;
+    // Independent iterations, so that they overlap.
     for (std::size_t i = 0; i < places_.size(); ++i)
-      places_[i] = shuffle.next(static_cast<std::int64_t>(i));  // many at once: nothing waits
+      places_[i] = shuffle.next(static_cast<std::int64_t>(i));
     for (std::int64_t& place : places_) {
       if (place >= elements()) place = shuffle.place(place);
       drawn_[static_cast<std::size_t>(place)] = 1;
@@ -39,7 +40,7 @@ class RandomPlaces {
   }
   std::int64_t elements() const { return std::ssize(drawn_); }
   const std::vector<std::int64_t>& in_order() const { return places_; }
-  const std::uint8_t* drawn() const { return drawn_.data(); }  // 1: taken
+  const std::uint8_t* drawn() const { return drawn_.data(); }  // 1: drawn.
 
  private:
   std::vector<std::int64_t> places_;

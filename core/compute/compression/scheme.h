@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression: what of a gradient of n numbers travels. Two families. What is summable is
-// added up by any all-reduce, in the dtype that travels; what is not is gathered, and every rank
-// adds up what all of them sent, in order of rank. Either way all ranks decode the same bytes, and
-// stay bit-identical. Sizes depend on n alone, never on values.
+// Gradient compression schemes: the encoding of a gradient with n numbers. There are two families.
+// Summable encodings are all-reduced by any algorithm, in the wire dtype. Others are all-gathered,
+// and every rank adds the encodings of all ranks in order of rank. In both cases all ranks decode
+// the same bytes, and stay bit-identical. Sizes depend only on n, never on values.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@ namespace trainyard::compute::compression {
 
 enum class Scheme : std::uint8_t {
   none,
-  fp16,   // summable: IEEE 754 binary16, each addition in fp32 and rounded again
-  bf16,   // summable: the upper half of fp32, likewise
-  int8,   // gathered: n bytes and a scale for each 1024 of them
-  sign,   // gathered: n bits and one scale, the mean of the magnitudes (Karimireddy et al. 2019)
-  top_k,  // gathered: the k numbers of greatest magnitude and where they stand (Stich et al. 2018)
-  random_k,   // summable: k numbers at places that all ranks draw alike for the step; not scaled
-  power_sgd,  // summable: the product of two thin matrices (Vogels et al. 2019, algorithm 1, warm
-              // start)
+  fp16,      // Summable: IEEE 754 binary16, each addition in fp32 and rounded again.
+  bf16,      // Summable: upper half of fp32, likewise.
+  int8,      // Gathered: n bytes, and a scale per 1024 of them.
+  sign,      // Gathered: n bits and one scale, the mean magnitude (Karimireddy et al. 2019).
+  top_k,     // Gathered: the k numbers of greatest magnitude and their indices (Stich et al. 2018).
+  random_k,  // Summable: k numbers at random indices, identical on all ranks; not scaled.
+  // Summable: product of two thin matrices (Vogels et al. 2019, algorithm 1, warm start).
+  power_sgd,
 };
 
 struct CompressionSpec {
   Scheme kind = Scheme::none;
-  double fraction = 0.01;      // of the gradient that top_k and random_k send
-  std::int64_t rank = 4;       // of power_sgd: columns of the thin matrices
-  bool error_feedback = true;  // what was left out is added to the next step's gradient
+  double fraction = 0.01;      // Fraction of the gradient that top_k and random_k send.
+  std::int64_t rank = 4;       // power_sgd: columns of the thin matrices.
+  bool error_feedback = true;  // Adds the error to the gradient of the next step.
 
   bool operator==(const CompressionSpec&) const = default;
 };
@@ -41,31 +41,31 @@ constexpr bool keeps_part(Scheme kind) { return kind == Scheme::top_k || kind ==
 constexpr bool may_feed_back(Scheme kind) {
   return gathers(kind) || kind == Scheme::random_k || kind == Scheme::power_sgd;
 }
-// Whether a rank keeps a residual.
+// True if a rank keeps a residual.
 constexpr bool feeds_back(const CompressionSpec& spec) {
   return may_feed_back(spec.kind) && spec.error_feedback;
 }
 
-// Of what travels.
+// Dtype of the payload.
 constexpr base::DType wire_dtype(Scheme kind) {
   if (kind == Scheme::fp16) return base::DType::fp16;
   if (kind == Scheme::bf16) return base::DType::bf16;
   return gathers(kind) ? base::DType::byte : base::DType::fp32;
 }
 
-// k: the fraction of n, rounded; at least 1 where n is.
+// k: the fraction of n, rounded; at least 1 if n is.
 inline std::int64_t kept(const CompressionSpec& spec, std::int64_t elements) {
   return std::clamp<std::int64_t>(std::llround(spec.fraction * static_cast<double>(elements)),
                                   std::min<std::int64_t>(1, elements), elements);
 }
 
-inline constexpr std::int64_t kScaled = 1024;  // numbers that share a scale of int8
+inline constexpr std::int64_t kScaled = 1024;  // Numbers that share a scale of int8.
 constexpr std::int64_t scales_of(std::int64_t elements) {
   return (elements + kScaled - 1) / kScaled;
 }
 
-// Numbers of `wire_dtype` that a gradient of so many becomes, of one rank. Not of power_sgd, which
-// depends on the matrices (power_sgd_layout.h).
+// Length of one rank's encoding in numbers of `wire_dtype`. Not for power_sgd, which depends on the
+// matrices (power_sgd_layout.h).
 inline std::int64_t encoded_elements(const CompressionSpec& spec, std::int64_t elements) {
   switch (spec.kind) {
     case Scheme::int8: return 4 * scales_of(elements) + elements;

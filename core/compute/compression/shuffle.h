@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A permutation of the numbers below n that is reckoned number by number, so that every device
-// finds the same places by itself, in any order and without room: a Feistel network (Luby and
-// Rackoff 1988) on the least power of two that holds n, gone through again until it leads below n
-// (Black and Rogaway 2002). Of a dozen numbers or more any two come to any two places as often as
-// of a random one, to 2 %; of fewer, to 10 %.
+// Pseudorandom permutation of [0, n), computed element by element, so that every device computes
+// the same indices independently, in any order and without memory. A Feistel network (Luby and
+// Rackoff 1988) on the smallest power of two that is at least n, repeated until the result is below
+// n (cycle walking, Black and Rogaway 2002). For n of a dozen or more, pairs of numbers are mapped
+// to pairs of indices with the same frequency as in a random permutation, within 2 %; for smaller
+// n, within 10 %.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ class Shuffle {
     for (std::size_t k = 0; k < 4; ++k) keys_[k] = first[k], keys_[4 + k] = second[k];
   }
 
-  // Where number i comes to lie, and which one lies at a place. Both are below the number of
+  // `place` maps a number to its index, and `number` is its inverse. Both are below the number of
   // elements.
   constexpr std::int64_t place(std::int64_t number) const {
     std::int64_t at = number;
@@ -42,7 +43,8 @@ class Shuffle {
     return static_cast<std::int64_t>(at);
   }
 
-  // Once through the network: a place is the first that is below the number of elements.
+  // One pass through the network; `place` repeats it until the result is below the number of
+  // elements.
   constexpr std::int64_t next(std::int64_t number) const {
     auto at = static_cast<std::uint64_t>(number);
     for (std::size_t round = 0; round < keys_.size(); ++round) at = changed(at, round);
@@ -51,7 +53,7 @@ class Shuffle {
   constexpr std::int64_t elements() const { return static_cast<std::int64_t>(elements_); }
 
  private:
-  // One half, by what the other is: a second time it is as it was.
+  // One Feistel round: changes one half as a function of the other. It is its own inverse.
   constexpr std::uint64_t changed(std::uint64_t at, std::size_t round) const {
     if (round % 2 == 0)
       return at ^
@@ -59,7 +61,7 @@ class Shuffle {
                  << low_bits_;
     return at ^ (scrambled(static_cast<std::uint32_t>(at >> low_bits_) ^ keys_[round]) & low_mask_);
   }
-  // The end of MurmurHash3 (Appleby 2011).
+  // Finalizer of MurmurHash3 (Appleby 2011).
   static constexpr std::uint64_t scrambled(std::uint32_t x) {
     x = (x ^ (x >> 16)) * 0x85EBCA6B;
     x = (x ^ (x >> 13)) * 0xC2B2AE35;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // sign: x is decoded as +-scale, where scale = (sum of |x|) / n (Karimireddy et al. 2019, "Error
-// feedback fixes SignSGD", the scaled sign). Lies as the scale, then a bit a number, 1 for a
-// negative one, the first in the lowest bit. A number that is not finite makes the scale so.
+// feedback fixes SignSGD", the scaled sign). Layout: the scale, then one bit per number, 1 for
+// negative, the first in the lowest bit. A non-finite number makes the scale non-finite.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace trainyard::compute::compression {
 
-// Added up one after another: what the format asks for.
+// Adds sequentially, as the format specifies.
 inline float mean_magnitude_in_order(const float* values, std::int64_t elements) {
   double sum = 0;
   for (std::int64_t i = 0; i < elements; ++i) sum += std::fabs(static_cast<double>(values[i]));
   return static_cast<float>(sum / static_cast<double>(elements));
 }
 
-// The same, bit for bit. The sum of n numbers that are not negative is known to n 2^-53 of itself
-// in whatever order it was added up (Higham 2002, 4.2), so two orders differ by less than n 2^-51
-// of it. Nearly always all that lies within becomes one and the same fp32.
+// Same result, bit for bit, but vectorized. The sum of n non-negative numbers has a relative error
+// of at most n 2^-53 in any order of addition (Higham 2002, 4.2), so two orders differ by less than
+// n 2^-51 of it. Nearly always this interval rounds to a single fp32; otherwise adds sequentially.
 inline float mean_magnitude(const float* values, std::int64_t elements) {
   const std::int64_t even = elements / 8 * 8;
   Sums sums;
@@ -42,7 +42,7 @@ constexpr float with_sign(float scale, std::uint32_t sign) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign);
 }
 
-// The signs of `count` numbers, 8 at most, the first in the lowest bit.
+// Signs of `count` numbers, at most 8, the first in the lowest bit.
 inline std::byte signs_of(const float* values, std::int64_t count) {
   std::uint32_t bits = 0;
   for (std::int64_t i = 0; i < count; ++i) bits |= (sign_bit(values[i]) >> 31) << i;
@@ -64,7 +64,7 @@ inline void encode_sign(Gradient& gradient, std::byte* encoded) {
   });
 }
 
-// Adds +-scale to `count` numbers, 8 at most.
+// Adds +-scale to `count` numbers, at most 8.
 inline void add_signs(std::byte signs, float scale, float* gradient, std::int64_t count) {
   constexpr std::uint32_t bit_of[] = {1, 2, 4, 8, 16, 32, 64, 128};
   for (std::int64_t i = 0; i < count; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k: the k numbers of greatest magnitude, of equal ones the first; NaN counts as greater than
-// all. Lies as k places (int32, rising), then k numbers. What is not sent stays in the residual:
+// top_k: the k numbers of greatest magnitude; of equal ones the first; NaN is greater than all.
+// Layout: k indices (int32, ascending), then k numbers. What is not sent stays in the residual:
 // sent + residual = gradient + old residual, bit for bit.
 #pragma once
 
@@ -13,14 +13,15 @@
 
 namespace trainyard::compute::compression {
 
-// The greatest are those above `magnitude`, and the first `equal` of those that have it.
+// Selects the numbers above `magnitude`, and the first `equal` of those with this magnitude.
 struct Threshold {
   std::int32_t magnitude = 0;
   std::int64_t equal = 0;
 };
 
-// Counts how many numbers share the upper bits of their magnitude, so that of but few, in `room`,
-// the rest is compared. `room` is for a number each, and k is at least 1.
+// Finds the threshold. Builds a histogram of the upper bits of magnitudes, so that only the few
+// numbers in one bin, copied to `room`, are compared fully. `room` has an element per number;
+// k is at least 1.
 inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k,
                            std::vector<std::int32_t>& room) {
   constexpr int lower_bits = 20;
@@ -41,7 +42,7 @@ inline Threshold threshold(const float* values, std::int64_t elements, std::int6
   return {*last, std::count(room.begin(), last + 1, *last)};
 }
 
-// `room` is for a number each, and one.
+// `room` has an element per number and one more.
 inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
                          std::vector<std::int32_t>& room) {
   if (k == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention in plain loops, a row of scores at a time.
+// Causal attention in plain loops, one row of scores at a time.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 
 namespace trainyard::compute::reference {
 
-// One head of one sample: its rows lie 3 D apart, those of its outputs D apart.
+// One head of one sample: its rows have stride 3 D, its outputs stride D.
 template <class T>
 struct Head {
   const T *query, *key, *value;
-  std::int64_t rows, width, stride;  // of [T, D/H], and of the input
-  std::int64_t first;                // of its outputs, element of [B,T,D]
+  std::int64_t rows, width, stride;  // Shape [T, D/H], and stride of the input.
+  std::int64_t first;                // First element of its outputs in [B,T,D].
 
   std::int64_t of_output(std::int64_t row) const { return first + row * stride / 3; }
 };
 
-// body(head, its queries' first element in the input)
+// Calls body(head, index of its queries' first element in the input).
 template <class T, class Body>
 void for_heads(const Tensor& input, std::int64_t heads, const Body& body) {
   const std::int64_t rows = input.shape[1], stride = input.shape[2], together = stride / 3,
@@ -43,7 +43,7 @@ double dot(const A* a, const B* b, std::int64_t width) {
   return sum;
 }
 
-// p_i, of the rows up to `row`, into `p`.
+// Computes p_i over the rows up to `row` into `p`.
 template <class T>
 void attend(const Head<T>& head, std::int64_t row, double* p) {
   for (std::int64_t j = 0; j <= row; ++j)
@@ -55,7 +55,7 @@ void attend(const Head<T>& head, std::int64_t row, double* p) {
   for (std::int64_t j = 0; j <= row; ++j) p[j] /= sum;
 }
 
-// Of one head: a row of scores, and of backward the sums of its queries, keys and values.
+// Scratch of one head: a row of scores; for backward also the sums of its queries, keys and values.
 inline std::int64_t scratch_elements(const AttentionForward& op) { return op.input.shape[1]; }
 inline std::int64_t scratch_elements(const AttentionBackward& op) {
   return op.input.shape[1] * (1 + op.input.shape[2] / op.heads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What lies between layers, in plain loops: batch normalisation, dropout, sums and copies.
+// Ops between layers in plain loops: batch normalization, dropout, sums and copies.
 #pragma once
 
 #include <algorithm>

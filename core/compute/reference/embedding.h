@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bag of rows of a table in plain loops.
+// Embedding bags in plain loops.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace trainyard::compute::reference {
 
-// Column `w` of the rows that a sample names, added to `sum`.
+// Adds column `w` of the rows that a sample names to `sum`.
 template <class T>
 double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w,
                std::int64_t first_row = 0, std::int64_t all_rows = 0) {
@@ -51,7 +51,8 @@ void run(const AddBag& op) {
     }
 }
 
-// Of `count` columns of one row, from `first` on: sums over all samples that have it.
+// Adds, for `count` columns from `first` on of one row, the gradients of all samples that use the
+// row.
 template <class T>
 void add_row(const EmbeddingBagBackwardWeight& op, std::int64_t row, std::int64_t first,
              std::int64_t count, double* sums) {

@@ -9,7 +9,7 @@
 
 namespace trainyard::compute::reference {
 
-// Where an element of [B,H,W,C] lies.
+// Index of an element of [B,H,W,C].
 inline std::int64_t at(const Tensor& image, std::int64_t b, std::int64_t y, std::int64_t x,
                        std::int64_t c) {
   const Shape& s = image.shape;
@@ -26,8 +26,8 @@ double factor(Multiplies multiplies, const Tensor& tensor, std::int64_t element)
   return factor(multiplies, tensor.as<T>()[element]);
 }
 
-// visit(r, s, y, x) for every place of the window at (row, column) of the result that lies within
-// the image.
+// Calls visit(r, s, y, x) for every position of the window at (row, column) of the result that is
+// within the image.
 template <class Visit>
 void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int64_t column,
                const Visit& visit) {
@@ -38,7 +38,7 @@ void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int6
     }
 }
 
-// visit(b, y, x, c) for every element.
+// Calls visit(b, y, x, c) for every element.
 template <class Visit>
 void for_each_element(const Tensor& image, const Visit& visit) {
   for (std::int64_t b = 0; b < image.shape[0]; ++b)
@@ -66,8 +66,8 @@ void run(const Conv2dForward& op) {
   });
 }
 
-// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the
-// window that is.
+// Calls visit(r, s, row, column) for every window of the result that contains pixel (y, x), with
+// the pixel's position (r, s) in the window.
 template <class Visit>
 void windows_on(const Window& w, const Tensor& result, std::int64_t y, std::int64_t x,
                 const Visit& visit) {
@@ -96,7 +96,7 @@ void run(const Conv2dBackwardInput& op) {
       });
 }
 
-// Of one weight: over all samples and all places of the window.
+// Gradient of one weight, over all samples and all positions of the window.
 template <class T>
 double weight_gradient(const Conv2dBackwardWeight& op, std::int64_t o, std::int64_t i,
                        std::int64_t r, std::int64_t s) {
@@ -141,7 +141,7 @@ double maximum(const PoolForward& op, std::int64_t b, std::int64_t y, std::int64
   in_window(op.window, op.input, y, x,
             [&](std::int64_t, std::int64_t, std::int64_t from_y, std::int64_t from_x) {
               const double here = value<T>(op.input, at(op.input, b, from_y, from_x, c));
-              if (here > largest || std::isnan(here)) largest = here;  // once it is NaN it stays so
+              if (here > largest || std::isnan(here)) largest = here;  // Once NaN, it stays NaN.
             });
   return largest;
 }
@@ -166,7 +166,7 @@ void run(const PoolForward& op) {
   });
 }
 
-// The first input of a window that equals its maximum; -1 where none does (NaN).
+// Returns the first input of a window that equals its maximum; -1 if there is none (NaN).
 template <class T>
 std::int64_t first_maximum(const PoolBackward& op, std::int64_t b, std::int64_t row,
                            std::int64_t column, std::int64_t c) {

@@ -11,7 +11,7 @@
 
 namespace trainyard::compute::reference {
 
-// One sample: writes its gradient when `gradient` is not null, adds to `metrics`.
+// Processes one sample: writes its gradient if `gradient` is not null, and adds to `metrics`.
 template <class T>
 void softmax_row(const T* logits, std::int64_t classes, int label, double scale, T* gradient,
                  double* metrics) {
@@ -65,7 +65,7 @@ void run(const SoftmaxSummary& op) {
   }
 }
 
-// What the summaries of all parts say of one row.
+// Combined summaries of all parts for one row.
 struct SoftmaxOfRow {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0,
          own = -std::numeric_limits<double>::infinity();

@@ -20,7 +20,7 @@
 namespace trainyard::compute::reference {
 namespace {
 
-// The tensor that says which dtype an op computes in.
+// Tensor that determines the dtype of an op's computation.
 template <class OneOp>
 DType dtype_of(const OneOp& op) {
   return op.input.dtype;
@@ -55,7 +55,7 @@ class ReferenceKernel final : public Kernel {
   OneOp op_;
 };
 
-// Of an op that needs memory of its own, which it has from the beginning.
+// Kernel with scratch memory, allocated once.
 template <class OneOp>
 class ScratchKernel final : public Kernel {
  public:
@@ -74,7 +74,7 @@ class ScratchKernel final : public Kernel {
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op);
 
-// Of an op on tensors of 16 bits: it has fp32 copies of them, and the kernel of these.
+// Kernel of an op with 16-bit tensors: holds fp32 copies of them, and a kernel for these copies.
 class HalvesKernel final : public Kernel {
  public:
   template <class OneOp>
@@ -109,7 +109,7 @@ std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
 }
 
-// At any address: what a socket received lies where it came.
+// Unaligned load: received data may be at any address.
 template <class T>
 T load(const std::byte* source, std::int64_t element) {
   T value;
@@ -117,7 +117,7 @@ T load(const std::byte* source, std::int64_t element) {
   return value;
 }
 
-// `T` is what adds up: unsigned for integers, which wrap.
+// `T` is the type of addition: unsigned for integers, which wrap.
 template <class T>
 void sum_elements(T* destination, std::span<const std::byte* const> sources,
                   std::int64_t elements) {

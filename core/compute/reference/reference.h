@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compute in plain loops, fp64 and fp32: the oracle that every backend is compared with. Slow on
-// purpose, never clever. Arithmetic is double whatever is stored, but for `sum`, whose rounding is
-// part of its meaning.
+// Reference implementation of Compute in plain loops, fp64 and fp32: the oracle for every backend.
+// Deliberately simple and slow. Arithmetic is in double for every stored type, except `sum`, whose
+// rounding is specified.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What transformers are made of besides linear layers, in plain loops.
+// Ops of transformers other than linear layers and attention, in plain loops.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace trainyard::compute::reference {
 
-// The statistics of one row, in two passes over it.
+// Statistics of one row, computed in two passes.
 template <class T>
 struct Row {
   const T* values;
@@ -34,7 +34,7 @@ struct Row {
   }
 };
 
-// body(row, element where it begins)
+// Calls body(row, index of its first element).
 template <class T, class AnyRowNorm, class Body>
 void for_rows(const AnyRowNorm& op, const Body& body) {
   const std::int64_t columns = channels_of(op.input);
@@ -53,8 +53,8 @@ void run(const RowNormForward& op) {
   });
 }
 
-// A few columns at a time, so that their sums need no memory of their own; the statistics of rows
-// are made anew for each.
+// Processes a few columns at a time, so that their sums fit on the stack; the rows' statistics are
+// recomputed for each group.
 template <class T>
 void run(const RowNormBackwardWeight& op) {
   constexpr std::int64_t kColumns = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The optimizers in plain loops.
+// Optimizers in plain loops.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ inline double factor_of(const UpdateInputs& common) {
   return common.factor.empty() ? 1 : *common.factor.as<double>();
 }
 
-// Stores `value` as the new parameter i and adds to the statistics what the stored numbers say.
+// Stores `value` as the new parameter i, and updates the statistics from the stored numbers.
 template <class T>
 void store_parameter(const UpdateInputs& common, std::int64_t i, double value) {
   const double old = common.parameters.as<T>()[i], gradient = common.gradient.as<T>()[i];
@@ -29,7 +29,7 @@ inline void clear_statistics(const UpdateInputs& common) {
   for (int s = 0; s < 3; ++s) common.statistics.as<double>()[s] = 0;
 }
 
-// All stays as it is; the statistics say so.
+// Leaves everything unchanged, and computes the statistics.
 template <class T>
 void skip(const UpdateInputs& common) {
   for (std::int64_t i = 0; i < common.parameters.elements(); ++i)
