@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/op_check.h"
 
-#include "core/base/json.h"
 #include "core/compute/halves.h"
 
 namespace trainyard::compute {

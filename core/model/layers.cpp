@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/json.h"
 
 namespace trainyard::model {
 namespace {

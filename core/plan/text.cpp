@@ -2,7 +2,6 @@
 #include "core/plan/text.h"
 
 #include "core/base/hash.h"
-#include "core/base/json.h"
 
 namespace trainyard::plan {
 namespace {

@@ -2,7 +2,6 @@
 // What a run does when something in it is wrong: it ends, and says who and where.
 #include <gmock/gmock.h>
 
-#include "core/base/json.h"
 #include "core/telemetry/recording.h"
 #include "tests/conformance/faulty_transport.h"
 #include "tests/conformance/session_run.h"

@@ -15,7 +15,6 @@
 #include <QVBoxLayout>
 #include <utility>
 
-#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 #include "ui/theme/theme.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/json.h"
 #include "core/check/coding.h"
 #include "core/experiment/fields.h"
 #include "tests/core/check/break_together.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/json.h"
 #include "tests/core/check/breaks.h"
 
 namespace trainyard::check {

@@ -5,7 +5,6 @@
 
 #include <functional>
 
-#include "core/base/json.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"

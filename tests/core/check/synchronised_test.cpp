@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "tests/core/check/break_together.h"
 

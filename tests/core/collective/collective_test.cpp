@@ -2,7 +2,6 @@
 // The collectives that are no all-reduce: proved, coarse and expanded, and counted.
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "core/check/check.h"
 #include "tests/core/collective/one_bucket.h"
 

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "tests/core/collective/one_bucket.h"
 
 namespace trainyard::collective {

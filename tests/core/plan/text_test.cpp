@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/json.h"
 #include "core/base/random.h"
 #include "tests/core/plan/any_plan.h"
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"

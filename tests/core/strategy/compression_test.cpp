@@ -8,7 +8,6 @@
 
 #include <cmath>
 
-#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/experiment/fields.h"
 #include "core/plan/text.h"

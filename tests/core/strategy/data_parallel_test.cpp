@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
 #include "tests/core/strategy/rank_plans.h"

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "core/plan/engine_lane.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"

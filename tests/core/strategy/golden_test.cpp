@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/rpc_experiments.h"

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/strategy/strategy.h"

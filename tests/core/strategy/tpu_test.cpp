@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/strategy/strategy.h"
