@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The name of JSON, for headers that only pass it on: its own takes seconds to compile.
+// Forward declaration of JSON, for headers that only pass it on: the library's full header takes
+// seconds to compile.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace trainyard::base {
 
-using Json = nlohmann::ordered_json;  // keeps the order of the field tables
+using Json = nlohmann::ordered_json;  // keeps the order of field tables
 
 }  // namespace trainyard::base
