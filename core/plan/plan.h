@@ -56,7 +56,7 @@ enum class OpKind : std::uint8_t {
   // DEC.b1: decodes the payload of b1 and its related buckets; first output: the bucket's reduced
   // gradient
   decode,
-  norm,    // NORM.s2: squared norm of a segment's gradient before its update
+  norm,    // NORM.s2: squared norm of a segment's reduced gradient, as its update reads it
   clip,    // CLIP: factor that limits the norm of the full gradient
   update,  // UPD.s2: the optimizer, on one segment
   cast,    // CAST.s2: a segment's parameters, cast to the compute dtype

@@ -84,7 +84,7 @@ struct BoundOp {
   int bucket = -1;  // encode and decode
   // afterwards the segment's local gradient is complete and its norm known
   bool leaves_norm = false;
-  // writes update statistics, summed over ranks that each update a shard
+  // all-reduces the statistics of updates, if each rank updates only a shard
   bool leaves_statistics = false;
   // writes the loss of its micro-step's samples, and the number of correct ones
   bool leaves_loss = false;

@@ -143,8 +143,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
-    // rates use the step's time, and samples refer to traffic: read after the former, before the
-    // latter
+    // readers divide traffic by the step's time and pair it with the samples: reported between the
+    // two
     traffic_metrics(step);
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);

@@ -29,7 +29,7 @@ struct Split : model::Course {
 
   std::vector<int> ranks() const;  // ranks by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
-  // true if the value consists of sample data, sent to ranks that load none
+  // true if the value (an output, or sample data) crosses between ranks
   bool brings(int value) const;
 
  private:

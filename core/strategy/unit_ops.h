@@ -27,7 +27,8 @@ class UnitOps : protected OwnPartOps {
     return micro_batches_[static_cast<std::size_t>(micro)];
   }
 
-  // Each unit has one collective number per kind; after those follow two kinds without units.
+  // Kinds of collectives. Each unit has one number per kind; `norms` comes last and has two numbers
+  // without a unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
   std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
     return static_cast<std::int32_t>(way) * units().count() + unit;
