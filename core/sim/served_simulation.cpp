@@ -21,8 +21,8 @@ struct Heard {
   std::vector<std::int64_t> ends_ns;  // end time of each step
   std::vector<double> own_seconds;    // between a worker's consecutive gradients, over all workers
   double staleness = 0;               // sum
-  std::int64_t gradients = 0;         // applied gradients after these; divisor of `staleness`
-  // applied gradients; the first n of n workers are less stale and are not counted
+  std::int64_t gradients = 0;         // counted applied gradients, the divisor of `staleness`
+  // applied gradients; the first n, for n workers, are less stale and not counted in `gradients`
   std::int64_t warm = 0;
   std::int64_t last_ns = 0;
 };
