@@ -20,10 +20,10 @@ struct FieldDescription {
   std::string help;
   Json default_value;
   std::vector<std::string> choices;  // FieldKind::choice
-  std::vector<FieldDescription>
-      fields;  // of a document, or of a list's elements when they are documents
+  // Fields of a document, or of a list's elements if these are documents.
+  std::vector<FieldDescription> fields;
   FieldKind element = FieldKind::document;  // FieldKind::list
-  bool used = true;                         // given the document that `describe` was asked about
+  bool used = true;                         // for the values of the document given to `describe`
 };
 
 }  // namespace trainyard::base

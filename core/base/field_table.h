@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Field tables. A document type lists its fields once (name, member, unit, range, help); JSON, JSON
-// Schema, --set, validation and the inspector all follow from that list.
+// Field tables. A document type lists its fields once (name, member, unit, range, help). JSON, JSON
+// Schema, --set, validation and the inspector are derived from that list.
 //
-//   template <> struct base::Fields<Training> {
-//     static constexpr std::string_view title = "Training";
-//     static auto table() {
-//       return std::tuple{base::field("batch_per_rank", &Training::batch_per_rank, "samples", {1, 1 << 20}, "Samples a rank ..."), ...};
-//     }
-//   };
+// template <> struct base::Fields<Training> {
+//   static constexpr std::string_view title = "Training";
+//   static auto table() {
+//     return std::tuple{base::field("batch_per_rank", &Training::batch_per_rank, "samples",
+//                                   {1, 1 << 20}, "Samples a rank ..."), ...};
+//   }
+// };
 //
 // A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or
 // a std::vector of these. The default is the member's value in a default-constructed document.
@@ -26,12 +27,13 @@ namespace trainyard::base {
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  std::string_view unit{};  // of both, by which they are told
+  std::string_view unit{};  // unit of both bounds, used in messages
 };
 
+// specialize with `title`, `table()`, and optionally `hides(document, part, field)`: true if a
+// nested document does not use one of its fields, which it cannot know itself
 template <class Document>
-struct Fields;  // specialise: `title`, `table()`, and where a part has no use for a field that it
-                // cannot know of itself `hides(document, part, field)`
+struct Fields;
 
 template <class Owner, class Value>
 struct Field {
@@ -41,8 +43,8 @@ struct Field {
   std::string_view unit;
   Range range;
   std::string_view help;
-  bool (*used)(const Owner&) =
-      nullptr;  // null: always. Else: whether the value matters, given the others (kind, ...)
+  // returns true if the field is used, given the other values (kind, ...); null: always used
+  bool (*used)(const Owner&) = nullptr;
 };
 
 template <class Owner, class Value>

@@ -12,7 +12,7 @@
 namespace trainyard::base {
 namespace {
 
-constexpr std::size_t kLongestName = 64;  // longer words are not compared with the known ones
+constexpr std::size_t kLongestName = 64;  // longer words get no suggestion
 
 std::string number_text(double value) {
   if (std::fabs(value) < 1e15 && value == std::floor(value))
@@ -20,10 +20,10 @@ std::string number_text(double value) {
   return Json(value).dump();
 }
 
-// Whether a person would want to read it: not infinite, and not merely what the type holds.
+// True for a bound worth showing: neither infinite nor just the limit of the type.
 bool is_bound(double value) { return std::fabs(value) < 9e18; }
 
-// Of what is counted in many.
+// True for units that take SI prefixes.
 bool takes_prefix(std::string_view unit) {
   return unit == "B" || unit == "B/s" || unit == "bit/s" || unit == "flop/s";
 }
@@ -40,19 +40,19 @@ std::string range_text(const Range& range) {
   return "any";
 }
 
-// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours
-// apart.
+// True for integers; 1e6 counts as one, as in JSON Schema. Above 2^53 a double cannot distinguish
+// adjacent integers.
 bool is_whole(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
   return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
 }
 
-// Letters put in, left out, replaced, or two of them swapped (optimal string alignment: Boytsov
-// 2011).
+// Returns the number of insertions, deletions, replacements and swaps of adjacent letters (optimal
+// string alignment: Boytsov 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last(b.size() + 1),
-      row(b.size() + 1);  // of a's first i - 2, i - 1 and i letters
+      row(b.size() + 1);  // rows for a's first i - 2, i - 1 and i letters
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before = std::exchange(last, row);
@@ -130,7 +130,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   if (word.size() > kLongestName) return best;
   std::size_t least = std::max<std::size_t>(
-      1, word.size() / 3);  // of short words, a letter: else any would be near
+      1, word.size() / 3);  // one letter for short words, else any word would be similar
   for (const std::string& candidate : candidates)
     if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
       best = candidate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What follows from field tables (core/base/field_table.h): a document as JSON, read and written,
-// its JSON Schema, and what a form needs to know.
+// Functions derived from field tables (core/base/field_table.h): reading and writing a document as
+// JSON, its JSON Schema, and descriptions for forms.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void report(Problems& problems, const std::string& path, std::string what, std::
             std::string advice = "");
 std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
 std::string nearest(std::string_view word,
-                    const std::vector<std::string>& candidates);  // "" when none is near
+                    const std::vector<std::string>& candidates);  // "" if none is similar
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
@@ -38,7 +38,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
                 Problems& problems);
 std::size_t characters(std::string_view utf8);
 
-// What `range` and the type of the member both allow.
+// Intersects `range` with the limits of the member's type.
 template <class Number>
 Range narrowed(const Range& range) {
   using Limits = std::numeric_limits<Number>;
@@ -58,7 +58,7 @@ template <class T>
 void read_value(const Json& json, T& value, const Range& range, const std::string& path,
                 Problems& problems);
 
-// The document as JSON, every field present, in table order.
+// Returns the document as JSON, with every field, in table order.
 template <IsDocument Document>
 Json write_document(const Document& document) {
   Json json = Json::object();
@@ -70,8 +70,8 @@ Json write_document(const Document& document) {
   return json;
 }
 
-// Reads what is there over what `document` holds; appends every problem found (unknown keys, types,
-// ranges) and goes on.
+// Reads the given fields into `document`. Appends every problem (unknown keys, types, ranges) and
+// continues.
 template <IsDocument Document>
 void read_document(const Json& json, Document& document, const std::string& path,
                    Problems& problems) {
@@ -156,7 +156,8 @@ constexpr FieldKind kind_of() {
   else return FieldKind::text;
 }
 
-// The fields of a document without their types; `used` is judged by the values of `document`.
+// Describes the fields of a document without their types; `used` depends on the values of
+// `document`.
 template <IsDocument Document>
 std::vector<FieldDescription> describe(const Document& document) {
   std::vector<FieldDescription> descriptions;
@@ -187,8 +188,8 @@ std::vector<FieldDescription> describe(const Document& document) {
   return descriptions;
 }
 
-// Places of what is set to another value than the default, but matters to nobody, given the other
-// values.
+// Returns the paths of unused settings: values that differ from the default but have no effect,
+// given the other values.
 template <IsDocument Document>
 std::vector<std::string> without_effect(const Document& document, const std::string& path = "") {
   std::vector<std::string> places;
@@ -217,8 +218,9 @@ std::vector<std::string> without_effect(const Document& document, const std::str
 // JSON Schema (draft 2020-12) of the described fields.
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
 
-// A place in a document: "topology.hosts[0].name". Reading what is not there, or writing below a
-// text, is a Problem. Writing makes the objects on the way; a write that fails changes nothing.
+// Access a value by its path in a document: "topology.hosts[0].name". Reading a missing value, or
+// writing below a value that is no object or list, is a Problem. Writing creates missing objects; a
+// write that fails changes nothing.
 Result<Json> value_at(const Json& document, const std::string& path);
 Result<void> set_value_at(Json& document, const std::string& path, Json value);
 

@@ -24,8 +24,8 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-// Reads to the end of the file, or `most` bytes. The end is where read() says, for files of the
-// kernel have no size.
+// Reads to the end of the file, at most `most` bytes. The end is where read() reports it, because
+// kernel files (/proc, /sys) report no size.
 bool read_up_to(int fd, std::string& content, std::size_t most) {
   std::size_t at = 0;
   while (at < most) {
@@ -45,7 +45,8 @@ std::string temporary_beside(const std::filesystem::path& path) {
   return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
-// A new file. One of the same name may be left of a process of the same number that was killed.
+// Creates a new temporary file. A killed process with the same number may have left one of the same
+// name.
 Descriptor open_beside(const std::filesystem::path& path, std::string& name) {
   for (int i = 0; i < 100; ++i) {
     name = temporary_beside(path);
@@ -55,7 +56,7 @@ Descriptor open_beside(const std::filesystem::path& path, std::string& name) {
   return Descriptor(-1);
 }
 
-// Gives `fd` the permissions of the file that it is to replace, if there is one.
+// Copies the permissions of the file to be replaced, if it exists, to `fd`.
 void keep_permissions(int fd, const std::filesystem::path& old) {
   struct stat status {};
   if (::stat(old.c_str(), &status) == 0) ::fchmod(fd, status.st_mode & 07777);
@@ -64,9 +65,9 @@ void keep_permissions(int fd, const std::filesystem::path& old) {
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes) {
-  const Descriptor file(
-      ::open(path.c_str(),
-             O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe without a writer must not hold us
+  const Descriptor file(::open(path.c_str(),
+                               // O_NONBLOCK: opening a pipe without a writer must not block
+                               O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return fail(system_problem(path.string(), "cannot open the file", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))

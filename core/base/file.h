@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whole files, safely: bounded reads and atomic writes.
+// File access: bounded reads and atomic writes of entire files.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,21 @@ namespace trainyard::base {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes);
 
-// A link is kept, and what it points to is written: that path, or `path` itself when it is no link.
+// Returns the target of a symbolic link, so that writing keeps the link; `path` itself if it is no
+// link.
 std::filesystem::path behind_links(const std::filesystem::path& path);
 
-// A directory, a device, a pipe: never to be replaced by a file.
+// True for a directory, a device or a pipe, which a file must never replace.
 bool is_something_else(const std::filesystem::path& path);
 
-// Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the
-// old or the new content is there, whole. Permissions are kept, and a link stays a link. A full
-// disk or a read-only directory is a Problem and leaves the old content; so is a name that belongs
-// to no regular file (a directory, a device, a pipe).
+// Writes a temporary file beside the target, fsyncs it, renames it over the target and fsyncs the
+// directory. After a crash the file has either the old or the new content. Permissions and symbolic
+// links are kept. A full disk, a read-only directory, or a name that is not a regular file (a
+// directory, a device, a pipe) is a Problem, and the old content stays.
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
-// Brings names that were made or removed in it to disk, as far as the file system can.
+// Fsyncs a directory, so that created and removed names survive a crash, if the file system
+// supports it.
 void sync_directory(const std::filesystem::path& directory);
 
 }  // namespace trainyard::base

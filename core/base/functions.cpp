@@ -23,7 +23,7 @@ Problem Functions::unavailable(const std::string& what) const {
   return {ProblemCode::unavailable, file_, what, "", advice_};
 }
 
-// Of no library dlsym would look through this program.
+// With a null handle, dlsym would search this program.
 void* Functions::look_for(const char* name) const {
   return opened_ == nullptr ? nullptr : ::dlsym(opened_, name);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions of a library that is opened at run time, so that programs start where it is not
-// installed. It is never closed: what it made has its code there.
+// Functions of a shared library that is loaded at run time, so that programs start on machines
+// without it. The library is never closed, because objects that it created use its code.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@ namespace trainyard::base {
 
 class Functions {
  public:
-  // `advice` is that of every problem with the library.
+  // `advice`: advice of every Problem about the library.
   Functions(std::string file, std::string advice);
 
-  // Null where the library has none of that name, which `state` then says, unless it may lack it.
+  // Looks up a symbol. `function` is null if the library lacks it; `state` then reports the first
+  // missing symbol. `find_if_there` is for optional symbols, which `state` ignores.
   template <class Function>
   void find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(look_for(name));
@@ -25,7 +26,7 @@ class Functions {
     function = reinterpret_cast<Function*>(look_for(name));
   }
 
-  // `unavailable`: it cannot be opened, or lacks what was looked for.
+  // Returns Problem `unavailable` if the library cannot be loaded or lacks a required symbol.
   Result<void> state() const;
   Problem unavailable(const std::string& what) const;
 
@@ -34,7 +35,7 @@ class Functions {
 
   std::string file_, advice_;
   void* opened_;
-  std::string wrong_;  // the first that was
+  std::string wrong_;  // first error
 };
 
 }  // namespace trainyard::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two hashes: xxHash64 to tell contents apart, CRC-32C (Castagnoli, RFC 3720 B.4) to catch damage
+// Two hashes: xxHash64 to compare contents, CRC-32C (Castagnoli, RFC 3720 B.4) to detect corruption
 // in frames.
 #pragma once
 

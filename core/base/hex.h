@@ -20,7 +20,7 @@ inline std::string to_hex(std::span<const char> bytes) {
   return text;
 }
 
-// Nothing where it is of an odd length, or there is another letter.
+// Returns nothing if the length is odd or a character is not a lower-case hexadecimal digit.
 inline std::optional<std::string> from_hex(std::string_view text) {
   std::string bytes;
   if (text.size() % 2 != 0) return std::nullopt;

@@ -26,7 +26,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
          std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
-// What strict parsing leaves open: depth, the number of keys, and keys given twice.
+// Limits that the parser does not enforce: depth, number of keys, and duplicate keys.
 class Bounds {
  public:
   explicit Bounds(std::size_t most_keys) : most_keys_(most_keys) {}
@@ -57,10 +57,10 @@ class Bounds {
   }
 
   std::size_t most_keys_;
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
+  std::vector<std::set<std::string>> keys_;  // of the open objects; empty for an array
 };
 
-// Where the parser stopped.
+// Finds the position at which the parser stops.
 class Stop : public Json::json_sax_t {
  public:
   static std::size_t in(std::string_view text) {
@@ -95,7 +95,7 @@ Problem bad_path(const std::string& path, std::string what) {
 
 using Step = std::variant<std::string, std::size_t>;  // a key or an index
 
-// Reads "[0]" at `at` and goes on behind it; false where the path does not go on so.
+// Parses "[0]" at `at` and advances past it; false if the path does not continue so.
 bool take_index(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
   const char* const path_end = path.data() + path.size();
   std::size_t index = 0;
@@ -106,7 +106,7 @@ bool take_index(const std::string& path, std::size_t& at, std::vector<Step>& ste
   return true;
 }
 
-// The same with "name", or ".name" where it is not the first.
+// Parses "name", or ".name" if it is not the first step.
 bool take_key(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
   if (at > 0 && path[at] != '.') return false;
   const std::size_t start = at > 0 ? at + 1 : 0;
@@ -129,7 +129,7 @@ Result<std::vector<Step>> split_path(const std::string& path) {
   return steps;
 }
 
-// The place `step` names in `parent`, or null.
+// Returns the value that `step` names in `parent`, or null.
 Json* step_into(Json& parent, const Step& step) {
   if (const auto* key = std::get_if<std::string>(&step)) {
     if (!parent.is_object()) return nullptr;
@@ -158,7 +158,7 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
     if (const auto colon = reason.rfind("; "); colon != std::string::npos)
       reason = reason.substr(colon + 2);
     return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
-  } catch (const Json::out_of_range&) {  // of the parser's, only numbers are
+  } catch (const Json::out_of_range&) {  // the parser throws it only for numbers
     return bad("not acceptable JSON: a number is too large at " +
                line_and_column(text, Stop::in(text)));
   } catch (const std::exception& error) {

@@ -9,13 +9,12 @@
 
 namespace trainyard::base {
 
-// Strict JSON. A syntax error says the line and column; `where` names the file in it. Depth and
-// size are bounded, and how many keys an object has.
+// Parses strict JSON. A syntax error gives line and column; `where` names the file in it. Depth,
+// size, and the number of keys of an object are limited.
 Result<Json> parse_json(std::string_view text, const std::string& where,
                         std::size_t most_keys = 10'000);
 
-// In one line, or indented. A name or path may hold bytes that are no UTF-8: in their place stands
-// U+FFFD.
+// Serializes on one line, or indented. Invalid UTF-8, as in a file name, is replaced by U+FFFD.
 std::string to_text(const Json& json, int indent = -1);
 
 Result<Json> read_json(const std::filesystem::path& path);

@@ -7,7 +7,7 @@
 
 namespace trainyard::base {
 
-using Json = nlohmann::ordered_json;  // keeps the order of the field tables
+using Json = nlohmann::ordered_json;  // keeps the order of field tables
 
 // Immutable JSON value; copies share it. A complete type without nlohmann/json.hpp, so that a
 // header can have members of it.

@@ -23,7 +23,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
-// Sinks may be added to it while other threads log.
+// Returns a sink to which others can be added while other threads log.
 const std::shared_ptr<spdlog::sinks::dist_sink_mt>& sinks() {
   static const auto instance = std::make_shared<spdlog::sinks::dist_sink_mt>(
       std::vector<spdlog::sink_ptr>{std::make_shared<spdlog::sinks::stderr_color_sink_mt>()});
@@ -69,8 +69,8 @@ bool add_log_file(const std::string& path) {
   try {
     const auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    logger();  // sets the pattern of the sinks that are there, so it must exist before this one is
-               // added
+    // sets the pattern of existing sinks, so the logger must exist before this sink is added
+    logger();
     sinks()->add_sink(sink);
     return true;
   } catch (const spdlog::spdlog_ex&) {

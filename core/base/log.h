@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log: one line an event, to standard error and, when a run has a directory, to a file in it.
-// Never in a hot loop.
+// The log: one line per event, to standard error and, if a run has a directory, also to a file in
+// it. Do not log in a hot loop.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ inline void log_info(std::string_view text) { log(LogLevel::info, text); }
 inline void log_warning(std::string_view text) { log(LogLevel::warning, text); }
 inline void log_error(std::string_view text) { log(LogLevel::error, text); }
 
-void set_log_name(std::string_view name);  // who speaks: "rank 2", "coordinator"
-void set_log_level(LogLevel least);        // what is shown; default info
+void set_log_name(std::string_view name);  // name of this process: "rank 2", "coordinator"
+void set_log_level(LogLevel least);        // minimum level; default info
 bool add_log_file(
-    const std::string& path);  // also append to this file; false when it cannot be opened
+    const std::string& path);  // also append to this file; false if it cannot be opened
 
 }  // namespace trainyard::base

@@ -18,7 +18,7 @@ int cores_of_affinity() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// In the unified hierarchy, "0::/GROUP"; empty where there is none.
+// Returns this process's group in the unified hierarchy, "0::/GROUP"; empty if there is none.
 std::string group_of_this_process() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -26,10 +26,10 @@ std::string group_of_this_process() {
   return "";
 }
 
-// Of one group alone; 0 where none is set.
+// Returns the quota of one group, ignoring its ancestors; 0 if none is set.
 double quota_here(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
-  double quota = 0, period = 0;  // microseconds; "max" is no number
+  double quota = 0, period = 0;  // microseconds; "max" does not parse as a number
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
@@ -46,7 +46,7 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
   const auto regard = [&least](double quota) {
     if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
   };
-  std::filesystem::path here = root;  // in a container, itself a group of the host's
+  std::filesystem::path here = root;  // in a container, the root is itself a group of the host
   regard(quota_here(here));
   for (const auto& name : std::filesystem::path(group).relative_path())
     regard(quota_here(here /= name));

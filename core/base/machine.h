@@ -6,13 +6,13 @@
 
 namespace trainyard::base {
 
-// Cores of this machine that this process may use: its affinity, and the quota of processor time
-// that its control groups grant, rounded up; at least 1.
+// Returns the number of cores that this process may use: its affinity, limited by the CPU quota of
+// its control groups (rounded up); at least 1.
 int usable_cores();
 
-// The tightest quota of the control group `group` ("/a/b") and those above it, in cores, as
-// `cpu.max` under `root` says (cgroup v2: "QUOTA PERIOD", or "max PERIOD" for none); 0 where none
-// is set. Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files".
+// Returns the tightest CPU quota, in cores, of control group `group` ("/a/b") and its ancestors,
+// from `cpu.max` under `root` (cgroup v2: "QUOTA PERIOD", or "max PERIOD" for none); 0 if none is
+// set. Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files".
 double quota_cores(const std::filesystem::path& root, const std::string& group);
 
 }  // namespace trainyard::base

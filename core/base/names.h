@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The words of enums, as documents, command lines and plans spell them.
+// Names of enum values, as documents, command lines and plans spell them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace trainyard::base {
 
-// The words of an enum, in order of declaration; specialise with `static constexpr std::pair<Enum,
-// std::string_view> table[]`.
+// Names of an enum's values, in order of declaration; specialize with `static constexpr
+// std::pair<Enum, std::string_view> table[]`.
 template <class Enum>
 struct Names;
 

@@ -5,12 +5,11 @@
 
 namespace trainyard::base {
 
-// How a collective makes one number of those that its members hold. min and max of numbers of which
-// one is not a number (NaN) are not a number, wherever it stands, so that no rank hides what
-// another found.
+// Reduction of a collective: how it combines the members' numbers. min and max return NaN if any
+// operand is NaN, in any position, so that no rank hides a NaN of another.
 enum class Reduction : std::uint8_t {
   sum,
-  mean,  // the sum, divided by the members once, at the end
+  mean,  // the sum, divided once by the number of members at the end
   min,
   max,
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kUseLessMemory = "Use a smaller batch, model or data set, or more memory.";
 
-// Whatever was tried: the system's reason says what helps.
+// Advice by error number: the system's reason determines it, whatever was attempted.
 struct Remedy {
   int error_number;
   const char* advice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Errors as values. The same Problem is shown by validation, the command line, the workbench and
-// the wire.
+// Errors as values. Validation, the command line, the workbench and the wire all use the same
+// Problem.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace trainyard::base {
 
 enum class ProblemCode {
-  bad_usage,    // a command line that cannot be read
-  bad_input,    // a document, file or frame that cannot be accepted
-  unavailable,  // a device, file or address that this machine cannot give
+  bad_usage,    // an invalid command line
+  bad_input,    // an invalid document, file or frame
+  unavailable,  // a device, file or address that this machine does not provide
   refused,      // versions, plans or keys that do not match
-  failed,       // something broke while running
-  cancelled,    // a person stopped it
+  failed,       // a failure at run time
+  cancelled,    // stopped by the user
 };
 
 std::string_view name(ProblemCode code);
 
-// What went wrong, for a person: where, what was found, what would be accepted, what to do.
+// An error for the user: where it is, what was found, what is accepted, what to do.
 struct Problem {
   ProblemCode code = ProblemCode::failed;
   std::string where;     // a JSON path, a file, a rank and op
-  std::string what;      // one sentence without a final stop
+  std::string what;      // one sentence without a period
   std::string accepted;  // what is accepted there; may be empty
   std::string advice;    // what to do next; may be empty
 
@@ -34,9 +34,9 @@ struct Problem {
 
 using Problems = std::vector<Problem>;
 
-// "where: what (accepted: ...). advice"
+// Formats as "where: what (accepted: ...). advice".
 std::string to_string(const Problem& problem);
-std::string to_string(const Problems& problems);  // one a line
+std::string to_string(const Problems& problems);  // one per line
 
 template <class T>
 using Result = tl::expected<T, Problem>;
@@ -45,10 +45,10 @@ inline tl::unexpected<Problem> fail(Problem problem) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
-// A failed system call, in words: `what` says what was tried, errno says why.
+// Describes a failed system call: `what` says what was attempted, `error_number` why it failed.
 Problem system_problem(std::string where, std::string what, int error_number);
 
-// What std::bad_alloc says, for where it ends: at the main of a program and of a rank.
+// Returns the Problem for std::bad_alloc, which the main functions of programs and ranks catch.
 Problem out_of_memory(std::string where);
 
 }  // namespace trainyard::base

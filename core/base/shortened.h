@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text that a document holds, short enough for a message.
+// Shortens text from a document for a message.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ inline bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }  // UTF-8
 
-// At most 60 bytes. What is longer ends in "...", after a whole character.
+// Returns at most 60 bytes. Longer text is cut after a full UTF-8 character and ends in "...".
 inline std::string shortened(const std::string& text) {
   if (text.size() <= 60) return text;
   std::size_t end = 57;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers for people: "2.7 MB", "3.4 ms", "10 Gbit/s". SI prefixes, three significant digits.
+// Formats numbers for people: "2.7 MB", "3.4 ms", "10 Gbit/s". SI prefixes, three significant
+// digits.
 #pragma once
 
 #include <cstdint>

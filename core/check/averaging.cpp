@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Averaging, by symbolic execution: what ranks with parameters of their own have after a step by
-// which they meet. With x_i what the update of that step left on rank i, and c what the buffer
-// "centre" held before it, every parameter of every rank ends as one weighted sum of these, in
-// whole numbers, of that very element: without a centre as the mean of all x_i; with one as x_i
-// moved towards c by one share for all ranks, and c by as many such shares as there are ranks
-// towards the mean of all x_i, and no further. That a sum over ranks is there when it is read, each
-// rank's part once, meaning.cpp proves: here it is taken to be.
+// Proves averaging by symbolic execution: the values of ranks with local parameters after a
+// synchronizing step. Let x_i be the result of the step's update on rank i, and c the value of
+// buffer "centre" before the step. Every parameter of every rank must end as one weighted sum of
+// these, in integers and for the same element. Without a center, it is the mean of all x_i. With
+// one, x_i moves toward c by one fraction that is equal on all ranks, and c moves by n times that
+// fraction toward the mean of all x_i, and not beyond it. meaning.cpp proves that a sum over ranks
+// is complete when it is read, with each rank's term once; this file assumes it.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -28,8 +28,8 @@ constexpr const char* kAccepted =
     "mean";
 constexpr int kUnknown = -1;
 
-// One program of all ranks. Sources of values are rows: first x_i, by rank, then c, then what is
-// summed of them.
+// One program of all ranks. The sources of values are rows: first x_i, by rank, then c, then sums
+// of these.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -86,7 +86,7 @@ class Execution {
     return *contents_.at({rank, buffer.value});
   }
 
-  // Where the parts of what is read lie: of what is summed, those of all members.
+  // Returns the locations of an access: for a summed bucket, those of all members.
   std::vector<std::pair<std::int32_t, Access>> parts(std::int32_t rank, const Access& access) {
     for (auto& [key, bucket] : buckets_) {
       const Bucket::Home* home = bucket.home_in(rank, access.buffer);
@@ -102,7 +102,7 @@ class Execution {
     return {{rank, access}};
   }
 
-  // Piece by piece, cut where any part of what is read is.
+  // Mixes piece by piece, divided wherever an operand's value changes.
   void mix(const At& where, const Op& op) {
     const Access& write = op.writes.front();
     std::set<std::int64_t> cuts{0, write.count};
@@ -120,10 +120,10 @@ class Execution {
     }
   }
 
-  // Of one element of each span.
+  // Returns the sum of one element of each span.
   Value sum(std::int32_t rank, const Op& op, std::int64_t offset) {
     Row row = nothing();
-    std::optional<std::int64_t> element;  // of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters
     for (std::size_t i = 0; i < op.reads.size(); ++i)
       for (const auto& [member, part] : parts(rank, op.reads[i])) {
         const std::int64_t place = part.first + offset;
@@ -146,8 +146,8 @@ class Execution {
     return static_cast<int>(rows_.size()) - 1;
   }
 
-  // The one sum that all elements of a buffer hold, each of its own element; of a buffer that is
-  // not there, nothing of anything.
+  // Returns the one sum that all elements of a buffer hold, each for its own element. A missing
+  // buffer has zero coefficients.
   std::optional<Row> row_of(const plan::RankPlan& rank, const char* buffer) {
     const plan::BufferId id = rank.buffer(buffer);
     if (!id.valid()) return nothing();
@@ -185,7 +185,8 @@ class Execution {
                                " of each");
   }
 
-  // By one share of the way, 0 to 1/n, for all; the centre by n such shares.
+  // Proves that all ranks move by one fraction, in (0, 1/n], toward the center, and the center by n
+  // times that fraction.
   void move_to_centre(const std::vector<Row>& rows, const std::vector<Row>& centres) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)

@@ -50,7 +50,7 @@ void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program
   }
 }
 
-// Where the chunks begin that members share out.
+// Adds the boundaries of the members' chunks.
 void cut_shares(Bucket& bucket, std::size_t members) {
   for (std::size_t p = 0; p < members; ++p) bucket.cuts.push_back(bucket.chunk(members, p).first);
   bucket.cuts.push_back(bucket.homes.begin()->second.length());
@@ -94,15 +94,15 @@ bool updates(const plan::RankPlan& rank, const std::string& program) {
                                      [](const Op& op) { return op.kind == OpKind::update; });
 }
 
-// A step that ranks take without each other.
+// True for a step without communication between ranks.
 bool is_local(const plan::Schedule& schedule, const std::string& program) {
   return schedule.local_steps > 0 && !plan::Schedule::is_averaging(program);
 }
 
 bool hands_on(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
-// A group whose every collective, in whatever program, only hands on what one rank has need not
-// have any.
+// True if all collectives of a group, in all programs, only copy a rank's data. Such a group need
+// not have buckets in every program.
 bool only_hands_on(const Scope& scope, std::int32_t group) {
   int handing = 0, others = 0;
   const auto count = [&](std::int32_t of, OpKind kind) {
@@ -117,7 +117,7 @@ bool only_hands_on(const Scope& scope, std::int32_t group) {
   return handing > 0 && others == 0;
 }
 
-// Sums that sharding.cpp proves.
+// True for sums that sharding.cpp proves.
 bool scatters(const plan::Program& program, std::int32_t group) {
   return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
     return plan::communicates(op.kind) && op.group == group &&
@@ -125,14 +125,13 @@ bool scatters(const plan::Program& program, std::int32_t group) {
   });
 }
 
-// By the names of buffers, by which binding goes too.
+// Decides by buffer name, as binding does.
 bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
 }
 
-// A group that works on nothing but what passes through layers has nothing to do where none of it
-// has samples.
+// True if a group that only works on layer values has no work, because no member has samples.
 bool has_no_samples(const Scope& scope, std::int32_t group, const std::string& name) {
   int of_layers = 0, others = 0;
   for (const std::int32_t member : scope.groups[static_cast<std::size_t>(group)].ranks) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The buckets of one program: where each lies on the ranks of its group, cut into cells that the
-// proof of the meaning fills.
+// Buckets of one program: the location of each on the ranks of its group, divided into cells that
+// the proof of meaning fills.
 #pragma once
 
 #include <cstddef>
@@ -15,63 +15,68 @@
 
 namespace trainyard::check {
 
-// A bucket on all members of its group, cut where any op of any member starts or ends: within a
-// cell all is alike.
+// A bucket on all members of its group, divided into cells wherever any op of any member starts or
+// ends. All ops treat the elements of a cell alike.
 struct Bucket {
   std::int32_t group = 0, number = 0;
-  plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective
+  plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
   std::int32_t root = -1;
-  std::int64_t row = 1;  // elements that no member's chunk cuts
-  bool weighed = false;  // what is summed are parameters, each member's times its weight
-  struct Home {          // on one rank
+  std::int64_t row = 1;  // elements of a row, which no member's chunk splits
+  bool weighed = false;  // sums parameters, each member's times its weight
+  struct Home {          // Location of the bucket on one rank.
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
-    std::vector<int> cells;  // expressions
+    std::vector<int> cells;  // expressions, by cell
 
     std::int64_t length() const { return end - first; }
-    std::int64_t offset(std::int64_t element) const;  // from the bucket's start, clamped to it
+    // offset of `element` from the bucket's start, clamped to the bucket
+    std::int64_t offset(std::int64_t element) const;
   };
   std::map<std::int32_t, Home> homes;  // by rank
-  std::vector<std::int64_t> cuts;      // elements from the bucket's start
+  std::vector<std::int64_t> cuts;      // cell boundaries, in elements from the bucket's start
 
-  std::size_t cell(std::int64_t offset) const;  // the one that starts there
+  std::size_t cell(std::int64_t offset) const;  // the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
-      const;  // that of a member, of a bucket in use: {first, count}
+      const;  // {first, count} of the member at `position`; the bucket must have members
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
-                                              std::size_t position) const;  // of so much of it
+                                              // likewise, for the first `length` elements of the
+                                              // bucket
+                                              std::size_t position) const;
   Home* home_in(std::int32_t rank,
-                plan::BufferId buffer);  // null: the rank has none, or in another buffer
+                plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
 };
-using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by group and number
+// by group and bucket number
+using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
-    const plan::Op& op);  // of one that communicates: what it sends, sums or changes of its bucket
+    // span of a communicating op: the part of its bucket that it sends, sums or changes
+    const plan::Op& op);
 
-// Whether ranks mix parameters in a program, and whether an op sends or receives what neighbours
-// exchange for that: these are no buckets of a group, and mixing.cpp proves them.
+// `mixes`: true if ranks mix parameters in the program. `is_of_neighbours`: true if the op sends or
+// receives parameters for mixing. These are not buckets of a group; mixing.cpp proves them.
 bool mixes(const plan::Program& program);
 bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
-// The collective that an op is, or is a part of.
+// Returns the collective that an op is, or is expanded from.
 plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
 inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
   return collective_of(program, op) == plan::OpKind::broadcast;
 }
-// Collectives that are no buckets, as others prove them. Where layers are on several ranks,
-// broadcasts hand on what one micro-batch made, in one place after the other (passing.cpp); where
-// ranks keep but a part of the parameters, what is gathered and scattered comes and goes
+// Collectives that are not tracked as buckets, because other files prove them. If layers are split
+// over ranks, broadcasts pass the values of micro-batches on, reusing the same buffers
+// (passing.cpp). If parameters are sharded, gathered and scattered values are temporary
 // (sharding.cpp).
 struct Elsewhere {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
-              const plan::Access& span) const;  // of what the rank has in a span
+              const plan::Access& span) const;  // `span`: on the rank
 };
 Elsewhere elsewhere(const Scope& scope, const std::string& program);
 
-bool reduces(plan::OpKind kind);  // adds up, where others only hand on
+bool reduces(plan::OpKind kind);  // true if the kind sums; other kinds only copy
 
-Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled
+Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are left empty
 
-// The part of an access that is in a bucket.
+// Part of an access that is inside a bucket.
 struct Overlap {
   Bucket* bucket;
   Bucket::Home* home;
@@ -79,8 +84,9 @@ struct Overlap {
 };
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 
-// Why no sum can come of them; nothing: every member of a group has its buckets, in one length, and
-// where parameters are updated, every group of a rank that has others in it has its part.
+// Reason why a program cannot compute its sums. `first_flaw` returns nothing if every member of a
+// group has the group's buckets in equal lengths, and, where parameters are updated, every group of
+// a rank with other members has a bucket.
 struct Flaw {
   std::int32_t rank;
   std::string what;

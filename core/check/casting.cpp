@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Casting, program by program, in the order of its ops. CAST makes numbers of another format of as
-// many; whoever reads any of these reads all that one CAST of this program has made, of what
-// nothing in the program has overwritten since, and so computes by what it would have read there.
-// The other proofs take it for that. Where the loss is scaled, whatever reads the scale comes
-// before SCALE changes it, and what is updated goes by a factor from which it is taken again.
+// Proves casting, program by program, in the order of its ops. CAST writes as many elements of
+// another dtype as it reads. A reader of any of these must read all of one CAST of this program,
+// and neither its output nor its source may have been overwritten since. So the reader computes
+// from the current source, and later proofs treat the read as a read of the source. If the loss is
+// scaled, all reads of the scale come before SCALE changes it, and updates use a factor that
+// removes the scale.
 #include <algorithm>
 #include <utility>
 
@@ -23,14 +24,14 @@ bool casts(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return op.kind == OpKind::cast; });
 }
-// What a CAST made, and of what.
+// Output and source of a CAST.
 struct Made {
   Access halves, source;
 };
 
 class Casts {
  public:
-  // Where `read` was made, of what is still there.
+  // Returns the source of `read` if the cast is still valid.
   const Access* source_of(const Access& read) const {
     const auto at = std::find_if(made_.begin(), made_.end(),
                                  [&](const Made& made) { return made.halves == read; });
@@ -49,7 +50,7 @@ class Casts {
   std::vector<Made> made_;
 };
 
-// Buffers that a CAST writes.
+// Returns the buffers that a CAST writes.
 std::vector<bool> made_buffers(const RankPlan& rank) {
   std::vector<bool> made(rank.buffers.size(), false);
   for (const Program& program : rank.programs)
@@ -107,7 +108,7 @@ class Casting {
   Spot spot_;
 };
 
-// In a program of a rank that has a scale.
+// Checks loss scaling in a program of a rank that has a scale.
 class Scaling {
  public:
   Scaling(const RankPlan& rank, const Program& program, Findings& findings)
@@ -142,7 +143,7 @@ class Scaling {
   plan::BufferId scale_;
 };
 
-// Every read of what was cast as one of what it was made of, and none of a scale.
+// Replaces every read of a cast value by a read of its source, and removes reads of the scale.
 void look_through(RankPlan& rank) {
   const std::vector<bool> made = made_buffers(rank);
   const plan::BufferId scale = rank.buffer("loss_scale");

@@ -9,7 +9,7 @@ namespace {
 using plan::Access;
 using plan::Op;
 
-// By buffer: where the accesses of all programs start and end, in order.
+// Returns, by buffer, where the accesses of all programs start and end, in order.
 std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   std::vector<std::vector<std::int64_t>> all(rank.buffers.size());
   for (const plan::Program& program : rank.programs)
@@ -26,7 +26,8 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   return all;
 }
 
-// A coarse op names its span twice; the root of a broadcast or scatter changes nothing of it.
+// True for the root of a broadcast or scatter: a coarse op both reads and writes its span, but the
+// root does not change it.
 bool only_hands_out(const Op& op, std::int32_t rank) {
   return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) &&
          op.peer == rank;

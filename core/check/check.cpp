@@ -8,8 +8,7 @@
 namespace trainyard::check {
 namespace {
 
-// Which program a step runs in the rehearsal, where ranks meet after every third of their steps at
-// the latest.
+// Chooses the program of each rehearsed step; ranks synchronize at least after every third step.
 class Steps {
  public:
   explicit Steps(const plan::Schedule& schedule)
@@ -23,9 +22,9 @@ class Steps {
   std::int64_t period_, taken_ = 0;
 };
 
-// The start, then instances that show every pair of programs that can follow each other, and three
-// like steps in a row. Evaluation runs each of its programs at most twice; a rank may have nothing
-// to evaluate, but trains as often as all.
+// Returns "start", then instances that cover every pair of programs that can follow each other, and
+// three equal steps in a row. Evaluation runs each of its programs at most twice. A rank may have
+// nothing to evaluate, but all ranks train equally often.
 std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule,
                            bool evaluates) {
   std::vector<int> list;
@@ -71,7 +70,7 @@ void rehearse(Scope& scope) {
   scope.run = plan::rehearse(scope.ranks, scope.groups, std::move(all));
 }
 
-// What ops make of what they read, whatever number format it has.
+// Proves the results of ops, independent of the dtype.
 void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);

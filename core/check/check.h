@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves a plan before it runs, expanded to chunks or coarse. A few instances of its programs are
-// rehearsed in a row, as the schedule orders them, so that what reaches into earlier steps is
-// proved too. Needs the programs of all ranks in memory.
+// Static checks of a plan before it runs, expanded to chunks or coarse. The checker rehearses a few
+// consecutive instances of the programs, in the order of the schedule, so that dependencies on
+// earlier steps are checked too. The programs of all ranks must be in memory.
 #pragma once
 
 #include <cstdint>
@@ -16,81 +16,90 @@
 namespace trainyard::check {
 
 enum class Proof {
-  structure,  // numbers in range, accesses inside their buffers, reachable dependencies, kinds on
-              // lanes that fit
-  order,      // members of groups use them, and the buckets in them, in one order
-  deadlock,   // all comes to an end with zero capacity
-  matching,   // a send and the receive it meets mean the same bucket, round, chunk, bytes
-  races,  // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until
-          // a send completes
-  casting,    // of parameters in another number format: who reads them reads what was made of those
-              // that are there
-  meaning,    // updates read the sum over all members, each once, added in the same order on all
-              // ranks
-  mixing,     // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly
-              // stochastic matrix says, of what ranks had before the step
-  averaging,  // of ranks that meet now and then: every parameter becomes the mean of all, or moves
-              // to a centre, and that to the mean
-  pairing,    // of neighbours that average in pairs: each joins a rank that asks and one that
-              // answers, which waits for nobody, half and half
-  passing,    // of layers on several ranks: each computes by what those before it made of the same
-              // micro-batch, and learns by the whole gradient of it
-  sharding,   // of parameters in parts: passes compute by all of them as they were, every part is
-              // updated once by the gradient of all ranks, and all are
-  recomputing,  // of outputs that are made again: each from what its own forward pass had, and so
-                // the same; and the backward pass finds it
-  versions,     // of updates after every micro-batch: it goes back by the parameters that it went
-                // forward by, and updates come in order
-  swapping,     // of what is put aside: what comes back is what went, before anybody asks for it
-  serving,  // of workers and servers: every parameter lies on one server, both ends agree, and the
-            // rule lets everybody go on
+  // numbers in range, accesses inside their buffers, reachable dependencies, op kinds on suitable
+  // lanes
+  structure,
+  order,     // members use their groups, and the buckets in them, in one order
+  deadlock,  // the plan terminates with zero capacity
+  matching,  // a send and its matching receive have the same bucket, round, chunk and bytes
+  // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send
+  // completes
+  races,
+  casting,  // parameters cast to another dtype: readers read the cast of the current parameters
+  // updates read the sum over all members, each once, added in the same order on all ranks
+  meaning,
+  // gossip: every parameter becomes the weighted sum, by one symmetric, doubly stochastic matrix,
+  // of the ranks' values before the step
+  mixing,
+  // local steps: every parameter becomes the mean over all ranks, or moves toward a center, which
+  // moves toward the mean
+  averaging,
+  // pairwise averaging: each pair joins an active and a passive rank with weights one half; the
+  // passive rank waits for no other
+  pairing,
+  // layers split over ranks: each layer reads the output of the one before for the same
+  // micro-batch, and its full gradient
+  passing,
+  // sharded parameters: passes read all of them in their old state; every shard is updated once,
+  // with the gradient of all ranks
+  sharding,
+  // activation checkpointing: a recomputed output has the inputs of its forward pass, so it is
+  // identical; the backward pass reads it
+  recomputing,
+  // updates after every micro-batch: a backward pass uses the parameters of its forward pass, and
+  // updates are in order
+  versions,
+  swapping,  // offloading: a fetch restores what was offloaded, before the next read
+  // workers and servers: every parameter is on one server, both ends agree, and the arrival rule
+  // cannot deadlock
+  serving,
 };
 std::string_view name(Proof proof);
 
 struct Finding {
   Proof proof = Proof::structure;
-  base::Problem problem;  // where: rank, program, op; what begins with the name of the proof
-  std::string program;    // empty: of the whole plan or rank
-  std::optional<plan::Mark> mark;  // the op, where there is one
+  base::Problem problem;  // `where`: rank, program, op; `what` begins with the name of the proof
+  std::string program;    // empty if it concerns the full plan or rank
+  std::optional<plan::Mark> mark;  // the op, if there is one
 };
 
-// What one rank sends to one peer in one run of a program.
+// Traffic from one rank to one peer in one run of a program.
 struct Sent {
   std::int32_t from = 0, to = 0;
-  std::int64_t bytes = 0, messages = 0;  // payload; of rows of tables, as many as can be named
+  std::int64_t bytes = 0, messages = 0;  // payload; upper bound if only named table rows travel
   bool operator==(const Sent&) const = default;
 };
 
 struct ProgramTraffic {
   std::string program;
-  std::vector<Sent> sent;   // by from, then to; a coarse op sends nothing itself
-  std::int32_t rounds = 0;  // in which anybody sends, of the bucket that has most
+  std::vector<Sent> sent;   // by from, then to; coarse ops are not included
+  std::int32_t rounds = 0;  // rounds with sends, of the bucket with the most
   std::int64_t bytes_from(std::int32_t rank) const;
 };
 
-// Memory of a rank, bytes; the first three on its device.
+// Memory of a rank, in bytes; the first three on its device.
 struct Memory {
-  std::int64_t buffers = 0;         // all of them, side by side
-  std::int64_t shared = 0;          // of these, what peers read
-  std::int64_t peak = 0;            // live at once: a lower bound for any layout
-  std::int64_t host = 0, disk = 0;  // put aside
+  std::int64_t buffers = 0;         // sum over all buffers
+  std::int64_t shared = 0;          // part of `buffers` that peers read
+  std::int64_t peak = 0;            // live at the same time: a lower bound for any layout
+  std::int64_t host = 0, disk = 0;  // offloaded
 };
 
 struct Report {
-  std::vector<Proof> proofs;  // that this plan asks for: of one with servers structure and serving,
-                              // else the others, mixing where neighbours mix
-  std::vector<Finding>
-      findings;  // empty: proved. A proof that others build on stops them when it fails
-  std::vector<ProgramTraffic>
-      traffic;  // by program, in the order of rank 0. Empty when the structure is bad, as below
+  // proofs that apply to this plan: structure and serving if it has servers, else the others;
+  // mixing only if ranks mix
+  std::vector<Proof> proofs;
+  std::vector<Finding> findings;  // empty if proved; a failed proof stops those that depend on it
+  // by program, in the order of rank 0; empty if the structure is invalid (also `memory`)
+  std::vector<ProgramTraffic> traffic;
   std::vector<Memory> memory;  // by rank
-  std::string grid;  // rank x time, the op of the first finding marked; empty where there is none
+  std::string grid;  // rank x time grid with the op of the first finding marked; empty without one
   base::Problems problems() const;
 };
 
 Report examine(const plan::Plan& plan);
 
-// The problems alone; the advice of the first that has an op ends with the grid.
+// Returns only the problems. The advice of the first problem that has an op ends with the grid.
 base::Problems check(const plan::Plan& plan);
 
 }  // namespace trainyard::check

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Vector clocks (Fidge 1988, Mattern 1989): what is known of the lanes of all ranks.
+// Vector clocks (Fidge 1988, Mattern 1989) over the lanes of all ranks.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace trainyard::check {
 
-// By lane, of all ranks: how many of its ops, from the first on, are known to be complete.
+// By lane, over all ranks: number of ops, from the first on, that are known to be complete.
 using Clock = std::vector<std::int32_t>;
 
-void join(Clock& clock, const Clock& other);  // also knows what the other does
+void join(Clock& clock, const Clock& other);  // merges `other` into `clock` (maximum by lane)
 
-// What is known of one lane's ops, as far back as anybody may still ask.
+// Clocks of one lane's ops, as far back as they may still be read.
 class LaneClocks {
  public:
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
 
-  // What is known once the first `count` ops are complete.
+  // Returns the clock after the first `count` ops are complete.
   const Clock& after(std::int64_t count) const {
     return complete_[static_cast<std::size_t>(count - first_)];
   }
   Clock& start(std::int64_t sequence) { return pending(sequence).clock; }
 
-  void finish(std::int64_t sequence, Clock clock, std::size_t lane);  // `lane`: its own number
+  void finish(std::int64_t sequence, Clock clock, std::size_t lane);  // `lane`: number of this lane
   void forget_before(std::int64_t count);
 
  private:
   struct Pending {
-    Clock clock;  // of its start, later of its end
+    Clock clock;  // clock of the op's start, later of its end
     bool finished = false;
   };
   Pending& pending(std::int64_t sequence);

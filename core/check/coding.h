@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the proof of the meaning asks where gradients are compressed, besides sums: every rank's
-// part of a bucket is what it encoded of its gradient, after the last change of that; every bucket
-// is decoded on every rank; and what is updated was decoded.
+// Rules of the proof of meaning for compressed gradients, besides sums. Every rank's contribution
+// to a bucket is encoded from its gradient after the gradient's last change. Every bucket is
+// decoded on every rank. Updates read decoded values.
 #pragma once
 
 #include <cstdint>
@@ -23,29 +23,30 @@ class Elements {
   bool any_of(std::int64_t first, std::int64_t end) const;
 
  private:
-  std::map<std::int64_t, std::int64_t> ranges_;  // first -> end, apart from each other
+  std::map<std::int64_t, std::int64_t> ranges_;  // first -> end, disjoint
 };
 
-// Of one program of all ranks, as it is rehearsed.
+// State of one program of all ranks during the rehearsal.
 class Coding {
  public:
   Coding(const Scope& scope, const std::string& program, Buckets& buckets);
 
-  // Whether what stands in the bucket is encoded.
+  // True if the bucket's contents are encoded.
   bool is_coded(const Bucket& bucket) const {
     return coded_.contains({bucket.group, bucket.number});
   }
-  // Whether a buffer of the rank holds gradients that are encoded, and come back by decoding.
+  // True if a buffer of the rank holds gradients that are encoded, and written back by decoding.
   bool is_gradient(std::int32_t rank, plan::BufferId buffer) const {
     return gradients_.contains({rank, buffer.value});
   }
 
   void encode(std::int32_t rank, const plan::Op& op);
   void decode(std::int32_t rank, const plan::Op& op);
-  // By another op. False: it changes what was encoded, and not decoded yet.
+  // Records a write by another op. Returns false if the write changes elements that were encoded
+  // and not decoded yet.
   bool write(std::int32_t rank, const plan::Access& access);
   bool is_decoded(std::int32_t rank, const plan::Access& access) const;
-  // Whether a rank has read the whole of a bucket that is encoded.
+  // True if the rank has read all of an encoded bucket.
   bool is_read(const Bucket& bucket, std::int32_t rank) const;
 
  private:

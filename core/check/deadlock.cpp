@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// No deadlock: the rehearsal has zero capacity and nothing in a plan chooses, so when it comes to
-// its end, every run does. When it does not, says who waits for whom, up to where the chain closes
-// or nobody comes.
+// Proves freedom from deadlock. The rehearsal has zero capacity and a plan has no choices, so if
+// the rehearsal terminates, every run does. If not, reports the chain of waits up to its cycle, or
+// up to an op that no peer matches.
 #include <algorithm>
 #include <set>
 
@@ -19,8 +19,8 @@ class Chain {
  public:
   explicit Chain(const Scope& scope) : scope_(scope), run_(scope.run) {}
 
-  // Follows the waiting from the first lane that does not come to its end. The op that is returned
-  // is on the cycle, or the one that waits in vain.
+  // Follows the chain of waits from the first stuck lane. Returns an op on the cycle, or the one
+  // whose peer never arrives.
   At follow() {
     At at = first_stuck();
     std::vector<At> seen;
@@ -38,7 +38,8 @@ class Chain {
   At start() const { return first_stuck(); }
 
  private:
-  // The first op of a lane that is not complete; its sequence is the lane's length when all are.
+  // Returns the first incomplete op of a lane; its sequence is the lane's length if all are
+  // complete.
   At head(std::int32_t rank, std::int32_t lane) const {
     const auto& places =
         run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
@@ -53,7 +54,7 @@ class Chain {
                    .size());
   }
 
-  // Prefers an op that waits for a peer: it tells more than one that waits for a lane.
+  // Prefers an op that waits for a peer: it is more informative than one that waits for a lane.
   At first_stuck() const {
     At found;
     for (std::size_t r = 0; r < run_.places.size(); ++r)
@@ -132,7 +133,7 @@ class Chain {
     return {};
   }
 
-  // A member whose part of the op has not started.
+  // Returns a member that has not started its matching op.
   std::int32_t absent(const At& at, LaneKind kind) const {
     const Op& op = scope_.op(at);
     for (const std::int32_t member : op.kind == OpKind::reduce_many

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums of ranks' contributions as trees, each tree kept once, so that equal trees have equal
-// numbers. A binary addition of floating-point numbers commutes bit for bit but does not associate,
-// so trees are equal up to the order of two summands.
+// Sums of the ranks' contributions as hash-consed trees: equal trees have equal numbers.
+// Floating-point addition is commutative bit for bit but not associative, so trees are equal up to
+// the order of two summands.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@ class Expressions {
   explicit Expressions(std::size_t ranks);
 
   int leaf(std::int32_t rank) const { return rank; }
-  int nothing() const { return nothing_; }  // of no rank
-  // Nothing when the summands share a rank.
+  int nothing() const { return nothing_; }  // sum of no ranks
+  // Returns nothing if the summands share a rank.
   std::optional<int> add(int a, int b);
-  std::optional<int> sum(const std::vector<int>& summands);  // in this order; of two: `add`
+  // in this order; equals `add` for two summands
+  std::optional<int> sum(const std::vector<int>& summands);
   bool holds_exactly(int expression, const std::vector<std::int32_t>& ranks) const;
-  int count(int expression) const;  // ranks in it
+  int count(int expression) const;  // number of ranks in it
 
  private:
-  using Members = std::vector<std::uint64_t>;  // bit by rank
+  using Members = std::vector<std::uint64_t>;  // bit set by rank
   int enter(Members members);
 
-  std::vector<Members> members_;  // by expression; the first are the leaves
+  std::vector<Members> members_;  // by expression; leaves first
   int nothing_;
   std::unordered_map<std::uint64_t, int> additions_;
   std::map<std::vector<int>, int> sums_;

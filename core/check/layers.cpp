@@ -15,7 +15,7 @@ bool has_part(const Op& op) {
                               op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
 }
 
-// By the name of a buffer, by which binding goes too.
+// Decides by buffer name, as binding does.
 bool is_own_gradient(const plan::RankPlan& rank, const Op& op, const Access& written) {
   return rank.buffers[written.buffer.index()].name == "grad.s" + std::to_string(op.segment);
 }
@@ -43,7 +43,7 @@ void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buck
           {rank.rank, op.columns});
 }
 
-// The group of the buckets that what it makes is in; -1: it makes no part of a sum.
+// Returns the group of the buckets that hold the op's partial result; -1 if it writes none.
 std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buckets& buckets) {
   std::int32_t group = -1;
   for (const Access& written : op.writes) {
@@ -81,7 +81,7 @@ std::string in_words(OpKind kind, std::int32_t segment) {
 
 }  // namespace
 
-// Of those that nobody sums as many of each, as there may be several replicas.
+// Columns that are not summed must occur equally often, since there may be several replicas.
 void Layers::judge_columns(const Part& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });

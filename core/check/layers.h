@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the proof of the meaning asks of layers that are split among ranks. Some ops make but a part
-// of what the next ones read: PART a part of a sum, and B, where it has columns (outputs of its
-// layer), of the gradient at its input; SOFTMAX of the classes what the loss asks. All ranks of the
-// group that sums or gathers these make such a part at once, of columns that are together all there
-// are, each once; nobody reads them sooner, nor those of another micro-step. Columns that F makes,
-// which nobody sums, are those of whoever reads them (passing.cpp), and over all ranks there are as
-// many of each. What changes a sum in place, as an activation does, does so alike on all ranks.
+// Rules of the proof of meaning for layers that are split among ranks. Some ops compute only a
+// partial result. PART computes a term of a sum. B with columns (outputs of its layer) computes a
+// term of the gradient at its input. SOFTMAX computes the loss terms of the rank's classes.
+//
+// All ranks of the group that sums or gathers a partial result compute it in the same micro-step,
+// and their columns cover all columns exactly once. No op reads the result earlier, or the result
+// of another micro-step. Columns that F computes, which are not summed, belong to their readers
+// (passing.cpp); over all ranks each column occurs equally often. An op that changes a sum in
+// place, such as an activation, changes it on all ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +23,19 @@
 
 namespace trainyard::check {
 
-// Of one program of all ranks, as it is rehearsed.
+// State of one program of all ranks during the rehearsal.
 class Layers {
  public:
   Layers(const Scope& scope, const std::string& program, Buckets& buckets);
 
-  // Columns that are missing or there twice, and parts that nobody sums or gathers.
+  // Missing or duplicate columns, and partial results that are never summed or gathered.
   std::optional<Flaw> first_flaw() const { return flaw_; }
 
   bool split() const { return split_; }
   bool is_summed(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // Whether the op makes the rank's part of what stands there.
+  // True if the op writes the rank's partial result there.
   bool makes(std::int32_t rank, const plan::Op& op, const plan::Access& written) const;
 
   void write(std::int32_t rank, const Bucket& bucket, std::int32_t micro) {
@@ -49,7 +51,7 @@ class Layers {
   struct Part {
     plan::OpKind kind = plan::OpKind::partial;
     std::int32_t segment = -1, micro = -1;
-    std::int32_t group = -1;  // that sums or gathers it; -1: none has to
+    std::int32_t group = -1;  // group that sums or gathers it; -1 if none must
     bool operator<(const Part& other) const {
       return std::tie(kind, segment, micro, group) <
              std::tie(other.kind, other.segment, other.micro, other.group);
@@ -62,11 +64,11 @@ class Layers {
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;
-  bool split_ = false;  // layers, and not the features of samples (vertical.h)
+  bool split_ = false;  // splits layers, as opposed to the features of samples (vertical.h)
   std::map<Part, std::vector<Made>> made_;
-  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;  // by group and number
+  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;  // by group and bucket number
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t>
-      micro_;  // by rank, group and number
+      micro_;  // by rank, group and bucket number
   std::optional<Flaw> flaw_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Matching: what meets belongs together. Order alone pairs messages, so a send out of turn meets
-// the wrong receive.
+// Proves that matched sends and receives have equal tags. Only order pairs messages, so a send out
+// of order meets the wrong receive.
 #include "core/check/proofs.h"
 
 namespace trainyard::check {

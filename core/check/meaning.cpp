@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Meaning, by symbolic execution. A rank's own ops write its contribution, a leaf, into the spans
-// of its buckets; receives replace or add what the sender holds. In the end every element of a
-// bucket is what its collective is to make of it: after an all-reduce a tree that holds every
-// member exactly once, equal on all members. An update or norm reads nothing else of a buffer that
-// is reduced. A leaf says whose values these are, not of which step. What is encoded has a leaf
-// only once its rank has encoded it; until then it is of nobody (see coding.h).
+// Proves the meaning of collectives by symbolic execution. A rank's local ops write its
+// contribution, a leaf, into the spans of its buckets. Receives replace or add the sender's values.
+// At the end every element of a bucket must be the result of its collective: after an all-reduce, a
+// tree that contains every member exactly once, equal on all members. Updates and norms read
+// nothing else of a reduced buffer. A leaf identifies the rank of a value, not its step. Encoded
+// values have a leaf only after their rank encoded them; before, they belong to no rank (see
+// coding.h).
 //
-// Where parameters are averaged, a step finds the sum of the one before in them; forward, backward
-// and update read nothing else. What an update leaves is a contribution once it is weighed, and no
-// sooner. Sums of synchronised batch normalisation have no leaf until their op makes them (see
-// statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h), and
-// what ranks make of a layer each in part (see layers.h).
+// If parameters are averaged, a step starts with the sum of the step before; forward, backward and
+// update read nothing else. The result of an update is a contribution only after it is weighed.
+// These have no leaf until their op writes them: sums of synchronized batch norm (see
+// statistics.h), rows that are exchanged during the passes (see vertical.h), and partial results of
+// layers (see layers.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -69,8 +70,8 @@ class Execution {
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
-  // What an event of this program means. False: a finding was made, and what follows would be
-  // noise.
+  // Executes an event of this program. Returns false after a finding; further events would only
+  // give follow-up findings.
   bool step(const plan::Rehearsal::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
@@ -111,10 +112,10 @@ class Execution {
     return false;
   }
 
-  // That clipping goes by: where no rank has the whole gradient.
+  // True if clipping needs summed norms: no rank has the full gradient.
   bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards || layers_.split(); }
 
-  // What is there when the program begins.
+  // Returns the value at the start of the program.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
     if (layers_.is_summed(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
@@ -126,7 +127,7 @@ class Execution {
     return *expressions_.sum(leaves);
   }
 
-  // Whoever hands on what ranks sum waits for the sum.
+  // An op that passes on summed values must wait for the sum.
   bool hands_on_sums(const At& at, const Op& op) {
     const bool hands_on =
         op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
@@ -139,13 +140,12 @@ class Execution {
     return true;
   }
 
-  // Where layers are on several ranks, what each is to be summed over: with its replicas, if there
-  // are any.
+  // True if layers are split over ranks: gradients are then summed over replicas, if there are any.
   bool knows_replicas() const {
     return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts);
   }
 
-  // Of the gradient that an update goes by.
+  // Checks the gradient that an update reads.
   bool is_of_all_replicas(const At& at, const Op& op) {
     if (op.kind != OpKind::update || !knows_replicas()) return true;
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
@@ -159,7 +159,7 @@ class Execution {
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
       const bool adds =
-          op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
+          op.kind == OpKind::mix && access == op.writes.front();  // adds to the rank's local value
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
           !reads_sum(at, access))
         return false;
@@ -196,7 +196,7 @@ class Execution {
     return true;
   }
 
-  // What was a sum of all stays one: it is changed alike everywhere.
+  // A sum over all ranks stays one if all ranks change it alike.
   bool writes_layer(const At& at, const Op& op, const Access& access, const Overlap& o) {
     if (!layers_.makes(at.rank, op, access))
       return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
@@ -286,8 +286,8 @@ class Execution {
                                            "Add it up over all ranks first.");
   }
 
-  // Of the first layer by columns: F the sum over all columns in the rank's own rows, W the
-  // gradients of all rows.
+  // Checks reads of a first layer split by columns: F reads the sum over all columns for the rank's
+  // rows, W the gradients of all rows.
   bool reads_rows(const At& at, const Op& op) {
     const auto reading = vertical_.reading(op);
     if (!reading) return true;
@@ -316,7 +316,7 @@ class Execution {
     return true;
   }
 
-  // In the buffer of a rank.
+  // Returns the rows in the rank's buffer.
   Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
     const Bucket::Home& home = bucket.homes.at(rank);
     if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
@@ -368,7 +368,7 @@ class Execution {
     return scope_.groups[static_cast<std::size_t>(bucket.group)].ranks;
   }
 
-  // Whether a rank holds what the collective of the bucket is to give it.
+  // True if a rank holds the result of the bucket's collective.
   bool settled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const int value = held(bucket, rank, cell);
     return reduces(bucket.wanted)
@@ -433,7 +433,7 @@ class Execution {
                                    : expressions_.add(held(bucket, event.at.rank, cell), incoming);
   }
 
-  // A sum that was put aside: of which cell, and where it lies, by rank, buffer and element.
+  // A sum in scratch memory: its cell, keyed by rank, buffer and element.
   struct Aside {
     const Bucket* bucket = nullptr;
     std::size_t cell = 0;
@@ -465,11 +465,11 @@ class Execution {
     return expressions_.sum(summands);
   }
 
-  // A collective in one: what every member is to have then, it has.
+  // Executes a coarse collective: every member gets its result.
   bool whole(const plan::Rehearsal::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    const Access& span =
-        span_of(scope_.op(event.at));  // of a micro-step with few samples not all of the bucket
+    // the op may cover only part of the bucket, if a micro-step has few samples
+    const Access& span = span_of(scope_.op(event.at));
     const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;
          ++c) {
@@ -485,7 +485,7 @@ class Execution {
     return true;
   }
 
-  // The member whose chunk a cell is in, of so many elements from `first` on.
+  // Returns the member whose chunk contains a cell, of `count` elements from `first` on.
   std::int32_t owner(const Bucket& bucket, std::size_t cell, std::int64_t first,
                      std::int64_t count) const {
     const auto& ranks = members(bucket);
@@ -497,7 +497,7 @@ class Execution {
   std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
     return owner(bucket, cell, 0, bucket.homes.begin()->second.length());
   }
-  // Where nothing is summed: the member that has a cell from the beginning.
+  // Returns the member that has a cell at the start, for collectives that only copy.
   std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first,
                          std::int64_t count) const {
     return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter
@@ -544,7 +544,7 @@ class Execution {
   Elsewhere elsewhere_;
   Findings& findings_;
   Expressions expressions_;
-  int nobody_;  // the leaf of no rank
+  int nobody_;  // leaf of no rank
   Buckets buckets_;
   Coding coding_;
   Statistics statistics_;

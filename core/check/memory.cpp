@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory: what a rank needs at once. A buffer is scratch when one lane alone touches it, copies
-// aside, no peer does, and every program that reads it has written it before; scratch takes room
-// while what stands in it matters (core/plan/lives.h). All else lives all the time. The peak is the
-// most that lives at any op; alignment and gaps of a layout come on top.
+// Computes the memory that a rank needs. A buffer is scratch if only one lane touches it (apart
+// from copy lanes), no peer does, and every program writes it before reading it. Scratch uses
+// memory only while it is live (core/plan/lives.h); all other buffers always do. The peak is the
+// maximum over all ops; a layout adds alignment and gaps.
 #include <algorithm>
 
 #include "core/check/proofs.h"
@@ -69,7 +69,7 @@ class Measured {
   const plan::RankPlan& rank_;
   plan::Lives lives_;
   std::vector<bool> scratch_;
-  std::vector<std::int32_t> lane_;  // the one that touches a buffer
+  std::vector<std::int32_t> lane_;  // by buffer: the lane that touches it
 };
 
 }  // namespace

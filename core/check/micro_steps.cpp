@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all
-// micro-steps of the step, each once. In the order of the compute lane, every element of a gradient
-// is followed: what writes it without reading it replaces what was there, what reads it too adds.
-// An update or a norm reads nothing but what holds every micro-step in which samples passed the
-// rank, or where what is learnt are columns, that any were loaded for; an update of a micro-step of
-// its own (UPD.s0.m1) that micro-step and no other. Where several segments learn the same
-// parameters, each of them adds its part. Programs of one micro-step and of no such parameters have
-// nothing to prove.
+// Proves gradient accumulation: a rank's local gradient, before other ranks' are added, is the sum
+// over all micro-steps of the step, each once. The proof follows every element of a gradient in the
+// order of the compute lane: an op that writes without reading replaces the value, an op that also
+// reads it adds. An update or norm must read the sum over every micro-step in which the rank
+// processed samples; for gradients of columns, over every micro-step for which any samples were
+// loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step. If several
+// segments share parameters, each adds its term. Programs with one micro-step and no shared
+// parameters have nothing to prove.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,9 +26,9 @@ using plan::RankPlan;
 
 bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 
-// Whether two segments learn the same in a micro-step.
+// True if two segments compute the gradient of the same parameters in a micro-step.
 bool shares_parameters(const Program& program) {
-  std::map<std::int64_t, const Op*> by_first;  // of what they learn
+  std::map<std::int64_t, const Op*> by_first;  // by first element of the gradient
   const auto learns = [](const Op& op) {
     return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty();
   };
@@ -47,27 +47,27 @@ bool accumulates(const Program& program) {
                                                    [](const Op& op) { return op.micro > 0; });
 }
 
-// Whether a rank has but some features of the samples of others, besides its own.
+// True if a rank loads only some features of other ranks' samples, besides its own samples.
 bool has_columns(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
 }
 
-// Whether a rank has samples of its own in a micro-step, and not but columns of those of others.
+// True if a rank processes samples of its own in a micro-step, not only columns of other ranks'
+// samples.
 bool passes_own(const Op& op, bool has_columns) {
   const bool passes = op.kind == OpKind::forward || (op.kind == OpKind::partial && !has_columns);
   return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
 }
 
-using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that,
-                                                     // and the segment
+using Part = std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {micro-step, segment}
 
-// What one element holds.
+// Value of one element.
 struct Sum {
   std::set<Part> parts;
-  bool columns = false;  // of the samples of all ranks
+  bool columns = false;  // over the samples of all ranks
   bool old = true;       // from before the program
-  bool twice = false;    // a part was added again
+  bool twice = false;    // a term was added twice
 };
 
 class MicroSteps {
@@ -99,7 +99,7 @@ class MicroSteps {
  private:
   using Place = std::pair<std::size_t, std::size_t>;  // buffer and cell
 
-  // What a backward pass writes and an update or norm reads.
+  // Collects the buffers that a backward pass writes and an update or norm reads.
   void add_gradients(const Op& writer) {
     for (const plan::Access& write : writer.writes)
       for (const Op& op : program_.ops)
@@ -109,7 +109,7 @@ class MicroSteps {
           gradients_.insert(write.buffer.index());
   }
 
-  // Which segments learn what lies in a place.
+  // Collects the segments that write gradients at each place.
   void learn() {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       if (program_.ops[i].kind != OpKind::backward_weight) continue;
@@ -182,8 +182,8 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
-  bool updates_each_ = false;         // micro-step by itself
-  std::set<std::int32_t> all_, own_;  // micro-steps: with samples, with such of the rank itself
+  bool updates_each_ = false;         // each micro-step is updated separately
+  std::set<std::int32_t> all_, own_;  // micro-steps with samples; with samples of the rank itself
   std::set<std::size_t> gradients_;   // buffers
   std::map<Place, std::set<std::int32_t>> learners_;  // segments
   std::map<Place, Sum> sums_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing, by symbolic execution: where neighbours exchange parameters, every one becomes the
-// weighted sum that one matrix says, less a step. A value is what a rank had before the step, or a
-// weighted sum of such; whatever else an op writes is neither. In the end every element of a rank's
-// parameters comes of one and the same sum, its row; the rows of all ranks are a symmetric, doubly
-// stochastic matrix that joins them all, in whole numbers. Passes compute by what the rank had
-// before. What ranks add to their mean counts one n-th.
+// Proves mixing by symbolic execution: if neighbors exchange parameters, every parameter becomes a
+// weighted sum by one mixing matrix, minus a step. A value is a rank's parameter from before the
+// step or a weighted sum of such values; all other writes are unknown. At the end all parameters of
+// a rank must hold the same sum, its row. The rows of all ranks must form a symmetric, doubly
+// stochastic matrix, in integers, whose graph is connected. Passes read the rank's parameters from
+// before the step. A rank's term in the mean has weight 1/n.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -32,7 +32,7 @@ bool passes(OpKind kind) {
          kind == OpKind::backward_weight;
 }
 
-// One program of all ranks, of which at least one mixes.
+// One program of all ranks, at least one of which mixes.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -58,7 +58,7 @@ class Execution {
     return true;
   }
 
-  // False: a finding was made, and what follows would be noise.
+  // Returns false after a finding; further events would only give follow-up findings.
   bool step(const plan::Rehearsal::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
@@ -138,7 +138,7 @@ class Execution {
     return true;
   }
 
-  // Piece by piece, cut where any of what is read is.
+  // Mixes piece by piece, divided wherever an operand's value changes.
   bool mix(const At& where, const Op& op) {
     std::set<std::int64_t> cuts{0, op.writes.front().count};
     for (const Access& read : op.reads)
@@ -150,7 +150,7 @@ class Execution {
 
   bool mix(const At& where, const Op& op, std::int64_t offset, std::int64_t count) {
     Row row{std::vector<std::int64_t>(static_cast<std::size_t>(ranks_), 0), op.weights.denominator};
-    std::optional<std::int64_t> element;  // of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters
     bool known = true;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const std::int64_t first = op.reads[i].first + offset;
@@ -188,7 +188,7 @@ class Execution {
     return is_sum(value) ? "is a sum already" : "are none that were sent";
   }
 
-  // Its step is taken from a sum, element by element.
+  // An update subtracts its step from a sum, element by element.
   bool update(const At& where, const Op& op) {
     for (const Access& write : op.writes) {
       if (write.buffer != parameters_of(where.rank)) {
@@ -217,7 +217,7 @@ class Execution {
                                            [&](const Piece& piece) { return is_sum(piece.value); });
   }
 
-  // The one sum that all parameters of a rank come of.
+  // Returns the one sum that all parameters of a rank hold.
   std::optional<Row> row_of(const plan::RankPlan& rank) {
     const plan::BufferId parameters = parameters_of(rank.rank);
     const Access all{parameters, 0, rank.buffers[parameters.index()].elements};

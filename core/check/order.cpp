@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Order: the members of a group start its buckets in the same order. Between groups order is the
-// ranks' own: whoever has lanes for each goes on with all of them, and where an engine has one lane
-// for all, deadlock.cpp shows whether it comes to an end.
+// Proves order: the members of a group start its buckets in the same order. The order between
+// groups is free: a rank with a lane per group progresses on all of them, and if an engine has one
+// lane for all groups, deadlock.cpp proves termination.
 #include <algorithm>
 #include <set>
 
@@ -12,10 +12,10 @@ namespace {
 
 struct Use {
   std::int32_t group, bucket;
-  int op;  // the first of the bucket
+  int op;  // first op of the bucket
 };
 
-// Of a collective that is taken whole every use, of chunks the first of their bucket.
+// Returns every use of a coarse collective, and the first op of each expanded bucket.
 std::vector<Use> uses(const plan::Program& program) {
   std::vector<Use> list;
   std::set<std::pair<std::int32_t, std::int32_t>> known;

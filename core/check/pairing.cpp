@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pairing: neighbours that average one pair at a time, each rank on its own clock. That none waits
-// for ever, and that the mean stays, follows from what is proved here rank by rank
-// (plan/pairing.h): a rank asks or answers, and never both; who asks and who answers say the same
-// of each other, and all are joined; a rank that answers waits for nobody within its step, and
-// computes by what it put aside, at one go, before all else; one that asks offers all its
-// parameters once, and takes its step from what comes back; and both ends of an average are half of
-// one and half of the other.
+// Proves pairwise averaging, in which each rank trains at its own speed. Freedom from deadlock and
+// the preserved mean (plan/pairing.h) follow from these facts, proved rank by rank. A rank is
+// active or passive, never both. Both ends of a pair agree on the pairing, and the graph is
+// connected. A passive rank waits for no other rank within its step, and first takes an atomic copy
+// of its parameters, from which it computes. An active rank offers all its parameters once, and
+// computes its step from the average it receives. Both ends of an average get one half of each.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -64,7 +63,8 @@ class Examination {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
-  // Active: one pairing, its own. Passive: those of others, each once, in all of which it is.
+  // Checks a rank's role. An active rank has one pairing, its own. A passive rank has the pairings
+  // of others, each once, and is in all of them.
   bool has_a_half(const RankPlan& rank) {
     const Spot spot{rank.rank, "", -1};
     if (rank.pairs.empty())
@@ -91,7 +91,7 @@ class Examination {
     return true;
   }
 
-  // What one end says of a pair the other does too.
+  // Both ends of a pair must have the same pairing.
   bool agree(const RankPlan& rank) {
     for (const Pairing& pairing : rank.pairs) {
       std::vector<std::int32_t> others{pairing.active};
@@ -141,7 +141,8 @@ class Examination {
     return {parameters, 0, parameters.valid() ? rank.buffers[parameters.index()].elements : 0};
   }
 
-  // And what its passes compute by, nobody changes: the first of its compute ops puts it aside.
+  // Also checks that no other rank changes the parameters its passes read: the first compute op
+  // copies them.
   bool waits_for_nobody(const RankPlan& rank, const Program& program) {
     const Access all = parameters_of(rank);
     plan::BufferId aside;
@@ -203,7 +204,7 @@ class Examination {
            update.reads.end();
   }
 
-  // An answer for each that may ask, in the order of the pairs.
+  // Checks that there is one answer for each active neighbor, in the order of the pairs.
   bool answers_all(const RankPlan& rank) {
     const int number = rank.program("answer");
     const auto& ops =

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Passing, by symbolic execution, where layers are on several ranks. A place in a buffer holds what
-// was made of one micro-batch: samples, the output of a segment, sums of its batch normalisation,
-// or the gradient at it, of which it holds the parts that later segments have added so far. F
-// writes an output, LOSS and B parts of a gradient, a broadcast puts what the sender holds where
-// the receiver reads it. What belongs where follows from the names of buffers, by which binding
-// goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own
-// segment's gradient it reads all parts. And all segments take every micro-batch of their replica,
-// each once each way: each rank that has one all of them, or callers of others, which take each its
-// own, together.
+// Proves, by symbolic execution, that layers on several ranks pass the right values. A place in a
+// buffer holds values of one micro-batch: samples, a segment's output, sums of its batch norm, or
+// the gradient at its output with the terms that later segments have added so far. F writes an
+// output, LOSS and B write terms of a gradient, and a broadcast copies the sender's values to the
+// receiver. Buffer names define what belongs where, as in binding (act.s1, grad.s1, ...). An op
+// reads only values of its own micro-batch, and all terms of its segment's gradient. Every segment
+// processes every micro-batch of its replica once forward and once backward. A rank that holds the
+// segment processes all of them, or the callers of a remote segment together do.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,7 +25,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kLoss = -1;  // as a part of a gradient
+constexpr std::int32_t kLoss = -1;  // term of a gradient that LOSS adds
 
 bool is_pass(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute ||
@@ -35,7 +34,7 @@ bool is_pass(OpKind kind) {
 
 enum class Role { other, samples, output, sums, gradient };
 
-// What a buffer is for, by its name.
+// Purpose of a buffer, by its name.
 struct Use {
   Role role = Role::other;
   std::int32_t segment = -1;
@@ -50,13 +49,13 @@ Use use_of(const std::string& name) {
   return {};
 }
 
-// What one place holds.
+// Contents of one place.
 struct Held {
   Use use;
-  std::int32_t micro = -1;       // -1: nothing of this step
-  std::set<std::int32_t> parts;  // of a gradient: of these segments, and kLoss
-  plan::Columns columns =
-      {};  // of an output, where it is that of some columns of its layer, or of one before it
+  std::int32_t micro = -1;       // -1: no value of this step
+  std::set<std::int32_t> parts;  // terms of a gradient: segments, and kLoss
+  // of an output that covers only some columns of its layer, or derives from such an output
+  plan::Columns columns = {};
 };
 
 // One program of all ranks.
@@ -89,7 +88,7 @@ class Passing {
     return true;
   }
 
-  // Whether nothing was left out.
+  // Checks that no micro-batch was left out.
   void finish() {
     for (const auto& [pass, micros] : taken_)
       if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1;
@@ -115,8 +114,9 @@ class Passing {
     }
   };
 
-  // Micro-batches of a segment that its rank has taken one way, and those that have none in common
-  // with it: who has some, but not the same, has left some out.
+  // Returns the number of micro-batches of a segment that its rank processed in this direction,
+  // plus those of ranks with disjoint micro-batches. A rank whose micro-batches partly overlap has
+  // left some out.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -157,8 +157,7 @@ class Passing {
                       cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
-  // What a replica with fewer samples than another does in the micro-batches that it has none for
-  // too.
+  // True for ops that a replica also runs in micro-batches for which it has no samples.
   static bool without_samples(const Op& op) {
     if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update)
       return true;
@@ -167,7 +166,7 @@ class Passing {
            (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
   }
 
-  // Which segments have a part in a gradient.
+  // Collects the segments that add terms to each gradient.
   void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
     for (const Op& op : program.ops) {
       if (!without_samples(op))
@@ -242,7 +241,7 @@ class Passing {
     Held& h = held(at.rank, span.buffer, cell);
     const bool adds = use.role == Role::gradient && use.segment != op.segment;
     if (!adds && use.role == Role::gradient)
-      return true;  // that before the activation, in the place of that after it
+      return true;  // the gradient before the activation, in place of the one after it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
       return report(at, "adds to " + name(at, span) + " what is in it already",
@@ -252,8 +251,8 @@ class Passing {
     return true;
   }
 
-  // Those that it makes, or else of what it computes by; of a sum, or what is made of all columns,
-  // none.
+  // Returns the columns that the op writes, else those of its input; none for sums and results over
+  // all columns.
   plan::Columns columns_of(const At& at, const Op& op) {
     if (op.columns.any())
       return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns
@@ -265,7 +264,8 @@ class Passing {
     return {};
   }
 
-  // A receive takes what its send reads; of a collective in one, every member what the root has.
+  // A receive copies what its send reads; a coarse collective copies the root's values to all
+  // members.
   bool hand_on(const plan::Rehearsal::Event& event, const Op& op) {
     const auto sources = scope_.run.sources_of(event);
     std::vector<At> members(sources.begin(), sources.end());
@@ -318,7 +318,7 @@ class Passing {
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
   std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held>
       held_;                                      // by rank, buffer, cell
-  std::map<Pass, std::set<std::int32_t>> taken_;  // micro-batches
+  std::map<Pass, std::set<std::int32_t>> taken_;  // by pass: micro-batches
   Replicas replicas_;
   std::map<std::int32_t, std::int32_t> last_micros_,
       last_micro_of_replica_;  // by rank, and by replica
@@ -343,7 +343,7 @@ std::set<std::string> split_programs(const Scope& scope) {
   return names;
 }
 
-// Whether it computes a segment, or learns of it.
+// True if the rank computes a segment or its gradient.
 bool has_segment(const plan::Program& program, std::int32_t segment) {
   return std::any_of(program.ops.begin(), program.ops.end(), [segment](const Op& op) {
     return op.segment == segment && (op.kind == OpKind::forward || op.kind == OpKind::partial ||
@@ -351,7 +351,7 @@ bool has_segment(const plan::Program& program, std::int32_t segment) {
   });
 }
 
-// Whether the rank is handed an output of a segment that others have.
+// True if the rank receives an output of a segment that it does not have.
 bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
   const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
     const Use use = use_of(rank.buffers[span.buffer.index()].name);

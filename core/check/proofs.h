@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The proofs, one file each, and what they look at.
+// The proofs, one file each, and their input.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ struct Scope {
   std::vector<plan::Group> groups;
   plan::Schedule schedule;
   std::vector<plan::RankPlan> ranks;
-  plan::Rehearsal run;  // once the structure is proved
+  plan::Rehearsal run;  // set after the structure is proved
 
   const plan::RankPlan& rank(std::int32_t number) const {
     return ranks[static_cast<std::size_t>(number)];
@@ -26,14 +26,14 @@ struct Scope {
   }
 };
 
-// Where a finding is.
+// Location of a finding.
 struct Spot {
   std::int32_t rank = -1;
-  std::string program;  // empty: the whole rank
-  int op = -1;          // -1: the whole program
+  std::string program;  // empty: the full rank
+  int op = -1;          // -1: the full program
 };
 
-// Collects findings, a few of each proof; of the rest it keeps the number.
+// Collects a few findings per proof, and counts the rest.
 class Findings {
  public:
   explicit Findings(const Scope& scope) : scope_(scope) {}
@@ -44,7 +44,7 @@ class Findings {
   bool empty() const { return list_.empty(); }
   bool any(Proof proof) const { return counts_.contains(proof); }
   bool full(Proof proof) const;
-  std::vector<Finding> take();  // the last of a proof says how many were left out
+  std::vector<Finding> take();  // the last finding of a proof says how many were omitted
 
  private:
   const Scope& scope_;
@@ -54,7 +54,8 @@ class Findings {
 
 std::vector<std::int32_t> first_instances(
     const Scope& scope,
-    const std::string& program);  // by rank, of a program its first number; -1: none
+    // by rank: number of the program's first instance; -1 if there is none
+    const std::string& program);
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
@@ -66,22 +67,22 @@ void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
 bool has_casting(const Scope& scope);
 void prove_casting(const Scope& scope, Findings& findings);
-Scope through_casts(Scope scope);  // as the proofs after it see it: whoever reads what was cast
-                                   // reads what it was made of
+// rewrites reads of cast values as reads of their source, as later proofs expect
+Scope through_casts(Scope scope);
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
 void prove_averaging(const Scope& scope, Findings& findings);
-// Of ranks with parameters of their own: what each adds to a mean, in the program of this name, is
-// one n-th of what it has, and that of every element.
+// Proves for ranks with local parameters that each contributes 1/n of every one of its elements to
+// the mean computed by `program`.
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// Whether ranks hand on outputs of layers, in a program, to ranks that have later ones.
+// True if ranks pass outputs of layers to ranks with later layers in the program.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
-// Whether ranks update but a part of the parameters each, or keep no more of them.
+// True if each rank updates, or keeps, only a shard of the parameters.
 bool shares_parameters(const Scope& scope);
 void prove_sharding(const Scope& scope, Findings& findings);
 void prove_passing(const Scope& scope, Findings& findings);
@@ -91,7 +92,7 @@ bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_swapping(const Scope& scope);
 void prove_copies(const Scope& scope,
-                  Findings& findings);  // their structure, once every number is in range
+                  Findings& findings);  // the structure of copies; all numbers must be in range
 void prove_swapping(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

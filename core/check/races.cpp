@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Races, by vector clocks over the lanes of all ranks. The start of an op knows
-//   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
-//   for a receive, what the start of its send knew: it touches nothing before that.
-// The end of an op knows what its start knew; that of a send also what the end of its receive knew;
-// that of a collective what the starts of all members knew, but not that it has ended on any other:
-// each ends by itself. Two ops of a rank race when they touch one element, one of them writes, and
-// the start of the later one in the rehearsal does not know the end of the other. A send reads its
-// span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
-// of one rank are compared.
+// Proves freedom from races by vector clocks over the lanes of all ranks.
+//
+// The start of an op knows the end clocks of its dependencies, and of the earlier ops of its lane
+// except those of its own round. The start of a receive also knows the start clock of its send,
+// because it touches nothing before that.
+//
+// The end of an op knows its start clock. The end of a send also knows the end clock of its
+// receive. The end of a collective also knows the start clocks of all members, but not that any
+// other member has ended.
+//
+// Two ops of a rank race if they touch the same element, one of them writes, and the start of the
+// later one in the rehearsal does not know the end of the other. A send reads its span from start
+// to end, since the peer reads it in place. Peers touch nothing else, so only ops of one rank are
+// compared.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -29,11 +34,11 @@ using plan::RankPlan;
 
 struct RankState {
   explicit RankState(const RankPlan& rank) : cells(rank) {}
-  std::size_t first_lane = 0;  // number of its lane 0 among those of all ranks
+  std::size_t first_lane = 0;  // number of its lane 0 among the lanes of all ranks
   Cells cells;
   std::vector<std::vector<std::int64_t>>
-      round_start;                     // by lane, by sequence: the first of its round
-  std::vector<std::int32_t> instance;  // by lane: of the next op
+      round_start;                     // by lane, by sequence: first op of its round
+  std::vector<std::int32_t> instance;  // by lane: instance of the next op
   std::int32_t steps_back = 0, forgotten = 0;
 };
 
@@ -145,7 +150,7 @@ class Races {
     forget(state(at), at.rank);
   }
 
-  // Clocks of instances that no lane of the rank can look back to.
+  // Forgets the clocks of instances that no lane of the rank can depend on any more.
   void forget(RankState& state, std::int32_t rank) {
     const auto& bases = run_.base[static_cast<std::size_t>(rank)];
     const std::int32_t oldest =

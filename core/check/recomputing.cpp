@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recomputing, by symbolic execution of a rank's program. Every op leaves values of its own in what
-// it writes. R finds in what it reads the values that the forward pass of its segment and
-// micro-step found there or left, reads all that this was computed by, and so leaves the same
-// output again, bit for bit, and nothing else: what forward changes, as running statistics, it does
-// not change once more. The backward pass and the loss find the values of the forward pass of their
-// segment and micro-step too, whether those were kept or made again. Parameters that come and go,
-// are put aside, or are a server's, others follow (sharding.cpp, versions.cpp, serving.cpp).
+// Proves recomputation by symbolic execution of a rank's program. Every op writes distinct values.
+// R must read the values that the forward pass of its segment and micro-step read or wrote, and all
+// of its inputs. So it writes the same output again, bit for bit, and nothing else: values that
+// forward changes, such as running statistics, are not changed again. The backward pass and the
+// loss also read the values of the forward pass of their segment and micro-step, kept or
+// recomputed. Gathered, stashed and server parameters are proved elsewhere (sharding.cpp,
+// versions.cpp, serving.cpp).
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -28,14 +28,14 @@ bool recomputes(const plan::Program& program) {
                      [](const Op& op) { return op.kind == OpKind::recompute; });
 }
 
-// What a cell holds: of what one op wrote the elements from `shift` on; 0: what was there before
+// Value of a cell: elements from `shift` on of the values that `op` wrote; 0: the value from before
 // the program.
 struct HeldValue {
   std::int64_t op = 0, shift = 0;
   bool operator==(const HeldValue&) const = default;
 };
 
-// Cells of one buffer that an op touches: where each begins in what it touches, and its value.
+// Cells of one buffer that an op touches: the offset of each in the access, and its value.
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
@@ -59,12 +59,12 @@ class Recomputing {
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
   }
 
-  // False: a finding was made.
+  // Returns false after a finding.
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
-      return true;  // as if nothing were put aside (swapping.cpp)
+      return true;  // proved as if nothing were offloaded (swapping.cpp)
     if (op.kind == OpKind::recompute) return make_again(op);
     if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
     Touched touched;
@@ -124,8 +124,8 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // What a forward op leaves of a buffer, or has found there, one where the other is not; null: it
-  // touches it neither way.
+  // Returns the values that a forward op wrote to a buffer or read from it, preferring the kind
+  // `first`; null if it did not touch the buffer.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
     for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,
@@ -140,7 +140,7 @@ class Recomputing {
   bool finds_what_was(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
-    if (forward == seen_.end()) return true;  // on another rank, or of other ranks' samples
+    if (forward == seen_.end()) return true;  // runs on another rank, or on other ranks' samples
     for (const auto& [buffer, values] : reads_of(op)) {
       const Values* wanted =
           is_followed(buffer) ? of_forward(forward->second, buffer, First::left) : nullptr;
@@ -184,7 +184,7 @@ class Recomputing {
 
   bool leave_again(const Touched& forward, const std::map<std::size_t, Values>& reads) {
     const auto& writes = cells_.of(number_, op_).writes;
-    std::map<std::size_t, std::size_t> written;  // cells by buffer
+    std::map<std::size_t, std::size_t> written;  // cells written, by buffer
     for (const Span& span : writes) {
       const auto made = forward.writes.find(span.buffer);
       if (made == forward.writes.end() || forward.reads.contains(span.buffer) ||
@@ -207,17 +207,17 @@ class Recomputing {
   int number_, op_ = 0;
   const Cells& cells_;
   Findings& findings_;
-  plan::BufferId parameters_, stash_;  // the latter invalid where none are put aside
-  bool follows_parameters_;            // else others do
-  std::int32_t last_ = -1;             // segment of the rank
+  plan::BufferId parameters_, stash_;  // `stash_` is invalid if no parameters are stashed
+  bool follows_parameters_;            // false: another proof follows the parameters
+  std::int32_t last_ = -1;             // last segment of the rank
   std::vector<std::vector<HeldValue>>
-      held_;  // by buffer, by cell; what is not there was before the program
+      held_;  // by buffer, by cell; missing cells hold values from before the program
   std::map<std::pair<std::int32_t, std::int32_t>, Touched>
-      seen_;  // of forward ops, by segment and micro-step
+      seen_;  // forward ops, by segment and micro-step
 };
 
-// Ops as they come to their end in the first instance of the program; of ranks that go by what
-// arrives, in the order of the program.
+// Returns the ops in the order in which they complete in the program's first instance; on ranks
+// that run on arrival, in program order.
 std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
   std::vector<int> order;
   if (has_servers(scope)) {

@@ -11,7 +11,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// By the names of buffers, by which binding goes too.
+// Decides by buffer name, as binding does.
 bool is_passed(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
@@ -38,7 +38,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
     }
 }
 
-// Where outputs go from rank to rank, or sums of them.
+// Joins ranks that pass outputs, or sums of them, among themselves.
 void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank,
                             const plan::Program& program) {
   for (const Op& op : program.ops) {
@@ -55,7 +55,7 @@ void Replicas::join(std::int32_t a, std::int32_t b) {
   std::replace(replica_.begin(), replica_.end(), from, to);
 }
 
-// Who updates reads what another one writes.
+// An update of one segment may read the gradient that another segment writes (tied parameters).
 void Replicas::find_learnt(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& update : program.ops) {
     if (update.kind != OpKind::update) continue;

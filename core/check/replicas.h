@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which ranks of a plan take the same samples, where layers are on several ranks: those among whom
-// outputs are handed on or summed are one replica. Within one, ranks may take different
-// micro-batches of a segment: callers of layers that are there once. What is learnt of a segment,
-// or of the columns that a rank has of it, is to be summed over all replicas, and all callers of
-// each, with one rank that has just these; and where a rank updates a segment by what another one
-// learns, as it is tied to it, with who has that.
+// Finds which ranks of a plan process the same samples, if layers are split over ranks. Ranks that
+// pass or sum outputs among themselves form one replica. Within a replica, ranks may process
+// different micro-batches of a segment, as callers of a remote segment do.
+//
+// The gradient of a segment, or of a rank's columns of it, must be summed over all replicas, and
+// over all callers of each, with one rank that holds exactly these columns. If a rank updates a
+// segment by the gradient of a tied segment on another rank, the sum must include the rank that
+// computes that gradient.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +25,14 @@ class Replicas {
  public:
   Replicas(const Scope& scope, const std::string& program);
 
-  // What is wrong with a sum over these ranks of what a rank learns of a segment; nothing where it
-  // is over all replicas.
+  // Returns the error in a sum over `members` of the rank's gradient of a segment; nothing if the
+  // sum covers all replicas.
   std::optional<std::string> flaw(std::int32_t rank, std::int32_t segment,
                                   const std::vector<std::int32_t>& members) const;
 
   std::int32_t of(std::int32_t rank) const {
     return replica_[static_cast<std::size_t>(rank)];
-  }  // by one of its ranks
+  }  // identified by one of its ranks
 
  private:
   void join(std::int32_t a, std::int32_t b);
@@ -40,21 +42,21 @@ class Replicas {
   void learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;
   std::int32_t learnt_by(std::int32_t rank, std::int32_t segment)
-      const;  // the segment that is updated by what this one learns
+      const;  // segment that the gradient of `segment` updates
 
-  // By what a rank learns a segment: of its replica the micro-batches, that others of it may have
-  // shared out with it, each by the segment that it passes.
+  // Source of a rank's gradient of a segment: its replica, and the micro-batches, each with the
+  // segment it passes. Other ranks of the replica may hold the remaining micro-batches.
   using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
   std::vector<std::int32_t> replica_;  // by rank
   std::map<std::int32_t, std::vector<std::int32_t>>
-      learners_;  // by segment, of this program: ranks
+      learners_;  // by segment, in this program: ranks that compute its gradient
   std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
-  std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;  // likewise, of all programs
+  std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;  // likewise, over all programs
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      learnt_;  // likewise, where it is not the segment itself
+      learnt_;  // likewise, if it differs from the segment
 };
 
 }  // namespace trainyard::check

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Serving: workers and servers that go by what arrives. Every element of the parameters lies on one
-// server; what a worker pushes and pulls is what that server takes and gives, of tables the rows of
-// one list; all servers have one rule, and by it nobody waits for ever, which is tried out with
-// workers of unlike speeds.
+// Proves the structure of parameter servers, whose programs run on arrival. Every parameter is on
+// one server. What a worker pushes and pulls is what that server takes and gives; for tables, the
+// rows of one list. All servers have the same arrival rule, and no worker waits forever under it,
+// which is tested with workers of different speeds.
 //
-// That no pull is torn, and no gradient overwritten while it is read, is the server's to see to: a
-// push is complete when the server has taken it, an answer is of a version that is not written
-// while it is read (run/server.h).
+// The server itself ensures that no pull is torn and no gradient is overwritten while it is read. A
+// push completes when the server has taken it, and an answer comes from a version that is not
+// written while it is read (run/server.h).
 #include <algorithm>
 #include <queue>
 
@@ -19,12 +19,12 @@ using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
 
-// How the one end of a share speaks of it.
+// One end's view of a server's share of the parameters.
 struct End {
-  std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives as many
-  std::int64_t named = 0;  // rows of a table that are named at most, where only such are carried
+  std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives the same numbers
+  std::int64_t named = 0;  // maximum number of named table rows, if only named rows travel
   std::int64_t row = 1;
-  plan::Access span;  // of the worker's parameters
+  plan::Access span;  // span in the worker's parameters
 };
 using Ends = std::map<std::int32_t, End>;  // by bucket
 
@@ -48,7 +48,7 @@ Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
   });
   for_each_share(rank, trains, OpKind::pack, [&](const Op& op, const plan::Access&) {
     ends[op.bucket].pushed = op.reads.front().count;
-  });  // what is packed is pushed
+  });  // packed rows are pushed
   for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) {
     ends[op.bucket].pulled = span.count, ends[op.bucket].span = span;
   });
@@ -95,14 +95,15 @@ bool agree(const End& worker, const End& server) {
          worker.pushed == worker.pulled && worker.named == server.named && worker.row == server.row;
 }
 
-// What of a list travels.
+// Returns the part of a list that is sent.
 plan::Access sent_part(plan::Access list) {
   constexpr std::int64_t kStays = plan::kListHead - plan::kListHeadSent;
   return {list.buffer, list.first + kStays, list.count - kStays};
 }
 
-// Of a worker: rows are pulled and packed by a list that the samples of a turn make, and that their
-// server is sent; and what is packed is what is pushed, of the same share of the gradient.
+// Checks a worker's named rows. It pulls and packs rows by a list that the samples of a turn
+// produce and that the server receives. The packed rows are pushed, and belong to the same share of
+// the gradient.
 void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op,
                  Findings& findings) {
   const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits,
@@ -165,7 +166,7 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers,
                    "shares that a server keeps", "");
 }
 
-// What is pulled is all of the parameters, each element once.
+// Checks that the pulls cover all parameters, each element once.
 void cover(const RankPlan& rank, Findings& findings) {
   std::vector<plan::Access> spans;
   for (const auto& [bucket, end] : ends_of_worker(rank, "train")) spans.push_back(end.span);
@@ -195,7 +196,8 @@ bool sound(const plan::ArrivalRule& rule) {
          (rule.clock_bound < 0 || !rule.answers_after_update);
 }
 
-// With workers of which each is slower than the one before it.
+// Simulates the rule with workers of which each is slower than the one before. Returns true if all
+// continue to the limit.
 bool comes_to_an_end(const plan::ArrivalRule& rule) {
   plan::Arrivals arrivals(rule);
   arrivals.allow(20L * rule.workers);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sharding, by symbolic execution, where ranks update but a part of the parameters each. What lasts
-// of these is in the buffer "shard" of every rank, or, where there is none, in "params" of all. An
-// element of another buffer holds one of what lasts, as it was before the step or as an update has
-// left it; or a gradient at one, of which it holds the parts that segments have learnt in
-// micro-steps of ranks. Passes compute by parameters from before the step, of which every rank has
-// the same element in the same place of a segment; what a segment learns is the gradient at these.
-// An update reads the gradient at what it writes, with all parts of all ranks, each once. In the
-// end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by
-// itself, among the ranks between which its parameters and gradients travel; these are one of every
-// replica.
+// Proves sharded parameters by symbolic execution: each rank updates only a shard. The persistent
+// parameters are in buffer "shard" of every rank or, without one, in "params". An element of
+// another buffer holds a parameter, from before the step or after an update, or a gradient of one,
+// with the terms that segments added in the micro-steps of ranks. Passes read parameters from
+// before the step, and every rank holds the same element at the same place of a segment. A
+// segment's gradient is the gradient at these parameters.
+//
+// An update reads the gradient of the elements that it writes, with the terms of all ranks, each
+// once. At the end all persistent parameters on all ranks are updated. On a mesh this holds for
+// each shard of the model separately, among the ranks that exchange its parameters and gradients,
+// which are one rank of every replica.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -73,7 +74,7 @@ class Sharding {
     }
   }
 
-  // Whether all that lasts is updated.
+  // Checks that all persistent parameters are updated.
   void finish() {
     if (plan::purpose(program_) != plan::Purpose::training) return;
     for (const plan::RankPlan& rank : scope_.ranks) {
@@ -97,10 +98,10 @@ class Sharding {
     std::int32_t position = kAllOfThem;
   };
 
-  using Of = std::pair<std::int32_t, std::int32_t>;  // one of the ranks among which parameters and
-                                                     // gradients travel, and a segment
+  // a representative of the ranks that exchange parameters and gradients, and a segment
+  using Of = std::pair<std::int32_t, std::int32_t>;
 
-  // Whose parameters and gradients meet.
+  // Joins the ranks that exchange parameters or gradients.
   void share(const plan::RankPlan& rank) {
     if (together_.empty()) {
       together_.resize(scope_.ranks.size());
@@ -160,7 +161,7 @@ class Sharding {
     return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
   }
 
-  // Which parts the gradient at what a segment computes by has.
+  // Collects the terms of the gradient at the parameters that each segment reads.
   void learn_parts(const plan::RankPlan& rank) {
     if (const int number = rank.program(program_); number >= 0)
       for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
@@ -216,7 +217,7 @@ class Sharding {
     return !adds || add(at, write, before);
   }
 
-  // To what is there.
+  // Adds pieces to the contents of `to`.
   bool add(const At& at, const Access& to, const std::vector<Piece>& added) {
     std::vector<Piece> sums;
     for (const Piece& more : added)
@@ -273,7 +274,8 @@ class Sharding {
     return true;
   }
 
-  // Of what stands at the place of a piece, with the parts of all segments that compute by it.
+  // True if a piece holds the gradient of the element at its place, with the terms of all segments
+  // that read the parameter.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const Thing& thing = things_[piece.value.source];
     if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0)
@@ -301,7 +303,8 @@ class Sharding {
     }
   }
 
-  // Whatever is not followed: zeros, or nothing that is known. Never what lasts.
+  // Handles ops that the proof does not follow: they write zeros or unknown values. They must not
+  // write persistent parameters.
   bool overwrites(const At& at, const Op& op) {
     const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
@@ -337,7 +340,7 @@ class Sharding {
                        [&](const At& source) { return add(at, write, sent(source, write.first)); });
   }
 
-  // All at once, by what each had before.
+  // Executes a coarse collective: all members at once, from the values each had before.
   bool whole(const plan::Rehearsal::Event& event, const Op& op) {
     const auto others = scope_.run.sources_of(event);
     std::vector<At> members(others.begin(), others.end());
@@ -373,8 +376,8 @@ class Sharding {
     }
   }
 
-  // What a member is not given of it means nothing any more; it may hold the sum as well as
-  // anything.
+  // Sums into every member. Elements that the collective does not give a member are undefined, so
+  // they may hold the sum.
   bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& had) {
     set(at.rank, span.buffer, moved(had.front(), 0, span.first));
     return std::all_of(had.begin() + 1, had.end(),
@@ -386,9 +389,10 @@ class Sharding {
   Findings& findings_;
   Things things_;
   std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
-  std::vector<Lasting> lasts_;                   // by rank
-  std::vector<std::int32_t> together_;  // by rank, one of those with which it shares parameters
-  std::map<Of, std::vector<Piece>> computed_by_;  // from the beginning of the segment
+  std::vector<Lasting> lasts_;                   // by rank: persistent parameters
+  // by rank: representative of the ranks that it shares parameters with
+  std::vector<std::int32_t> together_;
+  std::map<Of, std::vector<Piece>> computed_by_;  // pieces relative to the start of the segment
   std::map<Of, std::set<Learnt>> parts_;
   Replicas replicas_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the proof of the meaning asks of synchronised batch normalisation, which is that of the
-// segments with an op STAT. Its sums are what STAT writes, and what its two backward ops share with
-// each other alone. The passes read them once they are summed over all ranks that have the op, and
-// those of their own micro-step; nobody's are in a sum that were not made anew.
+// Rules of the proof of meaning for synchronized batch norm, that is, segments with an op STAT. The
+// sums are the outputs of STAT, and the values that only the segment's two backward ops share.
+// Passes read them after they are summed over all ranks that have the op, for their own micro-step.
+// Every contribution to a sum was computed in that micro-step.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,18 @@
 
 namespace trainyard::check {
 
-// Of one program of all ranks, as it is rehearsed.
+// State of one program of all ranks during the rehearsal.
 class Statistics {
  public:
   Statistics(const Scope& scope, const std::string& program);
 
-  // Whether what stands in the bucket are such sums.
+  // True if the bucket holds batch norm sums.
   bool is_summed(const Bucket& bucket) const;
-  // The sums that an op must read; of an op that needs none, and of one whose sums are nowhere,
-  // nothing.
+  // Returns the sums that an op must read; empty if it needs none, or if its sums do not exist.
   std::vector<plan::Access> wanted(std::int32_t rank, const plan::Op& op) const;
-  // Whether an op hands on a gradient that depends on the sums of others, and there are none.
+  // True if an op passes on a gradient that depends on other ranks' sums which do not exist.
   bool lacks_gradient_sums(std::int32_t rank, const plan::Op& op) const;
-  // Whether all ranks that normalise together are among these.
+  // True if `members` contains all ranks that normalize together.
   bool over_all(const std::vector<std::int32_t>& members, std::int32_t segment) const;
 
   void write(std::int32_t rank, const plan::Op& op);
@@ -45,7 +44,7 @@ class Statistics {
   std::map<std::int32_t, std::set<std::int32_t>> ranks_;        // by segment
   std::set<std::pair<std::int32_t, std::int32_t>> buffers_;     // rank, buffer
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      micro_;  // by rank and buffer: of whom what is there comes
+      micro_;  // by rank and buffer: micro-step of its contents
 };
 
 }  // namespace trainyard::check

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Structure: everything that a number names is there. The other proofs and the frontier rely on it.
+// Proves structure: everything that a number refers to exists. The other proofs and the frontier
+// rely on this.
 #include <algorithm>
 #include <set>
 
@@ -17,8 +18,8 @@ using plan::OpKind;
 using plan::RankPlan;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 53;
-// An instance is let in while its lanes may still stand in the one before, and that one may look
-// back.
+// An instance may be admitted while its lanes are still in the one before, which may still depend
+// on earlier instances.
 constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
@@ -55,7 +56,7 @@ std::string below(std::size_t count) {
   return count == 0 ? "none is there" : "0 to " + std::to_string(count - 1);
 }
 
-// One rank of the plan.
+// Checks one rank of the plan.
 class Inspector {
  public:
   Inspector(const Scope& scope, const RankPlan& rank, std::int32_t number, Findings& findings)
@@ -178,8 +179,8 @@ class Inspector {
              "columns that are there");
   }
 
-  // A weighted sum is of spans of one length, each with its weight; where ranks are named, one of
-  // each. A loss may have the one of its samples.
+  // A weighted sum has operands of equal length, with one weight each and, if ranks are named, one
+  // rank each. A loss may have one weight, that of its samples.
   void inspect_weights(const Op& op) {
     const std::size_t weights = op.weights.numerators.size();
     if (op.kind == OpKind::loss) {
@@ -209,7 +210,7 @@ class Inspector {
              "one for each");
   }
 
-  // Rows of what members share out are not cut, and there are only whole ones.
+  // Rows that members share are not split, so the span must be a multiple of the row.
   void inspect_rows(std::int64_t row, const Access& span) {
     if (row < 1 || span.count % row != 0)
       report("shares out " + std::to_string(span.count) + " elements in rows of " +
@@ -271,7 +272,7 @@ class Inspector {
       return report("belongs to group " + std::to_string(op.group),
                     "the group of its lane, " + std::to_string(lane.group));
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return;  // the lane was reported
+      return;  // the lane's finding covers this
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == spot_.rank))
       report("rank " + std::to_string(op.peer) + " is no peer",
@@ -303,9 +304,9 @@ class Inspector {
     inspect_carried(op);
   }
 
-  // Besides what travels there is the list of rows, where they are named. A server that gives may
-  // keep what it gave, and put rows side by side; one that takes may compensate: by what it gave
-  // and what it has now.
+  // Maximum number of spans: the payload, and the list of rows if they are named. A server that
+  // gives may also keep a copy and pack rows. One that takes may also compensate delay, from the
+  // version it gave and the current one.
   static std::size_t most_spans(const Op& op) {
     const std::size_t list = op.named ? 1 : 0;
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
@@ -373,7 +374,7 @@ class Inspector {
                     std::to_string(reads) + " and " + std::to_string(writes));
     if (reads + writes < 2 || op.reads == op.writes) return;
     const bool may_move =
-        op.kind == OpKind::copy || op.kind == OpKind::reduce_many;  // aside, and back
+        op.kind == OpKind::copy || op.kind == OpKind::reduce_many;  // into scratch, and back
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
       report("adds up into another span than it reads",
@@ -405,7 +406,7 @@ class Inspector {
   Findings& findings_;
   Spot spot_;
   std::vector<std::int32_t> most_, total_,
-      seen_;  // ops by lane: of the longest program, of this one, before this op
+      seen_;  // ops by lane: in the longest program, in this one, before this op
 };
 
 void inspect_groups(const Scope& scope, Findings& findings) {
@@ -455,8 +456,8 @@ void prove_structure(const Scope& scope, Findings& findings) {
   inspect_groups(scope, findings);
   for (std::size_t r = 0; r < scope.ranks.size(); ++r)
     Inspector(scope, scope.ranks[r], static_cast<std::int32_t>(r), findings).run();
-  if (!has_servers(scope))
-    inspect_schedule(scope, findings);  // else whose samples a round takes nobody knows before
+  // with servers, the samples of a round are not known in advance
+  if (!has_servers(scope)) inspect_schedule(scope, findings);
 }
 
 }  // namespace trainyard::check

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Swapping, by symbolic execution: OUT and IN change nothing. Every op leaves values of its own in
-// what it writes; OUT and IN move values between a device and where they are put aside. Of what has
-// its home on the device every other op finds what it would find if nothing were put aside. What
-// has its home elsewhere, as moments, comes to the device for an update and goes back: that finds
-// what it would find if it worked there; of a segment it is always the same place, of two segments
-// never; and in the end all are back.
+// Proves offloading by symbolic execution: OUT and IN do not change results. Every op writes
+// distinct values; OUT and IN copy values between the device and host memory or disk. For buffers
+// whose home is the device, every other op must read what it would read without offloading. Buffers
+// whose home is elsewhere, such as moments, are fetched for an update and written back; the update
+// must read what it would read in the home. A segment always uses the same place of the home, two
+// segments never share one, and at the end everything is written back.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -27,7 +27,7 @@ bool swaps(const plan::RankPlan& rank) {
   });
 }
 
-// What elements of a buffer hold: element e of [first, end) holds number e - base of value `id`.
+// Contents of a range of a buffer: element e of [first, end) holds element e - base of value `id`.
 struct CopiedPiece {
   std::int64_t first = 0, end = 0, id = 0, base = 0;
   bool operator==(const CopiedPiece&) const = default;
@@ -38,7 +38,7 @@ class CopiedContents {
   explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0)
       : pieces_{{0, elements, id, 0}} {}
 
-  // Those of a span, numbered from its beginning; neighbours of one value are one piece.
+  // Returns the pieces of a span, relative to its start; adjacent pieces of one value are joined.
   std::vector<CopiedPiece> of(const Access& span) const {
     std::vector<CopiedPiece> list;
     for (const CopiedPiece& piece : pieces_) {
@@ -71,10 +71,10 @@ class CopiedContents {
   }
 
  private:
-  std::vector<CopiedPiece> pieces_;  // in order, all of the buffer
+  std::vector<CopiedPiece> pieces_;  // in order; they cover the buffer
 };
 
-// Of one rank.
+// Proof for one rank.
 class Swapping {
  public:
   Swapping(const plan::RankPlan& rank, Findings& findings)
@@ -89,7 +89,7 @@ class Swapping {
     }
   }
 
-  // False: a finding was made.
+  // Returns false after a finding.
   bool step(const Op& op, const Spot& spot) {
     spot_ = spot;
     if (swaps(op.kind)) return move(op);
@@ -112,7 +112,7 @@ class Swapping {
   }
 
  private:
-  // A home that is read before anything of it was put aside holds what lasts.
+  // A home that is read before anything was offloaded to it holds persistent values.
   void find_followed(const plan::Program& program) {
     std::vector<bool> put_aside(rank_.buffers.size(), false);
     for (const Op& op : program.ops) {
@@ -144,8 +144,8 @@ class Swapping {
     return true;
   }
 
-  // Where an op that touches a span on the device would, if nothing were put aside; null: nothing
-  // was brought there as a whole.
+  // Returns the home of a span on the device, that is, what an op would access without offloading;
+  // null if the span was not fetched as a unit.
   const Access* home(const Access& span) const {
     const auto at = home_of_.find({span.buffer.index(), span.first});
     return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
@@ -193,17 +193,18 @@ class Swapping {
   Findings& findings_;
   Spot spot_;
   std::vector<bool> is_followed_,
-      lasts_;  // by buffer: something of it is moved; it is a home of what lasts
+      lasts_;  // by buffer: OUT or IN touches it; it is a home of persistent values
   std::vector<CopiedContents> really_,
-      without_;  // by buffer: what it holds, and would if nothing were put aside
+      without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
-      home_of_;  // by where it is on the device: buffer and first element
+      home_of_;  // by location on the device: buffer and first element
   std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
   std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;  // by home and first element
   std::int64_t values_ = 0;
 };
 
-// OUT takes away from the device, IN brings there, span by span; nobody else looks at what is away.
+// Checks copies: OUT copies from the device, IN to the device, span by span; no other op touches
+// offloaded buffers.
 class Copies {
  public:
   Copies(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings) {}
@@ -244,7 +245,7 @@ class Copies {
   Findings& findings_;
 };
 
-// In the order of the rehearsal, from step to step.
+// Executes ops in the order of the rehearsal, across steps.
 void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
   Swapping proof(rank, findings);
   const auto step = [&](const plan::Rehearsal::At& at) {
@@ -261,7 +262,7 @@ void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findin
   proof.finish();
 }
 
-// Of ranks that go by what arrives each program by itself, in its order.
+// For ranks that run on arrival: proves each program alone, in program order.
 void prove_programs(const plan::RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs) {
     Swapping proof(rank, findings);

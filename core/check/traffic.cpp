@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Traffic: the payload that each rank sends to each peer in one run of a program.
+// Computes traffic: the payload that each rank sends to each peer in one run of a program.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,11 +11,11 @@
 namespace trainyard::check {
 namespace {
 
-// The rounds in which anybody sends, by group and bucket: one in which what arrived is added or
-// copied is none on the wire.
+// Rounds with sends, by group and bucket. Rounds that only add or copy received data do not use the
+// wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
-// Of a table at most as many rows as can be named.
+// Returns an upper bound for a table: the maximum number of rows that can be named.
 std::int64_t bytes_pulled(const plan::RankPlan& rank, const plan::Op& op) {
   const std::int64_t all = bytes_of(rank, op.writes);
   if (!op.named) return all;
@@ -28,8 +28,8 @@ std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) {
   return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads);
 }
 
-// What is offered goes to one neighbour, now to this and now to that, who sends as much back: to
-// each, and from each, what that comes to in a step.
+// An active rank offers to one neighbor per step, which sends the same amount back. Counts the
+// average per step, to and from each neighbor.
 void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
@@ -43,7 +43,8 @@ void count_pair(const plan::RankPlan& rank, const plan::Program& program, Progra
   }
 }
 
-// What a server gives has no program of its own: it answers, as often as somebody asks.
+// Counts a server's answers by the worker's pulls: the server has no program of its own for them,
+// and answers once per request.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program,
                    ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;

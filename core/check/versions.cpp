@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Versions, by symbolic execution of a rank's program, where every micro-batch is an update of its
-// own (UPD.s2.m0). A version of a segment's parameters is how many updates of the step it has seen;
-// STASH puts one aside. A micro-batch goes back, and has outputs made again, by the version that it
-// went forward by. The updates of a segment are those of all its micro-batches, each once, in their
-// order, and each is counted before (RATE.m0). Where replicas learn from different micro-batches of
-// one number, their losses say which part of that update's samples each has (LOSS.m0 weights 4/8),
-// and these are all of it.
+// Proves weight versions by symbolic execution of a rank's program in which every micro-batch is an
+// update (UPD.s2.m0). The version of a segment's parameters is the number of updates of the step so
+// far; STASH copies one. Backward and recomputation of a micro-batch must use the version of its
+// forward pass. A segment is updated by each of its micro-batches once, in order, and each is
+// counted before (RATE.m0). If replicas process different micro-batches with the same number, their
+// losses state each replica's fraction of the update's samples (LOSS.m0 weights 4/8), and the
+// fractions add up to 1.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -32,16 +32,16 @@ bool goes_back(OpKind kind) {
          kind == OpKind::recompute;
 }
 
-// What a cell of parameters holds.
+// Contents of a cell of parameters.
 struct Version {
-  std::int64_t element = -1;  // of the parameters, where the cell begins; -1: nothing that was put
-                              // aside in this program
+  // first parameter of the cell; -1: nothing was stashed in this program
+  std::int64_t element = -1;
   std::int32_t updates = 0;
   bool operator==(const Version&) const = default;
 };
 using Versions = std::vector<Version>;
 
-// One program of one rank, all of whose ops that matter are on its compute lane.
+// One program of one rank; all relevant ops are on its compute lane.
 class Following {
  public:
   Following(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
@@ -88,7 +88,8 @@ class Following {
     return !goes_back(op.kind) || finds_its_own(op);
   }
 
-  // Of a layer that is split the part is made by them, and its activation by none.
+  // Records the version of a forward pass. If a layer is split, PART reads the parameters and the
+  // activation after it reads none.
   void go_forward(const Op& op) {
     if (Versions versions = read_by(op); !versions.empty())
       forward_[{op.segment, op.micro}] = std::move(versions);
@@ -127,7 +128,7 @@ class Following {
                   "micro-batch is back.");
   }
 
-  // Of the parameters that an op reads, as they are or were.
+  // Returns the versions of the parameters that an op reads, current or stashed.
   Versions read_by(const Op&) const {
     Versions versions;
     for (const Span& span : spans().reads)
@@ -160,13 +161,13 @@ class Following {
   std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
   std::map<std::size_t, Version> aside_;                               // by cell of the stash
   std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
-  std::map<std::int32_t, std::int32_t> next_;  // by segment: the micro-batch to update by
+  std::map<std::int32_t, std::int32_t> next_;  // by segment: next micro-batch to update
   std::int32_t counted_ = -1;
 };
 
-// Whose losses one number of micro-batch has, in programs of one name, and what they say.
+// Losses of one micro-batch number over all programs of one name, and their stated fractions.
 struct PartsOfUpdate {
-  std::vector<Spot> said;  // of each replica
+  std::vector<Spot> said;  // one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
@@ -174,7 +175,7 @@ struct PartsOfUpdate {
 void add_parts(const plan::RankPlan& rank, const Program& program,
                std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate>& parts) {
   const plan::BufferId metrics =
-      rank.buffer("metrics");  // of parts that share the layers, one tells
+      rank.buffer("metrics");  // only one of the ranks that split a layer writes metrics
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const bool tells =

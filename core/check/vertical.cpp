@@ -9,8 +9,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// Whether a member has rows of its own in a bucket. If it has none, what stands there is of an
-// earlier micro-step.
+// True if a member has rows in a bucket. If not, the bucket's contents on it may be of an earlier
+// micro-step.
 bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
   const auto position =
       static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
@@ -39,8 +39,8 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) judge_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
-// Of samples of which ranks have but some columns; where layers are split, all ranks have whole
-// ones.
+// Applies only if ranks load some columns of the samples. If layers are split, all ranks load full
+// samples.
 void Vertical::find_segments(const std::vector<const plan::Program*>& programs) {
   const auto loads_columns = [](const plan::Program* program) {
     return program != nullptr &&
@@ -53,8 +53,8 @@ void Vertical::find_segments(const std::vector<const plan::Program*>& programs) 
       if (program->ops[i].kind == OpKind::partial) segments_.insert(program->ops[i].segment);
 }
 
-// Who writes into a bucket's buffer last before the bucket is exchanged, in the order of the
-// program; that accesses keep it is proved elsewhere.
+// Finds the last op that writes a bucket's buffer before the bucket is exchanged, in program order.
+// Other proofs ensure that accesses respect this order.
 void Vertical::find_makers(std::int32_t rank, const plan::Program& program,
                            const Buckets& buckets) {
   std::map<std::int32_t, Made> last;  // by buffer
@@ -113,7 +113,7 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
                                 std::to_string(next) + " on");
 }
 
-// What is loaded, multiplied and learnt are the same columns.
+// Checks that a rank loads, multiplies and computes gradients for the same columns.
 void Vertical::judge_columns_of(std::int32_t rank, const plan::Program& program) {
   std::optional<plan::Columns> own;
   for (const Op& op : program.ops) {
@@ -146,7 +146,7 @@ void Vertical::write(std::int32_t rank, const Op& op) {
   for (const plan::Access& write : op.writes) stands_[{rank, write.buffer.value}] = op.micro;
 }
 
-// Of a rank that has no rows in it, what stands there may be older.
+// On a rank without rows in the bucket, the contents may be older.
 bool Vertical::of_its_micro_step(std::int32_t rank, const Bucket& bucket,
                                  std::int32_t micro) const {
   const auto at = stands_.find({rank, bucket.homes.at(rank).buffer.value});

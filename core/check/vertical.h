@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the proof of the meaning asks of vertical sharding, which is that of a segment with an op
-// PART. In every micro-step the columns of all ranks are all columns, each once. What PART writes
-// is reduce-scattered, and F reads the sum over all of them, in the rank's own rows; W reads the
-// gathered gradients of the rows of all, and its columns are those of PART. All are of one
-// micro-step. The buckets of all micro-steps lie in one buffer, so what is asked of them is asked
-// when they are read.
+// Rules of the proof of meaning for vertical sharding (a segment with an op PART). In every
+// micro-step the columns of all ranks are all columns, each once. The output of PART is
+// reduce-scattered, and F reads the sum over all columns for the rank's rows. W reads the gathered
+// gradients of all rows, and its columns are those of PART. All of these belong to one micro-step.
+// The buckets of all micro-steps share one buffer, so they are checked when they are read.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +18,25 @@
 
 namespace trainyard::check {
 
-// Of one program of all ranks, as it is rehearsed.
+// State of one program of all ranks during the rehearsal.
 class Vertical {
  public:
   Vertical(const Scope& scope, const std::string& program, const Buckets& buckets);
 
-  // Columns that are missing or there twice, and ranks of which one is in another micro-step.
+  // Missing or duplicate columns, and ranks in different micro-steps.
   std::optional<Flaw> first_flaw() const { return flaw_; }
 
   bool is_exchanged(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // What F and W must read: a bucket of their micro-step, or null where none is exchanged. Of other
-  // ops nothing.
+  // Bucket that F and W must read, for their micro-step; null if none is exchanged. `reading`
+  // returns nothing for other ops.
   struct Reading {
     const Bucket* bucket = nullptr;
   };
   std::optional<Reading> reading(const plan::Op& op) const;
 
-  // Of PART and of B: whose micro-step stands in a buffer of a rank.
+  // Records which micro-step's output of PART or B a buffer of a rank holds.
   void write(std::int32_t rank, const plan::Op& op);
   bool of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int32_t micro) const;
 
@@ -47,8 +46,8 @@ class Vertical {
   }
 
  private:
-  struct Made {  // what a member puts into a bucket: of which micro-step, and where the columns
-                 // count, of which
+  // Contribution of a member to a bucket: its micro-step, and its columns if they matter.
+  struct Made {
     std::int32_t micro = -1;
     plan::Columns columns;
   };
@@ -59,11 +58,11 @@ class Vertical {
   void judge_columns_of(std::int32_t rank, const plan::Program& program);
   void fail(std::int32_t rank, std::string what);
 
-  std::set<std::int32_t> segments_;  // with an op PART
+  std::set<std::int32_t> segments_;  // segments with an op PART
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      buckets_;  // by group and number: its micro-step
+      buckets_;  // by group and bucket number: micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int32_t, Made>>
-      makers_;                                              // by group and number, by rank
+      makers_;                                              // by group and bucket number, by rank
   std::map<std::int32_t, const Bucket*> sums_, gradients_;  // by micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       stands_;                                            // by rank and buffer: micro-step

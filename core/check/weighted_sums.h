@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weighted sums of parameters in whole numbers, and which of them the elements of a buffer hold:
-// what proofs of averaging follow.
+// Weighted sums of parameters in integers, and the buffer elements that hold them; used by the
+// proofs of averaging.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace trainyard::check {
 
-// What an element holds: of `source` the element that stands `shift` further in the parameters.
-// What sources are the proof says.
+// Value of an element: the element of `source` that is `shift` further on in the parameters. Each
+// proof defines its sources.
 struct Value {
   int source = 0;
   std::int64_t shift = 0;
@@ -24,7 +24,7 @@ struct Piece {
   Value value;
 };
 
-// The values of a buffer, as runs of elements that hold the same.
+// Values of a buffer, as runs of elements with equal values.
 class Contents {
  public:
   Contents(std::int64_t elements, const Value& value) : elements_(elements) { runs_[0] = value; }
@@ -42,15 +42,16 @@ class Contents {
   std::map<std::int64_t, Value> runs_;
 };
 
-// By source what it counts, over one denominator.
+// Coefficients by source, over one denominator.
 struct Row {
   std::vector<std::int64_t> numerators;
   std::int64_t denominator = 1;
   bool operator==(const Row&) const = default;
 
-  void reduce();  // to lowest terms
+  void reduce();  // reduces to lowest terms
   bool add(const Row& other, std::int64_t numerator,
-           std::int64_t denominator_of_it);  // so much of it; false: the numbers would be too large
+           // adds `numerator` / `denominator_of_it` times `other`; false on overflow
+           std::int64_t denominator_of_it);
 };
 
 bool same_fraction(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A collective algorithm is a function of (formation of the group, position) to a program over
-// symbolic chunks, in rounds: the sends and receives of a round start together, and a send meets
-// its receive in the same round. Chunk c of the buffer is the c-th of `chunks` nearly equal parts.
-// S: bytes of the buffer; n: members; c[i]: bytes of chunk i.
+// Collective algorithms. An algorithm is a pure function of a group's formation and a member's
+// position. It returns a program over symbolic chunks, in rounds. The sends and receives of a round
+// start together, and a send matches its receive in the same round. Chunk c is the c-th of `chunks`
+// nearly equal parts of the buffer. Symbols: S: bytes of the buffer; n: members; c[i]: bytes of
+// chunk i.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +17,43 @@
 
 namespace trainyard::collective {
 
-// All-reduce algorithms, one file each. A `tree` here is a tree: what much of the web calls so is
+// All-reduce algorithms, one file each. `tree` means a real tree; some literature uses the word for
 // halving and doubling.
 enum class Algorithm {
-  ring,                // reduce-scatter around a ring, then all-gather around it
-  direct,              // every member owns a share: pairwise reduce-scatter, then all-gather
-  halving_doubling,    // reduce-scatter by recursive halving, then all-gather by recursive doubling
-  binary_tree,         // sums up a binary tree, result down it
-  double_binary_tree,  // half of the buffer over each of two trees; who is an inner node of one is
-                       // a leaf of the other, but for one of an odd group
-  star,                // sums on one member, which sends the result to all
-  all_to_all,          // everybody sends everything to everybody: the naive one
-  leader_hierarchical,  // sums in each host on its leader, ring between leaders, result to the host
-  sharded_hierarchical,  // reduce-scatter in each host, a ring between hosts for every share,
-                         // all-gather in each host
+  ring,              // reduce-scatter around a ring, then all-gather around it
+  direct,            // every member owns a chunk: pairwise reduce-scatter, then all-gather
+  halving_doubling,  // reduce-scatter by recursive halving, then all-gather by recursive doubling
+  binary_tree,       // reduce up a binary tree, then broadcast down it
+  // half of the buffer over each of two trees; an inner node of one is a leaf of the other, except
+  // one member of an odd group
+  double_binary_tree,
+  star,        // one member sums, and sends the result to all
+  all_to_all,  // every member sends its full buffer to every other (naive)
+  // reduce to a leader in each host, ring between leaders, broadcast in each host
+  leader_hierarchical,
+  // reduce-scatter in each host, a ring between hosts for every chunk, all-gather in each host
+  sharded_hierarchical,
   torus,      // reduce-scatter along rows, ring all-reduce along columns, all-gather along rows
-  automatic,  // to be chosen from these (cost.h) before there is a plan
+  automatic,  // resolved to one of these (cost.h) before the plan is made
 };
 
 enum class Collective {
   all_reduce,      // every member ends with the sum of all
-  reduce_scatter,  // member p ends with chunk p of the sum; what else it holds means nothing any
-                   // more
+  reduce_scatter,  // member p ends with chunk p of the sum; its other chunks become undefined
   all_gather,      // member p begins with chunk p; all end with all chunks
-  broadcast,       // all end with what the root has
-  reduce,          // the root ends with the sum of all; what others hold means nothing any more
-  scatter,  // member p ends with chunk p of what the root has; what else it holds means nothing any
-            // more
+  broadcast,       // all end with the root's buffer
+  reduce,          // the root ends with the sum of all; the buffers of the others become undefined
+  scatter,  // member p ends with chunk p of the root's buffer; its other chunks become undefined
   gather,   // member p begins with chunk p; the root ends with all chunks
 };
 
 enum class StepKind : std::uint8_t {
   send,         // to `peer`
-  recv,         // from `peer`: replaces the chunks
-  recv_reduce,  // from `peer`: own chunks + received
-  reduce_many,  // from all `summands` but itself: the sum of their chunks, added in that order
-  sum_aside,    // as reduce_many, but the sum is put aside: peers still read the own chunks
-  put_back,     // what was put aside replaces the chunks; peers are done with them
+  recv,         // from `peer`: overwrites the chunks
+  recv_reduce,  // from `peer`: adds to the local chunks
+  reduce_many,  // from all other `summands`: the sum of all chunks, in that order
+  sum_aside,    // as reduce_many, but into scratch, because peers still read the local chunks
+  put_back,     // copies the sum from scratch to the chunks, which peers no longer read
 };
 
 // Works on chunks [chunk, chunk + chunks).
@@ -60,14 +61,15 @@ struct Step {
   StepKind kind = StepKind::send;
   int peer = -1;  // position in the group
   int chunk = 0, chunks = 1;
-  std::vector<int> summands = {};  // positions, the own one included
+  std::vector<int> summands = {};  // positions, including the local one
   bool operator==(const Step&) const = default;
 };
 
 using Round = std::vector<Step>;
 using Rounds = std::vector<Round>;
 
-// The all-reduce program of the member at `position`; as many rounds for every member.
+// Return the all-reduce program of the member at `position`. All members have the same number of
+// rounds.
 Rounds ring(const Formation& formation, int position);
 Rounds direct(const Formation& formation, int position);
 Rounds halving_doubling(const Formation& formation, int position);
@@ -77,15 +79,16 @@ Rounds star(const Formation& formation, int position);
 Rounds all_to_all(const Formation& formation, int position);
 Rounds leader_hierarchical(const Formation& formation, int position);
 Rounds sharded_hierarchical(const Formation& formation,
-                            int position);  // hosts with equally many members; of others no rounds
+                            // requires equally many members per host; else returns no rounds
+                            int position);
 Rounds torus(const Formation& formation, int position);
 
-// The others; `root` is a position. Reduce-scatter and all-gather are the halves of the all-reduces
-// that begin and end so. From and to a root: over a binomial tree, or at once. Of each there are
-// one or two programs, by the names below.
+// Other collectives; `root` is a position. Reduce-scatter and all-gather are the halves of
+// all-reduces that consist of these two phases. Collectives with a root use a binomial tree or a
+// single round. Each collective has one or two distinct programs, named by `carried_out_as`.
 Algorithm carried_out_as(
     Collective collective,
-    Algorithm algorithm);  // the name of the program that `algorithm` stands for
+    Algorithm algorithm);  // returns the algorithm whose program `algorithm` uses
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
 Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root);
@@ -93,33 +96,33 @@ Rounds reduce(Algorithm algorithm, const Formation& formation, int position, int
 Rounds scatter(const Formation& formation, int position, int root);
 Rounds gather(const Formation& formation, int position, int root);
 
-// Of any. `root` is unused where there is none.
+// Returns the program of any collective. `root` is ignored if the collective has none.
 Rounds program(Collective collective, Algorithm algorithm, const Formation& formation, int position,
                int root);
 int chunks(Collective collective, Algorithm algorithm, const Formation& formation);
 
-std::string_view description(Algorithm algorithm);  // in a line: what it does, bytes and rounds
+std::string_view description(Algorithm algorithm);  // one line: method, bytes and rounds
 
-// Whether the algorithm is defined for such a group.
+// True if the algorithm is defined for such a group.
 bool fits(Algorithm algorithm, const Formation& formation);
 
-// Whether what a member ends with, or begins with, is a chunk of its own.
+// True if a member begins or ends with one chunk.
 constexpr bool shares_out(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather ||
          collective == Collective::scatter || collective == Collective::gather;
 }
 
-// Of ranks that read each other's memory: what one has added up is still in the caches when the
-// others copy it. On an EPYC (32 MiB of L3, 2 cores) 64 MiB between 2 or 4 ranks take 0.8 of the
-// time that they take as one.
+// Segment size for ranks that read each other's memory: a sum is still in the cache when peers copy
+// it. On an EPYC (32 MiB of L3, 2 cores) 64 MiB between 2 or 4 ranks take 0.8 of the time without
+// segments.
 inline constexpr std::int64_t kSegmentBytesInMemory = std::int64_t{2} << 20;
 
-// Segments that a bucket is cut into: of about `segment_bytes`, never more than it has elements nor
-// than kMostSegments. 0: one.
+// Returns the number of segments of a bucket, of about `segment_bytes` each; at most one per
+// element and at most kMostSegments. `segment_bytes` 0 gives one segment.
 inline constexpr std::int64_t kMostSegments = 256;
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes);
 
-// Part `index` of `parts` of [0, elements): {first, count}; counts differ by at most one, the
+// Returns {first, count} of part `index` of `parts` of [0, elements). Counts differ by at most one,
 // larger ones first.
 constexpr std::pair<std::int64_t, std::int64_t> part(std::int64_t elements, int parts, int index) {
   const std::int64_t base = elements / parts, extra = elements % parts;
@@ -127,7 +130,7 @@ constexpr std::pair<std::int64_t, std::int64_t> part(std::int64_t elements, int 
   return {first, base + (index < extra ? 1 : 0)};
 }
 
-// The chunks of a step in a segment of `elements` that is cut into `chunks`: {first, count}.
+// Returns {first, count} of a step's chunks in a segment of `elements` that has `chunks` chunks.
 constexpr std::pair<std::int64_t, std::int64_t> span(const Step& step, std::int64_t elements,
                                                      int chunks) {
   const std::int64_t first = part(elements, chunks, step.chunk).first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All to all, the naive one: everybody sends all it has to everybody, and each adds up for itself,
-// in order of position. One round on the wire, one chunk. Every member sends (n - 1) S. The sums
-// are put aside until the peers have read what they were sent, so a second buffer of S is needed.
+// All-to-all, the naive all-reduce: every member sends its full buffer to every other, and each
+// sums locally in order of position. One round on the wire, one chunk. Every member sends (n - 1)
+// S. Sums stay in scratch until the peers have read the buffer, which takes another S of memory.
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Broadcast and reduce: one chunk, S from or to every member but the root. Down or up a binomial
-// tree: ceil(log2 n) rounds, in which the root sends or receives as many times S. At once, for the
-// algorithms that do everything at once: one round, (n - 1) S.
+// Broadcast and reduce. One chunk; S to or from every member but the root. Binomial tree: ceil(log2
+// n) rounds, in each of which the root sends or receives S. Star, for the direct algorithms: one
+// round, (n - 1) S at the root.
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {

@@ -16,8 +16,8 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   const Offer& best = *by_cost[0];
   const auto takes = [](const Offer& offer) { return base::format_seconds(offer.cost.seconds); };
   const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
-  // What costs exactly as much is the same program here, or as good as that: it says nothing of the
-  // choice.
+  // Skips algorithms of equal cost: they are the same program here, or equivalent, so they do not
+  // explain the choice.
   const auto next = std::ranges::find_if(
       by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
   return {best.algorithm,

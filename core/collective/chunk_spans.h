@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the chunks of a bucket lie in it.
+// Locations of chunks within a bucket.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@ struct ChunkSpan {
   bool operator==(const ChunkSpan&) const = default;
 };
 
-// By chunk, as the program numbers them. None, where there are more than can be played
-// (kMostPlayedChunks).
+// Returns the spans by chunk number; empty if there are more than kMostPlayedChunks.
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise);
 
 }  // namespace trainyard::collective

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parts that algorithms are made of: some members that share out a span of the buffer among
-// themselves. Of the pieces that the span is cut into, piece i belongs to the i-th of them.
+// Building block of algorithms: some members, among which a span of the buffer is sharded. Piece i
+// of the span belongs to the i-th member.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -9,7 +9,7 @@ namespace trainyard::collective {
 
 struct Circle {
   std::vector<int> members;  // positions in the group, ascending
-  int self = 0;              // index in `members` of the one whose program it is
+  int self = 0;              // index in `members` of the member whose program this is
   int first = 0, width = 1;  // chunks: piece i is [first + i * width, + width)
 
   int size() const { return static_cast<int>(members.size()); }
@@ -19,15 +19,15 @@ struct Circle {
   int chunk(int index) const { return first + (index % size() + size()) % size() * width; }
 };
 
-// All members of the group, a chunk each.
+// Returns a circle of all members of the group, with one chunk each.
 Circle everyone(const Formation& formation, int position);
 
-// Around the ring: n - 1 rounds each. A member ends with the sum of its own piece; begins with its
-// own and ends with all.
+// Ring phases of n - 1 rounds each. Reduce-scatter: a member ends with the sum of its piece.
+// All-gather: a member begins with its piece and ends with all.
 Rounds ring_reduce_scatter(const Circle& circle);
 Rounds ring_all_gather(const Circle& circle);
 
-// Everybody to everybody: one round each, none for one member.
+// Pairwise phases: one round each, none for a single member.
 Rounds direct_reduce_scatter(const Circle& circle);
 Rounds direct_all_gather(const Circle& circle);
 

@@ -9,7 +9,7 @@
 namespace trainyard::collective {
 namespace {
 
-// The routes between positions, each looked for once.
+// Routes between positions, each looked up once.
 class Routes {
  public:
   Routes(const Work& work, const topology::Network& network)
@@ -34,12 +34,13 @@ class Routes {
   std::vector<std::optional<topology::Route>> known_;
 };
 
-// What all positions do at once: in a round for one segment, or in several for several.
+// Load of all positions at once: of one round for one segment, or of several rounds for several
+// segments.
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
   std::vector<double>
-      bytes;  // on each directed link: that of an edge forward, backward, of the next edge, ...
+      bytes;  // on each directed link: edge 0 forward, edge 0 backward, edge 1 forward, ...
   std::vector<double> touched;  // bytes read and written, by position
 
   void add(const Load& other) {
@@ -50,7 +51,7 @@ struct Load {
   }
 };
 
-// Spans that a device reads and writes: of what arrived, of its own, of the result.
+// Returns the number of spans that a device reads and writes: received, local, result.
 double touches(const Step& step) {
   switch (step.kind) {
     case StepKind::recv_reduce: return 3;
@@ -116,9 +117,10 @@ class Estimate {
             std::vector<double>(work_.devices.size(), 0)};
   }
 
-  // Segment s is in round t of the program while the first one is in round t + s, or would be. The
-  // rounds [low, high] of the program are under way at once; of segments that are longer those from
-  // `longer` on. Most of the time these stay the same, and so does the time.
+  // Rounds [low, high] of the program that are in progress at once; from `longer` on for longer
+  // segments. Segment s is in round t of the program when the first segment is, or would be, in
+  // round t + s. Most of the time this range does not change, so the time of a round does not
+  // either.
   struct UnderWay {
     int low = 0, high = -1, longer = 0;
     bool operator==(const UnderWay&) const = default;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a collective costs on the drawn links, by one rule for every algorithm: the sum over its
-// rounds of
-//   the greatest latency of a route in use
-//   + the most bytes on any directed link / its bandwidth, where routes that share a link share its bandwidth
-//   + the longest that a device takes to add and copy what arrived: bytes it reads and writes / its memory bandwidth
-// (Hockney 1994, with links shared). Rounds follow each other here as if all waited for the
-// slowest, so it is an estimate from above, but for a few percent where members of unlike rounds
-// get into each other's way; the simulator follows every op.
+// Cost of a collective on the drawn links, by one rule for every algorithm: the sum over its rounds
+// of
+//
+// the greatest latency of a route in use
+// + the most bytes on any directed link / its bandwidth,
+//   where routes that share a link share its bandwidth
+// + the longest time that a device takes to add and copy received data:
+//   bytes that it reads and writes / its memory bandwidth
+//
+// (Hockney 1994, with shared links). Rounds are sequential, as if all members waited for the
+// slowest. So the cost is an upper bound, except for a few percent where members in different
+// rounds contend for links; the simulator follows every op.
 #pragma once
 
 #include <stop_token>
@@ -24,17 +28,17 @@ struct Work {
   std::int64_t elements = 0;
   int element_bytes = 4;
   std::vector<topology::DeviceId> devices;
-  std::vector<int> hosts;  // by position
+  std::vector<int> hosts;  // host numbers, by position
   Collective collective =
-      Collective::all_reduce;  // or all_gather: then the elements are those of all positions
-  std::vector<std::vector<int>> besides = {};  // hosts likewise, of other groups that go by the
-                                               // same algorithm, whatever it is for this one
+      Collective::all_reduce;  // for all_gather, `elements` counts those of all positions
+  // `hosts` of other groups that must use the same algorithm, regardless of its cost for them
+  std::vector<std::vector<int>> besides = {};
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };
 
 struct Cost {
-  int rounds = 0;  // on the wire
+  int rounds = 0;  // rounds that use the wire
   std::int64_t busiest_bytes = 0,
                total_bytes = 0;  // sent by the position that sends most, and by all
   double seconds = 0;
@@ -42,28 +46,28 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// Fails where two devices have no route.
+// Computes the cost. Fails if two devices have no route.
 base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work,
                         const topology::Network& network);
 
-// What an algorithm costs, or why it is not for the group.
+// Cost of an algorithm, or the reason why it does not fit the group.
 struct Offer {
   Algorithm algorithm = Algorithm::ring;
   Cost cost = {};
-  std::string unfit = {};  // empty: it fits, and the cost holds
+  std::string unfit = {};  // empty if the algorithm fits and `cost` is valid
 
   bool operator==(const Offer&) const = default;
 };
 
-// Of every algorithm, in the order of their table; of an all-gather only those that have one of
-// their own fit. Fails where two devices have no route; with `cancelled` soon after it is asked to
-// stop.
+// Returns one offer per algorithm, in the order of their table. For all-gather, only algorithms
+// with a distinct all-gather fit. Fails if two devices have no route, or soon after `stop` is
+// requested.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
                                         const topology::Network& network,
                                         const std::stop_token& stop = {});
 
-// The algorithm that costs least, and why in one line; the first of the table among equals, and the
-// next best beside it is none of them.
+// Cheapest algorithm, with a one-line reason. Ties go to the first in the table; the next best is
+// one that costs more.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   std::string reason;  // "direct: 1.2 ms for 4 MB on this drawing, the next best, ring, 2.0 ms"
@@ -72,18 +76,18 @@ Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,
                             const topology::Network& network);
 
-// What one member sends another over all rounds: the logical picture of an algorithm.
+// Bytes that one member sends another over all rounds: the logical view of an algorithm.
 struct Flow {
   int from = 0, to = 0;  // positions
   std::int64_t bytes = 0;
   bool operator==(const Flow&) const = default;
 };
 
-// By `from` and then `to`; from the programs that members run.
+// Returns the flows by `from` and `to`, computed from the members' programs.
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
 
-// What each position sends in any collective, by the same programs; position 0 is the root where
-// there is one.
+// Returns the bytes that each position sends in any collective, computed from the members'
+// programs. Position 0 is the root, if there is one.
 std::vector<std::int64_t> sent_bytes(Collective collective, Algorithm algorithm,
                                      std::int64_t segment_bytes, const Work& work);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Direct all-reduce: member p owns chunk p. In the first round everybody sends each owner its chunk
-// and adds up the own one in order of position; in the second every owner sends the sum to all.
+// Direct all-reduce: member p owns chunk p. In the first round every member sends each owner its
+// chunk, and the owner sums in order of position. In the second every owner sends its sum to all.
 // Rounds: 2. Member p sends S - c[p] and then (n - 1) c[p].
 #include "core/collective/circle.h"
 

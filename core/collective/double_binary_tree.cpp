@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two trees, half of the buffer over each (Sanders, Speck and Träff 2009). In the first, odd
-// positions are leaves; the second is the first in a mirror (n even) or moved on by one (n odd), so
-// that who is an inner node of one is a leaf of the other, but for one end of an odd group. Chunk t
-// goes over tree t. Nobody sends more than 2 S, and where S is odd an element; rounds: twice the
-// height.
+// Two trees with half of the buffer each (Sanders, Speck and Träff 2009). In the first, odd
+// positions are leaves. The second is the first mirrored (n even) or shifted by one (n odd), so
+// that an inner node of one is a leaf of the other, except one end of an odd group. Chunk t uses
+// tree t. No member sends more than 2 S, plus one element if the number of elements is odd. Rounds:
+// twice the height.
 #include "core/collective/circle.h"
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {
 namespace {
 
-// Position 0 is the root. A position whose lowest set bit is b hangs on the one with that bit moved
-// up, where there is one, else on the one without it.
+// Position 0 is the root. The parent of a position with lowest set bit b is the position with that
+// bit moved up by one, if it exists, else the one without it.
 int parent(int position, int members) {
   if (position == 0) return -1;
   const int lowest = position & -position, without = position ^ lowest,
@@ -19,7 +19,7 @@ int parent(int position, int members) {
   return above < members ? above : without;
 }
 
-// Over both at once; they are equally high.
+// Runs both trees at once; they have equal height.
 Rounds both(Rounds first, const Rounds& second) {
   for (std::size_t t = 0; t < first.size(); ++t)
     first[t].insert(first[t].end(), second[t].begin(), second[t].end());

@@ -40,7 +40,7 @@ OpKind kind_of(StepKind kind) {
   return OpKind::send;
 }
 
-// Keeps the furthest sequence asked of each lane and distance back.
+// Adds a dependency, keeping the highest sequence per lane and distance back.
 void add_dependency(std::vector<Dependency>& after, Dependency added) {
   for (Dependency& known : after)
     if (known.lane == added.lane && known.steps_back == added.steps_back) {
@@ -53,9 +53,8 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
   after.push_back(added);
 }
 
-// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded
-// again: as many operations as a core makes in that time, counted as in
-// core/strategy/compression.cpp.
+// Operations of one addition. 16-bit operands are widened and the sum is rounded, which takes as
+// long as this many operations of a core, counted as in core/strategy/compression.cpp.
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
     case base::DType::fp16: return 220;
@@ -64,7 +63,7 @@ constexpr std::int64_t addition_flops(base::DType dtype) {
   }
 }
 
-// A collective of one bucket: what its steps mean in ranks and elements.
+// A collective of one bucket: maps its steps to ranks and elements.
 struct Job {
   const Op& whole;
   const plan::Group& group;
@@ -78,7 +77,7 @@ struct Job {
   }
   std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
 
-  // Elements of a step from the start of the bucket, in whole rows.
+  // Returns {first, count} of a step's elements from the start of the bucket, in full rows.
   std::pair<std::int64_t, std::int64_t> span(const Step& step, int segment) const {
     const auto [begin, length] = part(whole.writes.front().count / row(), segments, segment);
     const auto [first, count] = collective::span(step, length, chunks);
@@ -112,7 +111,7 @@ Program empty(const Program& program) {
           {},           program.wanted};
 }
 
-// The lanes of a rank after expansion: a comm lane's number becomes the send lane's, its receive
+// The lanes of a rank after expansion: a comm lane's number becomes the send lane's; its receive
 // lane is appended.
 struct Lanes {
   std::vector<plan::Lane> lanes;
@@ -155,7 +154,7 @@ class Expansion {
   }
 
  private:
-  struct Reduced {  // where a collective of a comm lane ended, and what it wrote
+  struct Reduced {  // End of a collective on its two lanes, and what it wrote.
     std::int32_t sends = 0, receives = 0;
     std::vector<Access> writes;
   };
@@ -226,8 +225,8 @@ class Expansion {
     if (op.kind != OpKind::send) op.writes = {step.kind == StepKind::sum_aside ? beside : chunk};
   }
 
-  // The buffer for sums that are put aside: one a group, as long as its longest bucket; of another
-  // dtype one more.
+  // Returns the scratch buffer for sums: one per group and dtype, as long as the group's longest
+  // bucket.
   plan::BufferId aside_for(const Job& job) {
     std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
@@ -241,8 +240,8 @@ class Expansion {
     return id;
   }
 
-  // The first to touch a chunk, and those of its round beside it, come after what the collective
-  // came after; later ones after those they conflict with.
+  // The first op that touches a chunk, and the ops of its round, depend on what the collective
+  // depends on. Later ops depend on the ops that they conflict with.
   void order_after_touches(const Op& whole, Op& op, bool changes) {
     for (int c = 0; c < op.chunks; ++c) {
       bool ordered = false;
@@ -255,7 +254,7 @@ class Expansion {
     }
   }
 
-  // Coarse dependencies on a comm lane become ones on its two lanes.
+  // Maps coarse dependencies on a comm lane to its two lanes.
   void map_dependencies(Op& op) {
     const auto index = static_cast<std::size_t>(&op - result_.ops.data());
     const auto own = coarse_after_.find(index);
@@ -285,7 +284,7 @@ class Expansion {
     if (overwrites) wait(dependency.lane, last.sends);
   }
 
-  // An earlier instance may be one of another program.
+  // Checks all programs, since an earlier instance may be of another program.
   bool overwrites_any(const Op& op, LaneId comm) const {
     for (const Program& program : coarse_.programs)
       for (const Op& other : program.ops)
@@ -293,7 +292,7 @@ class Expansion {
     return false;
   }
 
-  RankPlan& expanded_;  // gets the buffers that an algorithm needs
+  RankPlan& expanded_;  // receives the buffers that an algorithm needs
   const RankPlan& coarse_;
   const std::vector<plan::Group>& groups_;
   const Method& method_;
@@ -304,7 +303,7 @@ class Expansion {
   std::map<std::int32_t, std::size_t> seen_;              // collectives so far, by comm lane
   std::vector<std::vector<Touch>> touched_;               // by chunk, of the current collective
   std::map<std::size_t, const std::vector<Dependency>*>
-      coarse_after_;  // by new op: dependencies of its collective
+      coarse_after_;  // by index of the new op: dependencies of its collective
   Program result_;
 };
 
@@ -351,15 +350,16 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
       for (const Access& read : std::span(op.reads).first(
-               op.named ? 1 : op.reads.size()))  // after named rows comes how many they are
+               // the list of rows, a second access, is counted elsewhere
+               op.named ? 1 : op.reads.size()))
         bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
 }
 
 namespace {
 
-// Of ranks that average in pairs: what one that asks offers, and what one that answers does to all
-// that ask it, in the mean over steps.
+// Returns the bytes of ranks that average in pairs: an active rank's offer, and the average per
+// step of a passive rank's answers to all active ranks.
 std::int64_t pair_bytes(const RankPlan& expanded) {
   double bytes = 0;
   for (const plan::Pairing& pairing : expanded.pairs) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recursive halving and doubling (Thakur, Rabenseifner and Gropp 2005; Goyal et al. 2017). Let m be
-// the largest power of 2 that is at most n. The first 2 (n - m) members stand in pairs: the even
-// one folds all it has into the odd one and waits. The m that go on, numbered anew, halve: at
-// distance m/2, m/4 .. 1 a member gives its partner one half of the span it still holds and adds
-// the other, until it owns chunk i of m; then they double back. Rounds: 2 log2 m, with the fold 2
-// more. A member that goes on sends S - c[i] in the halving, in the doubling what it holds before
-// each round (1, 2, 4 .. m/2 chunks), so 2 (m - 1)/m S where m divides, and S more to the one that
-// it has taken in.
+// the largest power of 2 that is at most n. The first 2 (n - m) members form pairs: the even one
+// sends its full buffer to the odd one, which adds it, and waits. The m remaining members,
+// renumbered, halve: at distance m/2, m/4 .. 1 a member sends its partner one half of the span it
+// holds and adds the other half, until it owns chunk i of m. Then they double back. Rounds: 2 log2
+// m, plus 2 if there are pairs. A remaining member sends S - c[i] while halving. While doubling it
+// sends what it holds before each round (1, 2, 4 .. m/2 chunks), so 2 (m - 1)/m S in total if m
+// divides, plus S to its pair's even member.
 #include <bit>
 
 #include "core/collective/circle.h"
@@ -27,13 +27,13 @@ struct Folded {
   int position(int number) const { return number < extra ? 2 * number + 1 : number + extra; }
 };
 
-// Of the one that goes on as `number`.
+// Returns the program of the remaining member `number`.
 Rounds halve_and_double(const Folded& folded, int number) {
   Rounds halving, doubling;
   for (int distance = folded.most / 2; distance > 0; distance /= 2) {
     const int partner = number ^ distance, peer = folded.position(partner);
     const int own = number / distance * distance,
-              other = partner / distance * distance;  // where the two halves begin
+              other = partner / distance * distance;  // first chunks of the two halves
     halving.push_back(
         {{StepKind::send, peer, other, distance}, {StepKind::recv_reduce, peer, own, distance}});
     doubling.insert(doubling.begin(), {{StepKind::send, peer, own, distance},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Leader-hierarchical (Goyal et al. 2017, section 4): the first member of each of the h hosts is
-// its leader. Leaders add up what their hosts hold, run a ring among themselves on h chunks, and
-// hand the result out. Rounds: 2 (h - 1) + 2. The leader of g members on host i sends 2 S - c[i] -
-// c[i + 1] in the ring and (g - 1) S to its host, any other member S.
+// its leader. Leaders sum their hosts' buffers, run a ring among themselves on h chunks, and
+// broadcast the result in their hosts. Rounds: 2 (h - 1) + 2. The leader of g members on host i
+// sends 2 S - c[i] - c[i + 1] in the ring and (g - 1) S to its host; any other member sends S.
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {
@@ -23,7 +23,7 @@ Rounds leader_hierarchical(const Formation& formation, int position) {
   if (formation.members == 1) return {};
   const std::vector<int>& host = formation.host_of(position);
   const int leader = host.front(), hosts = static_cast<int>(formation.hosts.size());
-  Rounds rounds(static_cast<std::size_t>(2 * hosts));  // up, the ring, down
+  Rounds rounds(static_cast<std::size_t>(2 * hosts));  // reduce, ring, broadcast
   if (position != leader) {
     rounds.front() = {{StepKind::send, leader, 0, hosts}};
     rounds.back() = {{StepKind::recv, leader, 0, hosts}};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a bucket is cut: into segments that follow each other through the rounds, and each of these
-// into chunks.
+// Division of a bucket into segments, pipelined through the rounds, and of each segment into
+// chunks.
 #pragma once
 
 #include "core/collective/cost.h"
 
 namespace trainyard::collective {
 
-// Segments have one of two lengths, the longer ones first.
+// Segments have one of two lengths; longer ones come first.
 struct Pieces {
   std::int64_t elements = 0;
   int element_bytes = 4, segments = 1, chunks = 1;
@@ -18,9 +18,7 @@ struct Pieces {
         segments(collective::segments(work.elements, work.element_bytes, segment_bytes)),
         chunks(chunks_of_segment) {}
 
-  int long_segments() const {
-    return static_cast<int>(elements % segments);
-  }  // none: all are equal
+  int long_segments() const { return static_cast<int>(elements % segments); }  // 0: all are equal
   int segments_of(bool longer) const {
     return longer ? long_segments() : segments - long_segments();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ring all-reduce (Patarasuk and Yuan 2009). Members stand in a ring and pass chunks to the next.
-// In round t of the reduce-scatter, member p sends chunk p - t - 1 and adds the chunk p - t - 2
-// that arrives; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums on
-// once around. Rounds: 2 (n - 1). Member p sends every chunk twice but two once: its own p in the
-// reduce-scatter and p + 1 in the all-gather, so 2 S - c[p] - c[p + 1].
+// Ring all-reduce (Patarasuk and Yuan 2009). Each member passes chunks to the next in the ring. In
+// round t of the reduce-scatter, member p sends chunk p - t - 1 and adds the received chunk p - t -
+// 2; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums once around.
+// Rounds: 2 (n - 1). Member p sends every chunk twice except two, which it sends once: chunk p
+// (reduce-scatter) and chunk p + 1 (all-gather); total 2 S - c[p] - c[p + 1].
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {

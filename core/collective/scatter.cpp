@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scatter and gather: between the root and each member its chunk, in one round. In all S - c[root].
+// Scatter and gather: each member's chunk travels between it and the root, in one round. Total S -
+// c[root].
 #include "core/collective/algorithm.h"
 
 namespace trainyard::collective {
 namespace {
 
-// What the root does with the chunk of each other, and each other with its own.
+// `at_root`: the root's step for the chunk of each other member; `at_others`: the step of each
+// other member for its chunk.
 Rounds between(const Formation& formation, int position, int root, StepKind at_root,
                StepKind at_others) {
   if (formation.members == 1) return {};

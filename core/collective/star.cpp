@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Star: everybody sends all to member 0, which adds up in order of position and sends the result to
-// all. One chunk, 2 rounds. Member 0 receives and sends (n - 1) S, any other sends S: what "reduce
-// to one device" means, and what a parameter server on a worker would move.
+// Star: every member sends its full buffer to member 0, which sums in order of position and sends
+// the result to all. One chunk, 2 rounds. Member 0 receives and sends (n - 1) S, any other sends S.
+// This is "reduce to one device", and equals the traffic of a parameter server on a worker.
 #include "core/collective/circle.h"
 #include "core/collective/tree.h"
 

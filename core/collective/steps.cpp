@@ -25,7 +25,7 @@ OpKind coarse_kind(Collective collective) {
   return OpKind::all_reduce;
 }
 
-// A plan of nothing but the collective.
+// Returns a plan that contains only the collective.
 plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   Op whole;
   whole.kind = coarse_kind(exercise.collective);
@@ -63,14 +63,14 @@ std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise) {
   return list;
 }
 
-// As people know the members.
+// Returns a token with the rank numbers of the program's text.
 std::string named_token(Op op, const Exercise& exercise) {
   if (op.peer >= 0) op.peer = exercise.rank(op.peer);
   for (std::int32_t& summand : op.summands) summand = exercise.rank(summand);
   return plan::token(op);
 }
 
-// Brings the ops of all members into the order in which they are played.
+// Puts the ops of all members in playing order.
 class Playing {
  public:
   explicit Playing(Steps& steps) : steps_(steps), plans_(expanded_plans(steps.exercise)) {
@@ -97,7 +97,7 @@ class Playing {
     return plans_[static_cast<std::size_t>(position)].programs.front().ops;
   }
 
-  // What a member does but sending, which is played with whoever it is for.
+  // Adds a member's op as a move. Sends are not added; they are part of their receiver's move.
   void add(int position, std::size_t line) {
     const Op& op = ops(position)[line];
     Move move{op.peer, position, op.chunk, op.chunks, op.round};
@@ -113,7 +113,8 @@ class Playing {
     }
   }
 
-  // One move for each summand that arrives; the own one is taken with its neighbour in the order.
+  // Adds one move per received summand; the local summand joins the move of its neighbor in the
+  // order.
   void add_sum(Move move, const Op& op, std::size_t line) {
     std::vector<int> summands(op.summands.begin(), op.summands.end());
     for (int member = 0; op.summands.empty() && member < steps_.members(); ++member)
@@ -146,7 +147,7 @@ class Playing {
     steps_.moves.push_back(std::move(move));
   }
 
-  // There is one: core/check proves of every program that sends and receives match.
+  // A matching send exists: core/check proves that sends and receives match.
   std::size_t send_line(const Move& move) const {
     const auto is_it = [&](const Op& op) {
       return op.kind == OpKind::send && op.round == move.round && op.peer == move.to &&

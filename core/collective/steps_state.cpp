@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What members hold between two steps. Every state is played from the start, so that going back
-// cannot differ from coming.
+// State of all members between two steps. Every state is computed from the start, so that stepping
+// back and forward give equal results.
 #include <algorithm>
 #include <utility>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// 2-D torus of b rows with a members each (Ying et al. 2018; Jia et al. 2018): a ring
-// reduce-scatter along every row leaves each member one of a shares; a ring all-reduce along every
-// column sums it over the rows, in b chunks; a ring all-gather along the row ends it. All rings are
-// neighbours of the torus. Rounds: 2 (a - 1) + 2 (b - 1). A member sends 2 (a - 1)/a S along its
-// row and 2 (b - 1)/b S/a along its column.
+// 2-D torus of b rows with a members each (Ying et al. 2018; Jia et al. 2018). A ring
+// reduce-scatter along every row leaves each member one of a shards; a ring all-reduce along every
+// column sums it over the rows, in b chunks; a ring all-gather along the row completes it. All ring
+// neighbors are neighbors in the torus. Rounds: 2 (a - 1) + 2 (b - 1). A member sends 2 (a - 1)/a S
+// along its row and 2 (b - 1)/b S/a along its column.
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {

@@ -56,9 +56,9 @@ bool yield(const Bell& bell, std::uint32_t seen, int times, std::int64_t end) {
   return false;
 }
 
-// A sleeper counts itself before it looks a last time, a ringer rings before it looks for sleepers:
-// both in one total order, so one of them sees the other. The kernel looks at the word once more
-// before it lets the thread sleep.
+// A sleeper increments `sleepers` before its last check; a ringer increments `rings` before it
+// reads `sleepers`. Both are in one total order, so one of them sees the other. The kernel checks
+// the futex word again before the thread sleeps.
 bool sleep(Bell& bell, std::uint32_t seen, std::int64_t end) {
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (bell.rings.load(std::memory_order_seq_cst) == seen) {
@@ -76,7 +76,7 @@ struct Heard {
   std::uint32_t rings = 0;
 };
 
-// A thread seldom waits on more than two bells; what it forgets costs one early return.
+// A thread rarely waits on more than two bells; an evicted entry costs one early return.
 Heard& heard_by_this_thread(std::uint64_t listener) {
   thread_local std::array<Heard, 8> all{};
   thread_local std::size_t next = 0;
@@ -95,8 +95,8 @@ void ring(Bell& bell) {
 }
 
 Patience patience(int ranks_on_this_host) {
-  // Ranks in step seldom wait for more than a millisecond, which is about as many yields; a sleep
-  // costs its waking each time.
+  // Synchronized ranks rarely wait longer than a millisecond, which is about 2000 yields; sleeping
+  // costs a wake-up each time.
   if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 2000};
   return {std::chrono::nanoseconds(500), 20};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a drawing says of the ways that bytes take between ranks, as plain numbers to impose. Every
-// edge of the network has two ways - a drawn link, or the attachment of a device to its host's bus
-// - each with the full bandwidth.
+// Paths of bytes between ranks in a drawing, as plain numbers for shaping. An edge of the network
+// is a drawn link, or the attachment of a device to its host's bus. Each direction of an edge has
+// the full bandwidth.
 #pragma once
 
 #include <vector>
@@ -22,10 +22,10 @@ struct DrawnRoute {
 struct DrawnLinks {
   int ranks = 0;
   std::vector<double> bits_per_second;  // by way
-  std::vector<DrawnRoute> routes;       // by from * ranks + to; none to oneself
+  std::vector<DrawnRoute> routes;       // by from * ranks + to; empty for a rank to itself
 };
 
-// Between `ranks`, or all workers. A Problem where two have no route.
+// Returns the links between `ranks`, or between all workers. Fails if two have no route.
 base::Result<DrawnLinks> drawn_links(const topology::Network& network,
                                      const std::vector<topology::DeviceId>& ranks);
 base::Result<DrawnLinks> drawn_links(const topology::Network& network);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Receiving what the plan says must come next: anything else is a Problem that names both sides of
-// the difference.
+// Receives the message that the plan says comes next. Any other message is a Problem that shows
+// what was expected and what was received.
 #pragma once
 
 #include "core/comm/transport.h"
@@ -17,23 +17,23 @@ struct Expected {
 base::Result<void> check(const Message& message, const Tag& tag, int self, int peer);
 base::Result<void> check(const Message& message, const Expected& expected, int self, int peer);
 
-// The oldest message, whose tag is checked; nothing when none is there yet. How long it may be is
-// the caller's to check.
+// Returns the oldest message after checking its tag; nothing if none has arrived. The caller checks
+// its length.
 base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel,
                                                 const Tag& tag);
-// The same of so many bytes.
+// Likewise, for a message of a given length.
 base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel,
                                                       const Expected& expected);
 
-// Waits for it, at most `limit`; that nothing came is a Problem (unavailable).
+// Waits at most `limit` for the message; a timeout is a Problem (unavailable).
 base::Result<Message> await_expected(Transport& transport, int peer, int channel,
                                      const Expected& expected, std::chrono::microseconds limit);
 
-// Waits until `peer` has consumed `count` messages since the start, at most `limit`.
+// Waits until `peer` has consumed `count` messages in total, at most `limit`.
 base::Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count,
                                   std::chrono::microseconds limit);
 
-// Posts, waiting while the channel is full, at most `limit`.
+// Posts a message; waits while the channel is full, at most `limit`.
 base::Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
                               std::span<const std::byte> bytes, std::chrono::microseconds limit);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Counts of one lane and direction: one thread adds, any thread reads.
+// Counters of one lane and direction. One thread adds, any thread reads.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace trainyard::comm {
 
 class Counter {
  public:
-  // One writer, so no locked instruction is needed.
+  // There is only one writer, so no locked instruction is needed.
   void add(std::uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }

@@ -9,7 +9,8 @@ namespace trainyard::comm {
 namespace {
 
 constexpr Picoseconds kSecond = 1'000'000'000'000;
-constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;  // 46 days: the sum of two still fits
+// 46 days: the sum of two fits in 64 bits
+constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 std::size_t count(std::int64_t n) { return static_cast<std::size_t>(n); }
@@ -63,8 +64,8 @@ std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) {
   return offsets(shape_of(drawn, channels)).end;
 }
 
-// Lanes are written when they are used: of memory that is reserved lazily no more is taken than
-// that.
+// A lane is first written when it is used, so lazily reserved memory is committed only for used
+// lanes.
 LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());
@@ -116,7 +117,8 @@ void LinkShares::post(const LaneName& lane, std::uint64_t message_bytes, Picosec
   share(shape().now);
 }
 
-// Begins to send the next message; one without bytes is sent at once. False: there is none.
+// Starts the next message; a message of zero bytes is sent immediately. Returns false if there is
+// none.
 bool LinkShares::take_next(LaneState& lane, Picoseconds now) {
   for (; lane.sent < lane.posted; ++lane.sent) {
     const std::uint64_t bytes = lane.sizes[lane.sent % kLaneMessages];
@@ -166,8 +168,8 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   share(shape().now);
 }
 
-// The counts of a lane are its truth, each being one store; all else that changes is made anew from
-// them.
+// Recomputes all state from the counters of the lanes, which are consistent because each changes by
+// a single store.
 void LinkShares::mend(Picoseconds now) {
   Shape& all = shape();
   all.now = std::max(all.now, now);
@@ -184,7 +186,7 @@ void LinkShares::mend(Picoseconds now) {
   share(all.now);
 }
 
-// The least rate there is stands for none: a byte would take an hour.
+// The lowest possible rate stands for zero: one byte takes an hour.
 void LinkShares::set_part(Way number, double part, Picoseconds now) {
   advance(now);
   WayState& way = ways_[number];
@@ -202,8 +204,8 @@ LinkShares::Sight LinkShares::oldest(const LaneName& name, Picoseconds now) {
     const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
     return {true, arrives <= now, arrives};
   }
-  // It is the one being sent. Its rate changes at the next end of any, and it is never faster than
-  // if it were alone.
+  // The message is being sent. Its rate changes at the next end of any message, and never exceeds
+  // that of an otherwise idle route.
   const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
   const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
   return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};
@@ -223,7 +225,7 @@ void LinkShares::share(Picoseconds now) {
   }
 }
 
-// The ways that the sending lanes cross, each with those lanes; how many ways.
+// Collects the ways that sending lanes cross, each with its lanes. Returns the number of ways.
 int LinkShares::collect_ways() {
   int used = 0;
   for (int i = 0; i < shape().sending; ++i)
@@ -245,7 +247,7 @@ int LinkShares::collect_ways() {
   return used;
 }
 
-// Of equals the first by number: so do the links of the simulator.
+// Ties go to the lowest number, as in the simulator's links.
 Way LinkShares::narrowest(int used, std::int64_t& rate) const {
   Way found = -1;
   for (int u = 0; u < used; ++u) {

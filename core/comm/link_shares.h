@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who has which share of the drawn links, by arithmetic alone: no clock is read and nobody waits.
-// Time is given by the caller.
+// Bandwidth shares on the drawn links, by arithmetic alone. It reads no clock and never waits; the
+// caller passes the time.
 //
-// A lane (from, to, channel) carries its messages one after the other; the lanes that have bits to
-// send share each way max-min fairly (Bertsekas and Gallager, Data Networks, 6.5.2): rates grow
-// together until a way is full, those that cross it stay at that rate, the others go on. Rates
-// change only when a message starts or its last bit is sent, so all that happens between two calls
-// follows from the state: whoever comes next reckons it, and it makes no difference who, or how
-// late.
+// A lane (from, to, channel) sends its messages in order. Lanes with data to send share each way
+// (direction of an edge) max-min fairly (Bertsekas and Gallager, Data Networks, 6.5.2): all rates
+// grow together until a way is full; lanes that cross it keep that rate, the others continue. Rates
+// change only when a message starts or its last bit is sent. So the events between two calls follow
+// from the state. The next caller computes them, and neither the caller nor a delay affects the
+// result.
 //
-// A message arrives when its last bit has crossed, a latency after it was sent. Shares are of bits,
-// not of messages: a long message holds up a short one on another lane no longer than fairness
-// allows, though the receiver sees each of them whole.
+// A message arrives when its last bit has crossed, one latency after it was sent. Bits are shared,
+// not messages: a long message delays a short one on another lane no longer than fairness allows,
+// though the receiver sees each only when complete.
 //
-// Whole numbers, as in core/sim/links: both reckon the same times to the picosecond. They differ
-// where a lane has several messages at once, as segments of a bucket have: there they share, here
-// they queue.
+// Integers, as in core/sim/links: both compute the same times to the picosecond. They differ if a
+// lane has several messages at once, such as segments of a bucket: in the simulator these share the
+// link, here they queue.
 //
-// Everything lies in one piece of memory, at any address: ranks that are processes share it. Not
-// for two threads at once.
+// All state is in one block of memory at any address, so that processes can share it. Not
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@
 
 namespace trainyard::comm {
 
-using Picoseconds = std::int64_t;  // since some beginning
+using Picoseconds = std::int64_t;  // since an arbitrary origin
 
 struct LaneName {
   int from = 0, to = 0, channel = 0;
@@ -40,71 +40,71 @@ struct LaneName {
 class LinkShares {
  public:
   static constexpr std::uint64_t kLaneMessages =
-      16;  // posted and not released: as many as a channel of any transport holds
+      16;  // posted and not released: the channel capacity of every transport
   static constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 
-  static std::size_t bytes(const DrawnLinks& drawn, int channels);  // needed; a multiple of 64
-  // In zeroed memory aligned to 64 bytes.
+  // required memory; a multiple of 64
+  static std::size_t bytes(const DrawnLinks& drawn, int channels);
+  // `memory`: zeroed and aligned to 64 bytes.
   static LinkShares format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels);
-  // Of memory that was formatted.
+  // `memory`: already formatted.
   explicit LinkShares(std::byte* memory);
   std::size_t bytes() const;
 
   int ranks() const;
   int channels() const;
 
-  // Times never go back: an earlier one counts as the latest that was given.
+  // Advances the time. It never goes back: an earlier time counts as the latest one given.
   void advance(Picoseconds now);
   bool has_room(const LaneName& lane) const;
   void post(const LaneName& lane, std::uint64_t message_bytes, Picoseconds now);
 
   struct Sight {
     bool posted = false;         // there is a message that is not released
-    bool arrived = false;        // and its last bit has come
-    Picoseconds look_again = 0;  // if not: nothing comes before, unless more is posted
+    bool arrived = false;        // its last bit has arrived
+    Picoseconds look_again = 0;  // if not: earliest possible arrival, unless more is posted
   };
   Sight oldest(const LaneName& lane, Picoseconds now);
   void release(const LaneName& lane) { at(lane).released += 1; }
-  void forget(const LaneName& lane, Picoseconds now);  // all that is posted there
+  void forget(const LaneName& lane, Picoseconds now);  // drops all messages posted on the lane
 
-  // After whoever was changing something died in the midst of it: of each store it may have made it
-  // or not. What was posted and not released is there still, and what was on its way begins its way
-  // again.
+  // Repairs the state after a process died during a change, in which any of its stores may be
+  // missing. Messages that were posted and not released are kept; those in transit start again.
   void mend(Picoseconds now);
 
-  // From now on the way carries this part of what it was formatted with, 0 to 1. Of 0 nothing
-  // crosses: what is there waits.
+  // Sets the way's capacity to a fraction (0 to 1) of its formatted value. With 0 nothing crosses,
+  // and messages wait.
   void set_part(Way way, double part, Picoseconds now);
   int ways() const { return shape().ways; }
 
  private:
-  __extension__ using Amount =
-      __int128;  // bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond
-  static constexpr std::int64_t kRateUnit = 512;  // rates count 1/512 bit/s
+  // bits times 1e12 times kRateUnit: data moved by one unit of rate in one picosecond
+  __extension__ using Amount = __int128;
+  static constexpr std::int64_t kRateUnit = 512;  // rates are in units of 1/512 bit/s
 
   struct Shape {
     std::int32_t ranks = 0, channels = 0, ways = 0, hops = 0, longest = 0;
-    std::int32_t sending = 0;  // lanes
+    std::int32_t sending = 0;  // number of sending lanes
     Picoseconds now = 0;
   };
   struct WayState {
-    std::int64_t drawn = 0, capacity = 0;  // rates; the latter as of now
-    // Scratch of `share`.
+    std::int64_t drawn = 0, capacity = 0;  // rates; `capacity` is the current one
+    // Scratch memory of `share`.
     std::int64_t left = 0;
     std::int32_t sharers = 0, first = 0, count = 0, reserved = 0;
   };
   struct RouteState {
-    std::int32_t first = 0, count = 0;  // in the hops
+    std::int32_t first = 0, count = 0;  // in `hops_`
     Picoseconds latency = 0;
-    std::int64_t narrowest = 0;  // rate that it could have alone, of ways as they are drawn
+    std::int64_t narrowest = 0;  // rate of the narrowest way as drawn: maximum rate of the route
   };
   struct LaneState {
-    Amount remaining = 0;  // of the message that is being sent, at `since`
+    Amount remaining = 0;  // of the message being sent, at time `since`
     std::int64_t rate = 0;
     Picoseconds since = 0, ends = 0;
     std::uint64_t posted = 0, sent = 0, released = 0;
     std::int32_t route = 0;
-    std::int32_t open = 0;  // scratch of `share`
+    std::int32_t open = 0;  // scratch memory of `share`
     std::array<std::uint64_t, kLaneMessages> sizes{};
     std::array<Picoseconds, kLaneMessages> sent_at{};
   };

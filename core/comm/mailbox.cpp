@@ -53,7 +53,7 @@ void Mailbox::count_on() {
     }
 }
 
-// One that left, and is not the one that was forgotten already.
+// True if the peer left and was not dropped since.
 bool Mailbox::has_lost(int peer) const {
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
   const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);
@@ -64,7 +64,7 @@ void Mailbox::begin_anew(int peer) {
   std::atomic<std::uint32_t>& moves = block_.presence(peer).moves;
   std::uint32_t now = moves.load(std::memory_order_acquire);
   if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1))
-    ++now;  // it could not say itself that it left
+    ++now;  // the process died before it could mark itself as left
   peers_[static_cast<std::size_t>(peer)].forgotten = now;
   for (int channel = 0; channel < block_.channels(); ++channel) {
     Side &sent = out(peer, channel), &received = in(peer, channel);
@@ -101,7 +101,7 @@ base::Problem Mailbox::broken(int peer, const char* what) const {
   return {base::ProblemCode::failed, rank_name(rank_), rank_name(peer) + " " + what, "", ""};
 }
 
-// A peer that aborted has often left as well by the time one looks: then the abort is the reason.
+// A peer that aborted has often left as well by then; the abort is the reason to report.
 base::Problem Mailbox::gone(int peer, const char* what) const {
   return block_.abort_word().reason().value_or(broken(peer, what));
 }
@@ -137,7 +137,7 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
-  const bool absent = left(peer);  // read first: what it consumed before leaving counts
+  const bool absent = left(peer);  // read first, so that messages consumed before leaving count
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
   if (absent && side.others < side.own) {
@@ -161,7 +161,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = in(peer, channel);
   if (side.own == side.others) {
-    const bool absent = left(peer);  // read first: what it posted before leaving counts
+    const bool absent = left(peer);  // read first, so that messages posted before leaving count
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !may_be_lost(peer))
       return base::fail(gone(peer, "has left; nothing more comes from it"));

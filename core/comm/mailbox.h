@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank's end of the mailboxes: posts descriptors, takes them, counts, waits, aborts. The
-// transports of one host (inproc, shm) are this and a way to turn a descriptor into bytes.
+// One rank's endpoint of the mailboxes: posts and takes descriptors, counts, waits, aborts. The
+// transports of one host (inproc, shm) add only the mapping between descriptors and bytes.
 //
-// Threads: as transport.h says. A peer's words in the block are never trusted: counters that cannot
-// be are a Problem.
+// Threads: as in transport.h. Values that peers write to the block are not trusted: impossible
+// counters are a Problem.
 //
-// Who takes the place of a rank that was lost finds the counters of its lanes as that one left
-// them, and counts on from there. Others have read all that was posted by then (begin_anew), and
-// post nothing meanwhile.
+// A rank that replaces a lost one continues the counters of its lanes. Its peers have by then
+// consumed all earlier messages (`begin_anew`), and post nothing meanwhile.
 #pragma once
 
 #include <memory>
@@ -20,20 +19,20 @@ namespace trainyard::comm {
 
 class Mailbox {
  public:
-  // Marks the rank as here; Problem when it was here before, but where it left and this one takes
-  // its place.
+  // Marks the rank as present. Returns a Problem if it was present before, unless that process left
+  // and `takes_place` is true.
   static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank,
                                                      Patience patience, std::int64_t process,
                                                      std::int64_t process_start,
                                                      bool takes_place = false);
-  ~Mailbox();  // marks it as left
+  ~Mailbox();  // marks the rank as left
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
   int rank() const { return rank_; }
   const MailboxBlock& block() const { return block_; }
 
-  // The slot that the next descriptor to this peer will take; nothing when the lane is full.
+  // Returns the slot for the next descriptor to this peer; nothing if the lane is full.
   base::Result<std::optional<std::uint64_t>> free_slot(int peer, int channel);
   // Fills the slot that `free_slot` found.
   void offer(int peer, int channel, const Descriptor& descriptor);
@@ -58,17 +57,18 @@ class Mailbox {
   void begin_anew(int peer);
 
  private:
-  // What this side knows of a lane; written by the lane's one thread of this direction.
+  // Local state of a lane; written only by the lane's thread for this direction.
   struct Side {
-    std::uint64_t own = 0;     // posted by us, or released by us
+    std::uint64_t own = 0;     // messages that this rank posted, or released
     std::uint64_t others = 0;  // the peer's counter when last read
-    std::uint64_t first = 0;   // what both began with
+    std::uint64_t first = 0;   // initial value of both
     LaneCounters counters;
   };
 
   struct Peer {
     bool may_be_lost = false;
-    std::uint32_t forgotten = 0;  // its moves when the one that was here before was forgotten
+    // value of its `moves` when the previous process in this place was dropped
+    std::uint32_t forgotten = 0;
   };
 
   Mailbox(MailboxBlock block, int rank, Patience patience);

@@ -11,7 +11,7 @@ namespace trainyard::comm {
 namespace {
 
 constexpr std::int64_t longest_writing_nanoseconds =
-    100'000'000;  // 160 bytes, on a machine that is very busy
+    100'000'000;  // enough for 160 bytes on a very busy machine
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::optional<base::Problem> AbortWord::reason() const {
   }
   if (state == State::set)
     return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
-  // Its writer was killed at it: the fact is certain, the text is not.
+  // The writer was killed while writing: the abort is certain, its text is not.
   return base::Problem{base::ProblemCode::failed, "transport",
                        "a rank aborted; its reason is not written yet", "", ""};
 }

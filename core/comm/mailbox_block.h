@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The block of memory behind the mailboxes of one host: what ranks - threads or processes - share
-// besides the payload.
+// Memory block of the mailboxes of one host: the state that ranks (threads or processes) share,
+// apart from payload.
 //
-//   Abort word | Bell a rank | Presence a rank | Lane for each (from, to, channel)
+// Abort word | a Bell per rank | a Presence per rank | a Lane per (from, to, channel)
 //
-// A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, and
-// each lies on a cache line of its own. All of it is lock-free atomics and plain words ordered by
-// them, so it may lie at different addresses in different processes.
+// A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, each
+// on a cache line of its own. All state is lock-free atomics and plain words ordered by them, so
+// processes may map it at different addresses.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace trainyard::comm {
 
 constexpr std::uint64_t kLaneSlots = 16;
 
-// What is posted: where the bytes are (the transport knows how to read `place`) and how many.
+// Descriptor of a posted message: location (the transport interprets `place`) and length.
 struct Descriptor {
   Tag tag;
   std::uint32_t staged = 0;  // 1: in the sender's staging area, at the slot of this descriptor
@@ -40,17 +40,18 @@ struct Lane {
 };
 
 struct alignas(64) Presence {
-  std::atomic<std::uint32_t> moves{0};         // comings and leavings: while odd, somebody is here
-  std::atomic<std::int64_t> process{0};        // its id; 0 when ranks are threads
-  std::atomic<std::int64_t> process_start{0};  // clock ticks since boot: tells a reused id apart
+  // number of arrivals and departures: odd while a process is present
+  std::atomic<std::uint32_t> moves{0};
+  std::atomic<std::int64_t> process{0};        // process id; 0 if ranks are threads
+  std::atomic<std::int64_t> process_start{0};  // clock ticks since boot: distinguishes a reused id
 
   static constexpr bool has_left(std::uint32_t moves) { return moves > 0 && moves % 2 == 0; }
 };
 
-// Set once: the first reason stays.
+// Set once: the first reason is kept.
 class AbortWord {
  public:
-  bool raise(const base::Problem& reason);  // false: one was there before
+  bool raise(const base::Problem& reason);  // false if it was already set
   bool raised() const { return state_.load(std::memory_order_acquire) != State::clear; }
   std::optional<base::Problem> reason() const;
 
@@ -66,11 +67,12 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
 
 class MailboxBlock {
  public:
-  // Bytes needed; a multiple of 64. At least one rank and one channel.
+  // Required bytes, a multiple of 64. There must be at least one rank and one channel.
   static std::size_t bytes(int ranks, int channels);
-  // Makes the objects in zeroed memory aligned to 64 bytes; once, before any rank looks.
+  // Constructs the objects in zeroed memory aligned to 64 bytes; call once, before any rank reads
+  // it.
   static MailboxBlock format(std::span<std::byte> memory, int ranks, int channels);
-  // A view on memory that was formatted with the same shape.
+  // Creates a view of memory that was formatted with the same shape.
   MailboxBlock(std::span<std::byte> memory, int ranks, int channels)
       : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
 
@@ -83,7 +85,7 @@ class MailboxBlock {
     return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel);
   }
 
-  // Raises the abort word and rings every bell.
+  // Sets the abort word and rings every bell.
   void abort(const base::Problem& reason) const;
   void ring_all() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the transports of one host have in common: a Transport over a mailbox. A backend says how
-// posted bytes become a descriptor and how a descriptor becomes bytes.
+// Common part of the transports of one host: a Transport over a mailbox. A backend defines how
+// posted bytes become a descriptor, and how a descriptor becomes bytes.
 #pragma once
 
 #include <utility>
@@ -36,12 +36,12 @@ class MailboxTransport : public Transport {
   }
 
  protected:
-  // `mailbox` lies in memory that the derived class keeps mapped.
+  // The derived class must keep the memory of `mailbox` mapped.
   explicit MailboxTransport(std::unique_ptr<Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
-  // Must be called by the destructor of a derived class, before what it maps goes away.
+  // The destructor of a derived class must call this before it unmaps its memory.
   void leave() { mailbox_.reset(); }
   bool may_be_lost(int peer) const { return mailbox_->may_be_lost(peer); }
-  // Waits on the own bell; true when it was rung.
+  // Waits on this rank's bell; true if it was rung.
   bool hear(std::chrono::microseconds limit) { return mailbox_->wait(limit); }
 
   struct Route {
@@ -49,11 +49,12 @@ class MailboxTransport : public Transport {
     int channel = 0;
     std::uint64_t slot = 0;
   };
-  // Sets `place` and `staged` of the descriptor, after making the bytes readable there for the
-  // peer.
+  // Makes the bytes readable for the peer, and sets `place` and `staged` of the descriptor
+  // accordingly.
   virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes,
                                    Descriptor& descriptor) = 0;
-  // The bytes that the peer of `route` described; a Problem when no memory of that peer holds them.
+  // Returns the bytes of a descriptor from the peer of `route`; a Problem if they are not in that
+  // peer's memory.
   virtual base::Result<std::span<const std::byte>> find(const Route& route,
                                                         const Descriptor& descriptor) = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A Problem as bounded bytes, to hand the reason of an abort to another process. Layout: one byte
-// of code, then the four texts, each as a little 16-bit length and its bytes. Texts that do not fit
-// are cut.
+// Serializes a Problem with a size limit, to pass the reason of an abort to another process.
+// Layout: one byte of code, then the four texts, each as a little-endian 16-bit length and its
+// bytes. Texts that do not fit are truncated.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::size_t kMaximumProblemBytes = 2048;
 // At most `kMaximumProblemBytes` long.
 std::vector<std::byte> to_bytes(const base::Problem& problem);
 
-// Whatever the bytes are, a Problem comes out: what cannot be read is left empty.
+// Never fails: fields that cannot be decoded are empty.
 base::Problem problem_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace trainyard::comm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Why nothing works any more: set once, by any thread.
+// First fatal error: set once, by any thread.
 #pragma once
 
 #include <mutex>
@@ -11,7 +11,7 @@ namespace trainyard::comm {
 
 class Reason {
  public:
-  bool give(const base::Problem& reason) {  // false: there was one, which stays
+  bool give(const base::Problem& reason) {  // false if one was set before, which is kept
     const std::lock_guard lock(mutex_);
     if (reason_) return false;
     reason_ = reason;

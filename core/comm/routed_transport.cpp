@@ -26,7 +26,7 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
-// First the parts that may still be sending from the arena of another.
+// First destroys the parts that may still send from another part's arena.
 RoutedTransport::~RoutedTransport() {
   for (auto& part : parts_)
     if (part->arena().empty()) part.reset();
@@ -64,8 +64,8 @@ Result<void> RoutedTransport::release(int peer, int channel) {
   return part_of(peer).and_then([&](Transport* part) { return part->release(peer, channel); });
 }
 
-// Two kinds of waiting cannot sleep in one system call, so each part sleeps in turn, in slices that
-// grow: a fresh message is seen at once in the part that waits and within a slice in the others.
+// Two kinds of wait cannot share one system call, so each part waits in turn, in growing slices. A
+// new message is seen immediately in the waiting part, and within a slice in the others.
 bool RoutedTransport::wait(microseconds limit) {
   const bool changed = parts_.size() == 1 ? parts_.front()->wait(limit) : wait_in_turn(limit);
   spread_abort();
@@ -102,7 +102,7 @@ Result<void> RoutedTransport::state() const {
   return {};
 }
 
-// All parts: one that does not serve the peer may watch all the same whether it lives.
+// Calls all parts, because a part that does not serve the peer may still monitor it.
 void RoutedTransport::may_lose(int peer) {
   for (const auto& part : parts_) part->may_lose(peer);
 }
@@ -112,13 +112,13 @@ bool RoutedTransport::has_lost(int peer) const {
          parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
 }
 
-// All parts: who takes the peer's place finds it free in each.
+// Calls all parts, because the replacement must find the peer's place free in each.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
     for (const auto& part : parts_)
       if (part.get() != served)
         static_cast<void>(part->begin_anew(
-            peer, generation));  // one that never knew it has no place to make free
+            peer, generation));  // a part that never knew the peer has nothing to free
     return served->begin_anew(peer, generation);
   });
 }

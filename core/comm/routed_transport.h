@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One transport made of several, with one of them for each peer: shared memory inside a host,
+// A transport composed of several, one of which serves each peer: shared memory inside a host,
 // sockets between hosts.
 #pragma once
 
@@ -12,16 +12,16 @@ namespace trainyard::comm {
 
 class RoutedTransport final : public Transport {
  public:
-  // `parts` are ends of the same rank in groups of the same size; `route[peer]` is the index of the
-  // part that reaches it (the own entry is not used). Every part that any peer uses to abort is
-  // watched: an abort of one aborts the others.
+  // `parts`: endpoints of the same rank in groups of equal size. `route[peer]`: index of the part
+  // that reaches the peer (ignored for this rank). All parts are watched for aborts; an abort of
+  // one aborts the others.
   static base::Result<std::unique_ptr<Transport>> make(
       std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
 
   ~RoutedTransport() override;
   int rank() const override { return parts_.front()->rank(); }
   int ranks() const override { return parts_.front()->ranks(); }
-  std::span<std::byte> arena() override;  // that of the first part that has one
+  std::span<std::byte> arena() override;  // arena of the first part that has one
   base::Result<bool> post(int peer, int channel, Tag tag,
                           std::span<const std::byte> bytes) override;
   base::Result<std::uint64_t> consumed(int peer, int channel) override;

@@ -21,20 +21,21 @@ using base::Result;
 struct alignas(64) ShapedLinks::Header {
   static constexpr std::uint64_t kMagic = 0x6b6e696c64726179;  // "yardlink"
   std::uint64_t magic = kMagic;
-  std::uint64_t bytes = 0;  // of the whole
+  std::uint64_t bytes = 0;  // total size
   std::int64_t origin_ns = 0;
   pthread_mutex_t mutex;
-  std::int32_t holder = -1;  // the rank that has, or last had, the lock
+  std::int32_t holder = -1;  // rank that holds, or last held, the lock
 };
 
 namespace {
 
 constexpr const char* kWhere = "shaped links";
 constexpr std::int64_t kUnknownAgainNanoseconds =
-    20'000;  // a sender posts first and tells the links after, at once
-constexpr Picoseconds kLongestBlind = 20'000'000'000;  // for links that are cut may be whole again
+    20'000;  // a sender posts to the transport first, and to the links right after
+// maximum wait without a check, because a cut link may be restored
+constexpr Picoseconds kLongestBlind = 20'000'000'000;
 
-constexpr time_t kLongestLock = 10;  // seconds: of a machine that is very busy
+constexpr time_t kLongestLock = 10;  // seconds, on a very busy machine
 
 int take_within(pthread_mutex_t& mutex, time_t seconds) {
   timespec end{};
@@ -50,7 +51,7 @@ Problem foreign(const std::string& what) {
 
 Problem cannot(const char* what, int error) { return base::system_problem(kWhere, what, error); }
 
-// Shared by processes, and telling the next one when its holder died.
+// Creates a mutex that processes share, and that reports the death of its holder to the next one.
 int make_robust(pthread_mutex_t& mutex) {
   pthread_mutexattr_t kind;
   if (const int error = ::pthread_mutexattr_init(&kind)) return error;
@@ -80,7 +81,7 @@ Result<int> make_file(std::size_t bytes) {
   return base::fail(problem);
 }
 
-// A file that can shrink could take pages away from under a reader.
+// Requires a sealed file: if it could shrink, a reader could lose pages.
 Result<std::size_t> sealed_size(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return base::fail(cannot("cannot look at the file", errno));
@@ -164,7 +165,7 @@ Result<void> ShapedLinks::lock(int rank) {
   if (error == EOWNERDEAD) {
     shares_.mend(now());
     ::pthread_mutex_consistent(
-        &header_->mutex);  // last: should this rank die here, the next one mends
+        &header_->mutex);  // last: if this rank dies before it, the next one repairs again
   }
   return {};
 }

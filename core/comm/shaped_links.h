@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawn links as one piece of memory that the ranks of this machine share - processes over a
-// memfd that the launcher makes, threads as they are - with a lock and the real clock, so that
-// ranks that share a link share its capacity.
+// The drawn links in memory that the ranks of this machine share, with a lock and the real clock,
+// so that ranks on one link share its capacity. Processes share a memfd that the launcher creates;
+// threads share the object.
 //
-// Between two calls nothing runs and nobody need be awake: core/comm/link_shares.h reckons what has
-// happened since. A call takes the lock for about a microsecond. Whoever comes after a rank that
-// died while it held the lock mends what that left; one that is stopped keeps it, and calls that
-// have waited for long are Problems that name it.
+// Nothing runs between two calls: core/comm/link_shares.h computes what has happened since the last
+// one. A call holds the lock for about a microsecond. If a rank died while it held the lock, the
+// next caller repairs the state. A stopped rank keeps the lock; calls that wait too long return a
+// Problem that names it.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@
 
 namespace trainyard::comm {
 
-// A sealed memfd for one generation. It closes on exec; the caller closes it.
+// Creates a sealed memfd for one generation. It closes on exec; the caller closes it.
 base::Result<int> create_shaped_links(const DrawnLinks& drawn, int channels);
 
 class ShapedLinks {
  public:
   using Clock = std::function<std::int64_t()>;  // nanoseconds
 
-  // `fd` may be closed afterwards. A file that create_shaped_links did not make is a Problem.
+  // `fd` may be closed afterwards. A file that create_shaped_links did not create is a Problem.
   static base::Result<std::shared_ptr<ShapedLinks>> open(int fd,
                                                          Clock clock = base::now_nanoseconds);
   // For ranks that are threads of this process.
@@ -34,24 +34,24 @@ class ShapedLinks {
 
   int ranks() const { return shares_.ranks(); }
   int channels() const { return shares_.channels(); }
-  bool holds(const LaneName& lane) const;  // whether it is one of these links' lanes
+  bool holds(const LaneName& lane) const;  // true if it is a lane of these links
 
-  // By the sender. A Problem when the lane holds more messages than it can.
+  // Called by the sender. Returns a Problem if the lane is full.
   base::Result<void> post(const LaneName& lane, std::size_t bytes);
 
-  // By the receiver.
+  // State of the oldest message, for the receiver.
   struct Sight {
-    bool arrived = false;            // the oldest message that is not released
-    std::int64_t look_again_ns = 0;  // if not: when it is worth to look again
+    bool arrived = false;            // the oldest unreleased message has arrived
+    std::int64_t look_again_ns = 0;  // if not: when to check again
   };
   base::Result<Sight> oldest(const LaneName& lane);
-  base::Result<void> release(const LaneName& lane);  // one that has arrived
+  base::Result<void> release(const LaneName& lane);  // releases an arrived message
 
-  // From now on both ways of an edge carry this part, 0 to 1, of what they are drawn with. By who
-  // holds no lane: it is told as rank -1.
+  // Sets the capacity of both directions of an edge to a fraction (0 to 1) of the drawn one. The
+  // caller owns no lane; errors call it rank -1.
   base::Result<void> set_part(int edge, double part);
 
-  // Nothing of what was posted there is on its way any more. By rank `by`.
+  // Drops all messages in transit on the lane. Called by rank `by`.
   base::Result<void> forget(const LaneName& lane, int by);
 
   std::int64_t now_ns() const { return clock_(); }

@@ -14,17 +14,16 @@ using std::chrono::microseconds;
 
 namespace {
 
-constexpr std::int64_t kAwakeBefore =
-    15'000;  // nanoseconds: longer than a sleeper needs to get up, as a rule
+constexpr std::int64_t kAwakeBefore = 15'000;  // nanoseconds; usually longer than a wake-up takes
 
-// Its address tells threads apart.
+// Identifies a thread by an address.
 const void* this_thread() {
   thread_local const char mark = 0;
   return &mark;
 }
 
-// The kernel lets a sleeper sleep 50 microseconds longer unless told otherwise (prctl(2),
-// PR_SET_TIMERSLACK).
+// Reduces the timer slack: by default the kernel lets a thread sleep 50 microseconds longer
+// (prctl(2), PR_SET_TIMERSLACK).
 void sleep_exactly() {
   thread_local const bool told = ::prctl(PR_SET_TIMERSLACK, 1'000UL, 0, 0, 0) == 0;
   static_cast<void>(told);
@@ -48,7 +47,7 @@ ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner,
       channels_(links_->channels()),
       held_(static_cast<std::size_t>(links_->ranks()) * static_cast<std::size_t>(channels_)) {}
 
-// Lanes that the links do not have are for the transport within to judge.
+// The inner transport handles lanes that the links do not have.
 Result<bool> ShapedTransport::post(int peer, int channel, Tag tag,
                                    std::span<const std::byte> bytes) {
   if (inner_->has_lost(peer)) return true;
@@ -81,7 +80,7 @@ Result<bool> ShapedTransport::may_be_seen(int peer, int channel) {
   return held.seen;
 }
 
-// The links first: when the sender hears of it, they have room.
+// Releases in the links first, so that they have room when the sender learns of it.
 Result<void> ShapedTransport::release(int peer, int channel) {
   if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
   if (auto ok = inner_->state(); !ok) return ok;
@@ -124,8 +123,8 @@ std::int64_t ShapedTransport::first_due() const {
   return first;
 }
 
-// Whoever was told once that a message is due looks at it, or does not want it now: it is not told
-// again.
+// Each due message wakes its thread once. The thread then reads the message, or does not want it
+// yet.
 bool ShapedTransport::forget_due(std::int64_t now_ns) {
   bool any = false;
   for (Held& held : held_) {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport over which bytes take as long as the drawing says: each message is held back from its
-// receiver until its last bit would have crossed the drawn links. Nothing else changes: the bytes
-// go as the transport within carries them, are read where that lets them be read, and are counted
-// there.
+// A transport with the drawn speed: it holds each message back from its receiver until the last bit
+// would have crossed the drawn links. Nothing else changes: the inner transport carries the bytes,
+// defines where they are read, and counts them.
 //
-// Never faster than the transport within: what that has not brought yet is waited for. Headers take
-// no share of a link, and what a receiver tells its sender ("consumed") comes back at once; so it
-// is in the simulator.
+// It is never faster than the inner transport, for whose messages it waits. Headers use no
+// bandwidth, and acknowledgments ("consumed") return immediately, as in the simulator.
 //
-// Waiting for the moment of a message: asleep until shortly before, then yielding, so that it is
-// met within microseconds where a core is free. Whoever is late - a rank that computes meanwhile, a
-// busy machine - takes the message late, but takes nothing from the lanes of others, nor from what
-// the same lane has queued.
+// A waiting receiver sleeps until shortly before a message is due and then yields, so that it is on
+// time within microseconds if a core is free. A late receiver (a rank that computes, a busy
+// machine) takes its message late, but this does not reduce the bandwidth of other lanes, or of
+// messages queued on its lane.
 #pragma once
 
 #include <atomic>
@@ -25,8 +23,8 @@ namespace trainyard::comm {
 
 class ShapedTransport final : public Transport {
  public:
-  // `links` have the ranks and at least the channels of `inner`, which holds no more than
-  // LinkShares::kLaneMessages a channel.
+  // `links` must have the ranks and at least the channels of `inner`, which holds at most
+  // LinkShares::kLaneMessages per channel.
   static base::Result<std::unique_ptr<Transport>> make(std::unique_ptr<Transport> inner,
                                                        std::shared_ptr<ShapedLinks> links);
 
@@ -50,12 +48,12 @@ class ShapedTransport final : public Transport {
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
-  // A message that has come and is held back: until when, and for whom. A lane has one receiving
-  // thread.
+  // A received message that is held back: until when, and for which thread. A lane has one
+  // receiving thread.
   struct Held {
     std::atomic<std::int64_t> until_ns{kNothing};
     std::atomic<const void*> thread{nullptr};
-    bool seen = false;  // it is held back no longer
+    bool seen = false;  // it is no longer held back
   };
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 

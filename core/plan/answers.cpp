@@ -11,7 +11,7 @@ namespace trainyard::plan {
 namespace {
 
 constexpr std::size_t kAnswerBytes = 32;
-constexpr std::size_t kUnused = 3;  // after the kind
+constexpr std::size_t kUnused = 3;  // unused bytes after the kind
 
 bool is_answer(std::span<const std::byte> record) {
   const auto unused = record.subspan(1, kUnused);

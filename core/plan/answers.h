@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What passive ranks did for those that asked them (pairing.h), each in its order: all that
-// asynchronous gossip depends on besides its experiment. An active rank's numbers follow from the
-// answers that it is given, and a passive one's from where among its own ops it gave them; so who
-// knows these can make every number of the run again (run/pair_training.h), to the bit.
+// Log of the answers that passive ranks gave to active ranks (pairing.h), in the order of each
+// passive rank. Apart from its experiment, an asynchronous gossip run depends on this log alone: an
+// active rank's numbers follow from the answers it receives, a passive rank's from the position
+// among its ops at which it answered. With the log, a run can be replayed bit for bit
+// (run/pair_training.h).
 #pragma once
 
 #include <compare>
@@ -17,9 +18,9 @@
 
 namespace trainyard::plan {
 
-// Where a rank is in its steps: `ops` compute ops of step `step` are done, and all of the steps
-// before. What a rank does between steps, as to evaluate, does not count: it changes no parameters.
-// After the last op of a step it is at the next one's first.
+// Position of a rank in its steps: `ops` compute ops of step `step` are complete, and all earlier
+// steps. Ops between steps, such as evaluation, do not count, because they change no parameters.
+// After the last op of a step the position is the start of the next step.
 struct StepPlace {
   std::int64_t step = 0;
   std::int32_t ops = 0;
@@ -29,40 +30,41 @@ struct StepPlace {
 
 struct Answer {
   enum class Kind : std::uint8_t {
-    answers,  // it averages with an active rank
-    ends,  // it has made its last step, and owes nobody an answer: next, all make their mean, and
-           // end with it
+    answers,  // the rank averages with an active rank
+    // the rank finished its last step and owes no answer; next, all ranks form their mean and end
+    // with it
+    ends,
   };
   Kind kind = Kind::answers;
-  std::int32_t rank = -1;    // who does it, a passive one
-  StepPlace place;           // where it is then
-  std::int32_t active = -1;  // answers: whom
-  std::int64_t step = 0;     // answers: of the active rank
+  std::int32_t rank = -1;    // passive rank that logs the event
+  StepPlace place;           // position of that rank at the event
+  std::int32_t active = -1;  // `answers`: the active rank
+  std::int64_t step = 0;     // `answers`: step of the active rank
 
   bool operator==(const Answer&) const = default;
 };
 
-// As bytes of a file or a message, whatever machine reads them (little-endian, 32 an event); what
-// cannot be events is a Problem.
+// Serializes an event for a file or a message: little-endian on every machine, 32 bytes an event.
+// `answers_of` returns a Problem if the bytes are not valid events.
 void append(const Answer& event, std::string& bytes);
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes);
 
-// What passive ranks wrote down, in one order that all can have gone by: a rank is answered for a
-// step once it was for all before.
+// Recorded answers of all passive ranks, merged into one order that is consistent with every log:
+// an active rank is answered for a step only after it was answered for all earlier steps.
 class RecordedAnswers {
  public:
-  // By rank, of all ranks; who never answers wrote nothing. A Problem names an event of another
-  // rank, or of one that there is not.
+  // `ranks`: logs by rank, for all ranks; the log of a rank that never answers is empty. Returns a
+  // Problem if an event names another rank, or a rank that does not exist.
   static base::Result<RecordedAnswers> make(std::vector<std::vector<Answer>> ranks,
                                             std::int64_t first_step);
 
   std::optional<Answer>
-  next();  // nothing: it is over, or what comes next follows what was not written down
+  next();  // nothing at the end, or if the next event depends on one that was not recorded
   std::int64_t left() const { return static_cast<std::int64_t>(merged_.left()); }
 
  private:
   Merged<Answer> merged_;
-  std::vector<std::int64_t> asks_;  // by rank: the step of its next offer
+  std::vector<std::int64_t> asks_;  // by rank: step of its next offer
 };
 
 }  // namespace trainyard::plan

@@ -9,8 +9,8 @@ namespace trainyard::plan {
 Arrivals::Arrivals(const ArrivalRule& rule)
     : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
-// Which rounds were given and not pushed by then is forgotten: as many samples as workers had under
-// way are not seen, or seen twice.
+// Forgets the rounds that were assigned but not pushed at the checkpoint: the samples that workers
+// had in progress are skipped or seen twice.
 void Arrivals::go_on_from(std::int64_t version, std::int64_t steps) {
   version_ = version;
   given_ = pushed_ = steps;
@@ -18,7 +18,8 @@ void Arrivals::go_on_from(std::int64_t version, std::int64_t steps) {
 
 void Arrivals::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
 
-// After a loss it goes on beside the slowest: nobody waits for what it has missed.
+// A rejoined worker continues level with the slowest worker, so that no worker waits for it to
+// catch up.
 void Arrivals::join(int worker) {
   Worker& joins = workers_[static_cast<std::size_t>(worker)];
   joins.clock = std::max(joins.clock, slowest());

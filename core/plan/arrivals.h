@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The readiness rule of a parameter server: when a gradient that arrived becomes part of an update,
-// when it comes too late, and when the worker that brought it may have parameters again. Server,
-// simulator and virtual clock share it; it holds no numbers of a model and knows no time.
+// Arrival rule (readiness rule) of a parameter server. It decides when a gradient that arrived
+// becomes part of an update, when a gradient is dropped as stale, and when the worker that pushed
+// it may pull parameters again. The server, the simulator and the virtual clock share it. It holds
+// no model data and knows no time.
 //
-// A worker's round: it pulls, and has the parameters of one version; it computes; it pushes, which
-// asks for the next pull too. The version counts updates. An update is made of
+// A worker's round: pull the parameters of one version, compute, push the gradient. A push is also
+// the request for the next pull. The version counts updates. An update applies
 // `gradients_per_update` gradients:
 //
-//   asynchronous            1       answered at once
-//   n-softsync              λ / n   answered at once        (Zhang, Gupta, Lian, Liu 2016: staleness-aware asynchronous SGD)
-//   stale-synchronous, s    1       answered at once, unless it is more than s rounds ahead of the slowest (Ho et al. 2013: SSP)
-//   synchronous             λ       answered after the update
-//   b backup workers        λ - b   answered after the update; what comes after it is dropped (Chen et al. 2016: revisiting synchronous SGD)
+// asynchronous            1       answered immediately
+// n-softsync              λ / n   answered immediately (Zhang, Gupta, Lian, Liu 2016:
+//                                 staleness-aware asynchronous SGD)
+// stale-synchronous, s    1       answered immediately, unless the worker is more than s
+//                                 rounds ahead of the slowest (Ho et al. 2013: SSP)
+// synchronous             λ       answered after the update
+// b backup workers        λ - b   answered after the update; later gradients are dropped
+//                                 (Chen et al. 2016: revisiting synchronous SGD)
 //
 // Staleness of a gradient: version when it is applied minus version when its worker pulled.
 #pragma once
@@ -27,9 +31,9 @@ namespace trainyard::plan {
 struct ArrivalRule {
   int workers = 1;
   int gradients_per_update = 1;
-  bool answers_after_update = false;  // then also: gradients of an older version are dropped
+  bool answers_after_update = false;  // if true, gradients of an older version are also dropped
   std::int64_t clock_bound =
-      -1;  // rounds that a worker may be ahead of the slowest; -1: any number
+      -1;  // maximum rounds a worker may be ahead of the slowest; -1: no limit
 
   bool operator==(const ArrivalRule&) const = default;
 };
@@ -38,49 +42,52 @@ class Arrivals {
  public:
   explicit Arrivals(const ArrivalRule& rule);
 
-  // Before all else: so many updates and steps are made already.
+  // Continues a run from `version` updates and `steps` steps. Call it before any other function.
   void go_on_from(std::int64_t version, std::int64_t steps);
-  // How far it may go: in step so many updates, else so many rounds. Only grows.
+  // Raises the limit of the run: in updates if `answers_after_update`, else in rounds. It never
+  // decreases.
   void allow(std::int64_t steps);
 
-  // A worker asks for its first parameters, now or after it was lost.
+  // A worker requests its first parameters, at the start or after it rejoined.
   void join(int worker);
-  // It is gone: nobody waits for it. The round that it was given and never pushed goes to who asks
-  // next.
+  // Removes a worker: the others no longer wait for it. The round it was assigned but did not push
+  // goes to the next worker that asks.
   void leave(int worker);
 
   struct Push {
-    std::int64_t pulled = 0;  // version that it was computed by
-    std::int64_t staleness =
-        0;  // version now minus that; of what is dropped, by how much it came too late
-    std::int64_t round = 0;  // of all rounds that were given: which this was
+    std::int64_t pulled = 0;  // version that the gradient was computed from
+    // current version minus `pulled`; for a dropped gradient, how many versions too late it is
+    std::int64_t staleness = 0;
+    std::int64_t round = 0;  // number of the assigned round, counted over all workers
     bool dropped = false;
-    bool completes = false;  // the update is whole with it: the version is one higher from now on
+    bool completes = false;  // the gradient completes the update, which raises the version by one
   };
-  // A worker that has parameters brings what it made of them, and asks for the next.
+  // A worker that has parameters pushes its gradient and requests the next parameters.
   Push push(int worker);
 
   struct Answer {
     int worker = 0;
     std::int64_t version = 0;
-    std::int64_t round = 0;  // by which samples are dealt out; of synchronous rules version λ +
-                             // worker, else as they are given
+    // number that selects the samples: version λ + worker for synchronous rules, else in order of
+    // assignment
+    std::int64_t round = 0;
   };
-  // Somebody who asked, may go on, and is told so: the one that asked first, of those that may, and
-  // that `ready` says it of where it is given. Its version is the one of now.
+  // Takes the next worker that may continue: the one that asked first among those that the rule and
+  // `ready` (if given) allow. The answer's version is the current version.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }
   std::int64_t clock(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].clock;
-  }                                                      // rounds that it has pushed
-  int gradients_in_update() const { return gathered_; }  // of the one that is being gathered
+  }  // rounds that the worker has pushed
+  // gradients gathered for the current update
+  int gradients_in_update() const { return gathered_; }
   bool waits(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].state == State::waits;
   }
   std::int64_t steps() const {
     return rule_.answers_after_update ? version_ : pushed_;
-  }  // that are made, as `allow` counts them
+  }  // completed steps, in the unit of `allow`
   bool spent() const { return steps() >= allowed_; }
 
  private:
@@ -89,11 +96,11 @@ class Arrivals {
     waits,
     computes,
     away
-  };  // it has not come yet, and is waited for; ...; it has left
+  };  // expected: not joined yet, but waited for; away: left
   struct Worker {
     State state = State::expected;
     std::int64_t clock = 0, version = 0, round = 0;
-    std::int64_t pushed_to = -1;  // the version that its last gradient makes the next of
+    std::int64_t pushed_to = -1;  // version that its last gradient contributed to
   };
   bool rounds_left() const;
   bool may_go_on(const Worker& worker) const;
@@ -102,8 +109,8 @@ class Arrivals {
 
   ArrivalRule rule_;
   std::vector<Worker> workers_;
-  std::deque<int> asked_;              // in order
-  std::deque<std::int64_t> returned_;  // rounds that were given to workers which left
+  std::deque<int> asked_;              // waiting workers, in the order they asked
+  std::deque<std::int64_t> returned_;  // rounds assigned to workers that left
   std::int64_t version_ = 0, allowed_ = 0, given_ = 0, pushed_ = 0;
   int gathered_ = 0;
 };

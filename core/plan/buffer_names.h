@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A buffer that holds but a piece of what another name stands for is called by that name, '@', and
-// which piece it is: "act.s3@1", "moment1@near".
+// Name of a buffer that holds one piece of a larger buffer: the larger buffer's name, '@' and the
+// piece, as in "act.s3@1" and "moment1@near".
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ inline std::string_view whole_name(std::string_view name) {
   return name.substr(0, name.find(kPiece));
 }
 
-// Of a server's parameters, of which it keeps several: one may still be given while the next is
-// made.
+// Name of a parameter version on a server. A server keeps several, because one may still be sent
+// while the next is computed.
 inline std::string version_name(std::ptrdiff_t version) {
   return "params.v" + std::to_string(version);
 }
 
-// What the host reads or writes between ops: losses, norms and other numbers that it tells of, and
-// what an op is to go by.
+// True for buffers that the host reads or writes between ops: losses, norms and other reported
+// numbers, and inputs of ops such as the learning rate.
 inline bool is_told(std::string_view name) {
   constexpr std::array<std::string_view, 8> kTold{"metrics",        "local_norms", "statistics",
                                                   "rate",           "factor",      "loss_scale",

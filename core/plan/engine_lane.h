@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who carries out the collectives of a coarse plan. The lanes of one that an engine takes whole
-// bear its name ("gloo.g0" where else stands "comm.g0"), so that text and hash of the plan say so.
+// Engine that runs the collectives of a coarse plan. The lanes of an engine bear its name
+// ("gloo.g0" instead of "comm.g0"), so that the plan's text and hash include the choice.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace trainyard::plan {
 
-// Of a coarse plan. Peers read no buffer in place any more.
+// Assigns the collectives of a coarse plan to an engine. Afterwards no buffer is shared with peers.
 RankPlan handed_to(RankPlan coarse, const std::string& engine);
 Plan handed_to(const Plan& coarse, const std::string& engine);
 
-// The engine that a lane's collectives are handed to; empty: none, they are to be expanded.
+// Returns the engine that runs a lane's collectives; empty if they are to be expanded to chunks.
 std::string engine_of(const Lane& lane);
-// Of the first lane that has one.
+// Returns the engine of the first lane that has one.
 std::string engine_of(const RankPlan& rank);
 
 }  // namespace trainyard::plan

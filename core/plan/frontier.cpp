@@ -34,7 +34,7 @@ Frontier::Frontier(const RankPlan& plan) : lanes_(plan.lanes.size()) {
 
 bool Frontier::admit(int program, std::int64_t step) {
   const std::int64_t number = admitted_.load(std::memory_order_relaxed);
-  // The slot is free once no lane stands in the instance that held it, nor can look back to it.
+  // The slot is free once no lane is in the instance that held it or can still depend on it.
   for (const LaneState& lane : lanes_)
     if (lane.instance.load(std::memory_order_acquire) - furthest_back_ <= number - window)
       return false;
@@ -49,7 +49,7 @@ bool Frontier::admit(int program, std::int64_t step) {
   return true;
 }
 
-// Moves the lane past instances in which nothing is left for it; false when none is left at all.
+// Moves the lane past instances in which it has no ops left. Returns false if no instance is left.
 bool Frontier::has_current(LaneState& state, std::size_t lane) const {
   const std::int64_t admitted = admitted_.load(std::memory_order_acquire);
   std::int64_t instance = state.instance.load(std::memory_order_relaxed);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The one readiness rule: which op of a rank may start next. Interpreter, simulator and checker
-// share it; what it does not know is arrival, which the transport (or its model) adds.
+// share it. It does not know whether data has arrived; the transport (or its model) adds that.
 //
 // Programs are admitted one after another as instances. Each lane works through the instances in
-// order and may run ahead into the next one as far as dependencies allow. Threads: a lane is used
-// by one thread; different lanes may be used by different threads; `admit` is called by one thread.
+// order and may run ahead into the next one as far as dependencies allow. Threads: one thread uses
+// a lane; different lanes may be used by different threads; one thread calls `admit`.
 //
 // An instance is forgotten `window` admissions later, so a dependency may reach at most window - 2
-// steps back (`check` says so), and a lane that has nothing to run in an instance passes it only
-// when `next` is asked of it: ask every lane.
+// steps back (`check` verifies this). A lane with no ops in an instance moves past it only when
+// `next` is called for that lane, so call `next` for every lane.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ class Frontier {
 
   explicit Frontier(const RankPlan& plan);
 
-  // Appends an instance of `program` for `step`. False: the window is full, finish something first.
+  // Appends an instance of `program` for `step`. Returns false if the window is full; then an
+  // earlier instance must finish first.
   bool admit(int program, std::int64_t step);
 
   struct Ready {
@@ -36,23 +37,24 @@ class Frontier {
     int op = 0;  // index in the program
     std::int64_t step = 0;
     std::int64_t instance = 0;
-    std::int64_t sequence = 0;  // on its lane, since the start
+    std::int64_t sequence = 0;  // number of the op on its lane, since the start
   };
-  // The op that may start now on this lane, or nothing. Asking does not change anything.
+  // Returns the op that may start now on this lane, or nothing. Does not change any state.
   std::optional<Ready> next(LaneId lane) const;
-  // Likewise on a lane whose device takes ops one after the other: it may also be given one behind
-  // those of the same instance that are under way. What that waits for on its own lane, it is
-  // behind.
+  // Like `next`, for a lane whose device runs ops in order (a stream). It may return an op behind
+  // unfinished ops of the same instance; dependencies on the same lane are then satisfied by the
+  // lane's order.
   std::optional<Ready> next_in_order(LaneId lane) const;
-  void start(LaneId lane);                       // the op that `next` named is under way
-  void finish(LaneId lane, const Ready& ready);  // it is complete; in any order within a round
+  void start(LaneId lane);  // marks the op that `next` returned as started
+  // marks an op as complete; ops of one round may finish in any order
+  void finish(LaneId lane, const Ready& ready);
 
   std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
-  bool instance_complete(std::int64_t instance) const;  // one of the last `window`
-  std::int64_t completed(LaneId lane) const;            // ops of the lane, since the start
+  bool instance_complete(std::int64_t instance) const;  // `instance`: one of the last `window`
+  std::int64_t completed(LaneId lane) const;  // completed ops of the lane, since the start
 
  private:
-  // A program cut by lanes.
+  // A program with its ops grouped by lane.
   struct CompiledProgram {
     std::vector<std::vector<int>> lane_ops;      // by lane: indices in the program, in order
     std::vector<std::vector<Dependency>> after;  // by op
@@ -65,11 +67,11 @@ class Frontier {
   };
   struct alignas(64) LaneState {
     std::atomic<std::int64_t> completed{0};  // a prefix: everything before is complete
-    std::atomic<std::int64_t> instance{0};   // where the lane is
-    // Its thread only, as all that follows.
+    std::atomic<std::int64_t> instance{0};   // current instance of the lane
+    // The members below are used by the lane's thread only.
     std::int64_t started = 0;
     std::uint64_t finished_ahead = 0;                  // bit i: op number completed + i is complete
-    std::size_t position = 0;                          // in the instance
+    std::size_t position = 0;                          // position in the current instance's ops
     std::int64_t open_round = -1, open_instance = -1;  // of the op started last
   };
 

@@ -7,7 +7,8 @@
 namespace trainyard::plan {
 namespace {
 
-constexpr std::size_t kColumnsAround = 8, kRanksAround = 3;  // of a mark
+// columns and ranks drawn around a mark
+constexpr std::size_t kColumnsAround = 8, kRanksAround = 3;
 
 class Grid {
  public:
@@ -45,7 +46,7 @@ class Grid {
   struct Row {
     std::size_t rank;
     std::string label;
-    std::vector<std::string> cells;  // by tick; the last one: what never starts
+    std::vector<std::string> cells;  // by tick; the last cell: ops that never start
   };
 
   void add_row(std::size_t r, std::size_t l) {
@@ -55,7 +56,7 @@ class Grid {
     for (const Rehearsal::Place& place : run_.places[r][l]) {
       const bool marked = is_marked(r, place);
       if (place.begin < 0 && stuck && !marked)
-        continue;  // of those that never start, the first is enough
+        continue;  // show only the first op that never starts
       stuck = stuck || place.begin < 0;
       const std::size_t tick = place.begin < 0 ? ticks_ : static_cast<std::size_t>(place.begin);
       if (marked) marked_tick_ = tick;

@@ -6,7 +6,7 @@
 namespace trainyard::plan {
 namespace {
 
-// Elements [first, end) of one buffer, in order and apart.
+// Elements of one buffer as disjoint ranges [first, end), in order.
 class Elements {
  public:
   bool empty() const { return spans_.empty(); }
@@ -48,18 +48,19 @@ class Elements {
 
 LaneKind kind_of(const RankPlan& rank, LaneId lane) { return rank.lanes[lane.index()].kind; }
 
-// From and to which op; whether both are said by compute ops of the program.
+// Range of ops during which an op may be in progress. `bounded`: compute ops of the program
+// determine both ends.
 struct UnderWay {
   Stretch ops;
   bool bounded = true;
 };
 
-// By op. What is on no copy lane counts as that one op.
+// Returns the range of each op. An op that is not on a copy lane spans just itself.
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
   std::vector<std::size_t> from(
-      rank.lanes.size(), 0);  // of copy lanes: right after the last compute op that was waited for
+      rank.lanes.size(), 0);  // by copy lane: right after the last compute op that was waited for
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     of_lane[op.lane.index()].push_back(i);
@@ -91,14 +92,14 @@ std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program)
   return all;
 }
 
-// What one op does to one buffer, and when it may be under way.
+// Accesses of one op to one buffer, and when the op may be in progress.
 struct Touch {
   std::size_t op = 0;
   UnderWay when = {};
   std::vector<Access> reads = {}, writes = {};
 };
 
-// By buffer, in the order of the program.
+// Returns the touches by buffer, in program order.
 std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& program) {
   std::vector<std::vector<Touch>> all(rank.buffers.size());
   const std::vector<UnderWay> under_way = under_way_of(rank, program);
@@ -119,7 +120,8 @@ struct Life {
   bool begins_anew = true;
 };
 
-// From the last op to the first: what is read matters before, what is written does not.
+// Computes liveness backward, from the last op to the first: a read makes elements live before it,
+// a write ends liveness before it.
 Life life_of(const std::vector<Touch>& touches) {
   Life life;
   Elements wanted;

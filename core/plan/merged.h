@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What several ranks wrote down, each for itself and in its own order, as one order that all of
-// them can have gone by.
+// Merges the logs that several ranks recorded, each in its own order, into one order that is
+// consistent with all of them.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class Merged {
   explicit Merged(std::vector<std::vector<Event>> logs)
       : logs_(std::move(logs)), at_(logs_.size()) {}
 
-  // The next event of a log that is possible after all that were taken; null: none is, or they are
-  // at their ends. A log is followed as far as it goes.
+  // Takes the next event that is possible after all events taken so far; null if none is possible
+  // or all logs ended. Continues in one log as far as possible.
   template <class Possible>
   const Event* take(const Possible& possible) {
     for (std::size_t i = 0; i < logs_.size(); ++i) {
@@ -36,14 +36,15 @@ class Merged {
     }
     return nullptr;
   }
-  // Also where a run was killed, and one rank had come further than another wrote down.
+  // True if no event is possible. Also holds for a killed run in which one rank was ahead of
+  // another rank's log.
   template <class Possible>
   bool over(const Possible& possible) const {
     for (std::size_t log = 0; log < logs_.size(); ++log)
       if (goes_on(log, possible)) return false;
     return true;
   }
-  std::size_t left() const {  // events that were not taken
+  std::size_t left() const {  // remaining events
     std::size_t left = 0;
     for (std::size_t log = 0; log < logs_.size(); ++log) left += logs_[log].size() - at_[log];
     return left;
@@ -56,7 +57,7 @@ class Merged {
   }
 
   std::vector<std::vector<Event>> logs_;
-  std::vector<std::size_t> at_;  // by log: the next
+  std::vector<std::size_t> at_;  // by log: index of the next event
   std::size_t first_asked_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether two accesses touch an element in common.
+// True if two accesses share an element.
 #pragma once
 
 #include "core/plan/plan.h"

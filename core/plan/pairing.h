@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Averages of two, each rank on its own clock: AD-PSGD (Lian, Zhang, Zhang, Liu 2018, "Asynchronous
-// Decentralized Parallel Stochastic Gradient Descent"). A rank is active or passive, and neighbours
-// are never alike: the graph has two halves. In every step of its own an active rank offers its
-// parameters x_a to one neighbour, its partner of the step, which answers by making x = (x_a + x_p)
-// / 2 its own, at one go, and sending x back; the active one takes its step from x, and offers
-// nothing else before. So of two ranks no sum of parameters is lost or counted twice: the mean of
-// all ranks stays as it is, since what two exchange is the doubly stochastic matrix [1/2 1/2; 1/2
-// 1/2].
+// Asynchronous pairwise averaging, AD-PSGD (Lian, Zhang, Zhang, Liu 2018, "Asynchronous
+// Decentralized Parallel Stochastic Gradient Descent"). Each rank trains at its own speed. A rank
+// is active or passive, and neighbors have different roles: the graph is bipartite. In every local
+// step an active rank offers its parameters x_a to one neighbor, its partner of the step. The
+// partner atomically replaces its parameters by x = (x_a + x_p) / 2 and sends x back. The active
+// rank computes its step from x, and makes no other offer before. So no pair's sum of parameters is
+// lost or counted twice. The mean of all ranks is preserved, since the pair's mixing matrix is the
+// doubly stochastic [1/2 1/2; 1/2 1/2].
 //
-// Nobody waits for ever. In its steps a passive rank waits for nobody, and answers between any two
-// of its ops, and while it waits for samples, is paused, or is done with its steps. An active rank
-// waits for its partner's answer alone: every wait within steps goes from an active rank to a
-// passive one, which does not wait, and so none closes a circle. Between steps, where all meet to
-// make their mean, a passive rank first answers all offers that the steps before will bring, and
-// then waits for the others as they do for it; how many those are it knows, since who asks whom is
-// a function of seed, step and rank. Offers of the steps after the meeting it answers once its own
-// next step has begun, which depends on nobody that asks.
+// No rank deadlocks. Within its steps a passive rank never waits for another rank. It answers
+// between any two of its ops, while it waits for samples, while it is paused, and after its last
+// step. An active rank waits only for its partner's answer. So every wait within steps goes from an
+// active rank to a passive one, and waits form no cycle.
+//
+// Between steps, all ranks meet to form their mean. A passive rank first answers all offers of the
+// steps before, and then waits for the others, as they do for it. It knows the number of those
+// offers, since the partner is a function of seed, step and rank. It answers offers of later steps
+// once its own next step has begun, which depends on no active rank.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@
 
 namespace trainyard::plan {
 
-// An active rank and whom it may ask.
+// An active rank and its possible partners.
 struct Pairing {
   std::int32_t active = -1;
   std::vector<std::int32_t> passive;  // ascending
   std::int64_t seed = 0;
 
-  // Of a step of the active rank: its partner, as a number in `passive`, which is not empty; and as
-  // a rank.
+  // Returns the partner of an active rank's step: `choice` as an index into `passive` (must not be
+  // empty), `partner` as a rank.
   std::size_t choice(std::int64_t step) const;
   std::int32_t partner(std::int64_t step) const { return passive[choice(step)]; }
   bool operator==(const Pairing&) const = default;

@@ -7,7 +7,7 @@
 namespace trainyard::plan {
 namespace {
 
-// Reads line by line, by the grammar in text.h.
+// Parses line by line; grammar in text.h.
 class Parser : private WordReader {
  public:
   using WordReader::WordReader;
@@ -19,7 +19,7 @@ class Parser : private WordReader {
   }
 
  private:
-  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // by name
+  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // name to number
 
   bool group_number(std::int32_t& value) {
     const Word at = take();
@@ -27,7 +27,7 @@ class Parser : private WordReader {
     return number(at, at.text.substr(1), value);
   }
 
-  // Enters a name, which must be new, under the next number.
+  // Adds a name, which must be new, with the next number.
   bool new_name(Numbers& known, std::string& name) {
     const Word at = take();
     if (!is_name(at.text)) return fail_word(at, "a name");
@@ -54,7 +54,7 @@ class Parser : private WordReader {
     return ended() && next_line();
   }
 
-  // Without a number: one step of one program.
+  // "tail" without a number: one tail program with one step.
   bool tails() {
     while (more() && peek().text != "evaluate" && peek().text != "average" &&
            peek().text != "local")
@@ -324,7 +324,7 @@ class Parser : private WordReader {
   Schedule schedule_;
   std::vector<Group> groups_;
   std::vector<RankPlan> ranks_;
-  Numbers lanes_, buffers_, programs_;  // of the current rank
+  Numbers lanes_, buffers_, programs_;  // names of the current rank
 };
 
 }  // namespace

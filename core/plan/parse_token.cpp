@@ -9,8 +9,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes `prefix` and the digits after it off the front; -1 where the prefix is not there, nothing
-// where no number follows.
+// Takes `prefix` and its digits off the front of `rest`. Returns -1 if the prefix is missing,
+// nothing if no number follows.
 std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view prefix) {
   if (!rest.starts_with(prefix)) return -1;
   rest.remove_prefix(prefix.size());
@@ -22,7 +22,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
   return static_cast<std::int32_t>(*value);
 }
 
-// "-5" after the first chunk: the last one.
+// Parses "-5" after the first chunk as the last chunk.
 bool take_last_chunk(std::string_view& rest, Op& op) {
   if (op.chunk < 0 || !rest.starts_with("-")) return true;
   const auto last = take_field(rest, "-");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The words of a plan's text: numbers, kinds, reserved words, tokens.
+// Parses the words of a plan's text: numbers, kinds, reserved words, tokens.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMostId = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "writes", "flops",
                                                            "after"};
-inline constexpr std::size_t kMostQuoted = 40;  // characters of a wrong word that an error repeats
+inline constexpr std::size_t kMostQuoted = 40;  // characters of a bad word that an error quotes
 
-// Decimal digits that say a number from 0 to `most`.
+// Parses decimal digits as a number from 0 to `most`.
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most);
 
 template <class Kind>
@@ -29,7 +29,7 @@ std::optional<Kind> kind_of(std::string_view text, Kind last) {
 
 struct TokenOutcome {
   std::optional<Op> op;
-  std::size_t at = 0;  // where it went wrong, in characters
+  std::size_t at = 0;  // column of the error, in characters
   std::string_view what;
 };
 

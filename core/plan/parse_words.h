@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads a plan's text word by word. Every reader returns false after the first problem, which
-// stays.
+// Reads a plan's text word by word. Every reader returns false after the first problem, which is
+// kept.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ struct Word {
   std::size_t column = 1;
 };
 
-std::string quoted(std::string_view text);  // as an error repeats it
+std::string quoted(std::string_view text);  // the text in quotes, shortened for an error message
 
 class WordReader {
  public:
   explicit WordReader(std::string_view text) : text_(text) {}
 
-  bool next_line();  // that says something; after the last there are no words
+  bool next_line();  // skips blank lines; after the last line there are no words
   bool more() const { return used_ < words_.size(); }
-  const Word& first() const { return words_.front(); }  // of the line
+  const Word& first() const { return words_.front(); }  // first word of the line
   const Word& peek() const { return more() ? words_[used_] : end_; }
   Word take() { return more() ? words_[used_++] : end_; }
   bool take_if(std::string_view text);
@@ -40,7 +40,7 @@ class WordReader {
   }
   template <class Integer>
   bool number(const Word& at, std::string_view text,
-              Integer& value) {  // `text`: the part of the word that is a number
+              Integer& value) {  // `text`: the digits within the word
     const std::int64_t most =
         std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
     const auto found = number_of(text, most);

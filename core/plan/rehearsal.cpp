@@ -11,13 +11,13 @@ namespace {
 
 using At = Rehearsal::At;
 
-// What stands in line between two members of a group, in one direction.
+// Queued sends and receives between two members of a group, in one direction.
 struct Channel {
   std::vector<At> sends, receives;
   std::size_t matched = 0;
 };
 
-// A receive or a coarse op that still waits for some of its peers.
+// A receive or a coarse op that waits for some of its peers.
 struct Waiting {
   At at;
   std::size_t missing = 0;
@@ -132,7 +132,7 @@ class Run {
     }
   }
 
-  // One of the sources of `at` is there; completes it with the last.
+  // Adds a source of the op at `at`, and completes the op if it was the last one missing.
   void arrive(const At& at, const At* source) {
     const auto waiting = waiting_.find(key(at));
     if (source != nullptr) {
@@ -188,11 +188,11 @@ class Run {
   const std::vector<Group>& groups_;
   std::vector<std::unique_ptr<Frontier>> frontiers_;
   std::vector<std::size_t> admitted_;
-  std::vector<char> changed_;  // by rank: something completed since it was asked last
+  std::vector<char> changed_;  // by rank: an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>>
-      meetings_;                                        // by group, by number: who is there
+      meetings_;  // by group, by number of the coarse op: members that arrived
   std::unordered_map<std::uint64_t, std::size_t> met_;  // by group and rank: coarse ops so far
   std::vector<At> finishing_;
   std::size_t left_ = 0;

@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
-constexpr std::int64_t kFurthest = std::int64_t{1}
-                                   << 62;  // of a number, either way: one more is one still
+constexpr std::int64_t kFurthest = std::int64_t{1}  // bound of a number, of either sign; adding one
+                                                    // does not overflow
+                                   << 62;
 
 std::array<std::int64_t, 5> numbers_of(const Served& event) {
   return {event.step, event.version, event.staleness, event.done, event.time_ns};
@@ -77,8 +78,8 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>>
   return order;
 }
 
-// A gradient is there once all servers have given what it is computed by; a worker once those
-// before it in its place are gone.
+// A gradient is possible once all servers gave the parameters it was computed from. A join is
+// possible once all servers saw the previous worker in its place leave.
 bool RecordedOrder::possible(const Served& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];

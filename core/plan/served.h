@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What servers of parameters did, each in its order: all that a training with servers depends on
-// besides its experiment. Who knows it can make every number of the run again
-// (run/served_training.h), to the bit.
+// Log of the events of parameter servers, in the order of each server. Apart from its experiment,
+// training with servers depends on this log alone. With the log, a run can be replayed bit for bit
+// (run/served_training.h).
 #pragma once
 
 #include <cstdint>
@@ -17,54 +17,56 @@ namespace trainyard::plan {
 
 struct Served {
   enum class Kind : std::uint8_t {
-    joins,   // a worker asks for its first parameters
-    takes,   // its gradient becomes part of an update, or is dropped
-    gives,   // it is given parameters
-    leaves,  // it is gone; one that was lost may join again
+    joins,   // a worker requests its first parameters
+    takes,   // a worker's gradient is added to an update, or dropped
+    gives,   // a worker is sent parameters
+    leaves,  // a worker left; if it was lost, it may join again
   };
   Kind kind = Kind::joins;
-  bool dropped = false, completes = false;  // takes: it came too late; the update is whole with it
-  bool evaluates = false, last = false;     // gives, of the first server: it evaluates by these
-                                            // parameters first; there is nothing left to compute
-  std::int32_t server = 0, worker = 0;      // each counted from 0
-  std::int64_t step = 0;       // gives, of the first server: the step that the worker shall compute
-  std::int64_t version = 0;    // takes: that the gradient was computed by; gives: that is given
+  // takes: the gradient was dropped as stale; the gradient completes the update
+  bool dropped = false, completes = false;
+  // gives, from the first server: the worker first evaluates with these parameters; no work is left
+  bool evaluates = false, last = false;
+  std::int32_t server = 0, worker = 0;  // each counted from 0
+  std::int64_t step = 0;       // gives, from the first server: step that the worker computes
+  std::int64_t version = 0;    // takes: version the gradient was computed from; gives: version sent
   std::int64_t staleness = 0;  // takes (arrivals.h)
-  std::int64_t done = 0;       // steps of the run that are done, as this server counts them
-  std::int64_t time_ns = 0;    // of the clock that the servers went by
+  std::int64_t done = 0;       // completed steps of the run, as this server counts them
+  std::int64_t time_ns = 0;    // time on the servers' clock
 
   bool operator==(const Served&) const = default;
 };
 
-// As bytes of a file or a message, whatever machine reads them (little-endian, 56 an event); what
-// cannot be events is a Problem.
+// Serializes an event for a file or a message: little-endian on every machine, 56 bytes an event.
+// `served_of` returns a Problem if the bytes are not valid events.
 void append(const Served& event, std::string& bytes);
 base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes);
 
-// Where they come from: a clock that makes them, or a run that wrote them down. Those of one server
-// in its order; a gradient is taken after all servers have given what it was computed by; a worker
-// that was lost joins again once all servers have seen it leave.
+// Source of server events: a virtual clock that generates them, or a recorded run. Events of one
+// server are in its order. A gradient is taken after all servers gave the parameters it was
+// computed from. A lost worker joins again after all servers saw it leave.
 class ServedOrder {
  public:
   virtual ~ServedOrder() = default;
 
-  // How far it may go, in steps; `last`: no further, ever. Only grows.
+  // Raises the limit of the run, in steps; it never decreases. `last`: the limit is final.
   virtual void allow(std::int64_t steps, bool last) = 0;
-  // From now on this rank computes so many times slower, and each step up to the fraction `jitter`
-  // slower still.
+  // From now on the rank computes `slow_down` times slower, and each step up to the fraction
+  // `jitter` slower still.
   virtual void slow(int rank, double slow_down, double jitter) = 0;
-  // The next; nothing where it may go no further, or is over.
+  // Returns the next event; nothing if the limit is reached or the run is over.
   virtual base::Result<std::optional<Served>> next() = 0;
   virtual bool over() const = 0;
 };
 
-// What servers wrote down, each for itself, in one order that all of them can have gone by.
+// Recorded events of all servers, merged into one order that is consistent with every log.
 class RecordedOrder final : public ServedOrder {
  public:
-  // By server. A Problem names an event of a server or worker that there is not.
+  // `servers`: logs by server. Returns a Problem if an event names a server or worker that does not
+  // exist.
   static base::Result<RecordedOrder> make(std::vector<std::vector<Served>> servers, int workers);
 
-  void allow(std::int64_t, bool) override {}  // it is over where it was over
+  void allow(std::int64_t, bool) override {}  // ignored: a recorded run ends where it ended
   void slow(int, double, double) override {}
   base::Result<std::optional<Served>> next() override;
   bool over() const override;
@@ -74,12 +76,12 @@ class RecordedOrder final : public ServedOrder {
   void count(const Served& event);
 
   Merged<Served> servers_;
-  // A worker and a server, so far. Who was lost before it joined leaves all the same, so that
-  // leaves count who was in its place.
+  // Counters between a worker and a server. A worker lost before it joined also counts as left, so
+  // that `left` counts the workers that occupied the place.
   struct Between {
-    std::int64_t left = 0, given = 0, taken = 0;  // given and taken: since the last one left
+    std::int64_t left = 0, given = 0, taken = 0;  // given and taken: since the last worker left
   };
-  std::vector<std::vector<Between>> between_;  // by worker and server
+  std::vector<std::vector<Between>> between_;  // by worker, by server
 };
 
 }  // namespace trainyard::plan

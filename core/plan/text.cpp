@@ -84,7 +84,7 @@ Op coarse_op(const Wanted& wanted) {
   return op;
 }
 
-// A tail of one step, as even shares have it, is the word alone.
+// A single tail of one step (even shares) is written as the word alone.
 std::string tails_text(const Schedule& schedule) {
   if (schedule.tails.empty()) return "";
   std::string text = " tail";

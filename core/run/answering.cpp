@@ -17,8 +17,8 @@ Answering::Answering(const AnsweringParts& parts)
     askers_.push_back({&pairing, asked_from(pairing, parts.first_step)});
 }
 
-// The first step, from this one on, in which the rank is asked; the end of the run, where there is
-// none.
+// Returns the first step, from `step` on, in which the active rank asks this rank; the end of the
+// run if there is none.
 std::int64_t Answering::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
   while (step < parts_.steps && pairing.partner(step) != parts_.plan->rank) ++step;
   return step;
@@ -40,8 +40,8 @@ Result<bool> Answering::answer(const std::function<void(const Answered&)>& told)
   return any;
 }
 
-// An asker offers nothing new before it has read what it was sent, so that there is room for one
-// answer, and nobody reads where it is written.
+// An active rank makes no new offer before it has read the answer. So there is room for one answer,
+// and its buffer has no reader while it is written.
 Result<bool> Answering::answer(std::size_t number,
                                const std::function<void(const Answered&)>& told) {
   Asker& asker = askers_[number];
@@ -70,7 +70,8 @@ Result<bool> Answering::answer(std::size_t number,
   return true;
 }
 
-// The sum is made where the answer is sent from; what it becomes goes to the rank's own, and back.
+// Computes the average in the send buffer, writes it to the rank's parameters, and copies the
+// result back for sending.
 Result<void> Answering::average(const BoundOp& op, const std::byte* offered) {
   const std::array<const std::byte*, 2> both{op.own, offered};
   compute::combine(*parts_.compute, base::Reduction::sum, op.dtype, op.data, both, op.elements);

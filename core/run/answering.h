@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a passive rank does for those that may ask it (plan/pairing.h): whoever has offered its
-// parameters is answered with the mean of both, which becomes the rank's own. At one go, by the
-// rank's one thread, between any two of its ops: so no other op sees parameters that are half
-// averaged, and who asks waits for no more than one op.
+// Answers offers of active ranks on a passive rank (plan/pairing.h). The passive rank atomically
+// replaces its parameters by the mean of both and sends the mean back. The rank's only thread does
+// this between any two of its ops, so no other op sees half-averaged parameters, and an active rank
+// waits for at most one op.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,36 @@ namespace trainyard::run {
 
 struct AnsweringParts {
   const plan::RankPlan* plan = nullptr;
-  const BoundProgram* answers = nullptr;  // its program "answer"
+  const BoundProgram* answers = nullptr;  // program "answer" of the plan
   comm::Transport* transport = nullptr;
   compute::Compute* compute = nullptr;
   std::uint32_t generation = 0;
   std::int64_t first_step = 0, steps = 0;  // of the run
 };
 
-// An offer that was answered: its op in the program "answer", and its step, of the rank that asked.
+// An answered offer: its op in program "answer", and the step of the active rank.
 struct Answered {
   int op = 0;
-  std::int64_t step = 0, begin_ns = 0, end_ns = 0, bytes = 0;  // both ways
+  std::int64_t step = 0, begin_ns = 0, end_ns = 0, bytes = 0;  // `bytes`: both directions
 };
 
 class Answering {
  public:
   explicit Answering(const AnsweringParts& parts);
 
-  // Answers all that is there; `told` of each. True: there was something.
+  // Answers all offers that have arrived, and calls `told` for each. Returns true if there were
+  // any.
   base::Result<bool> answer(const std::function<void(const Answered&)>& told);
-  // The same of one rank that may ask, by the number of its pair.
+  // Likewise, for one active rank, by the index of its pair.
   base::Result<bool> answer(std::size_t number, const std::function<void(const Answered&)>& told);
 
-  // The op by which the rank will answer an offer of this step, or one before it, that it has not
-  // had yet; -1: it has answered all.
+  // Returns the op that will answer an outstanding offer of this step or an earlier one; -1 if all
+  // are answered.
   int owes(std::int64_t step) const;
-  std::int64_t averages() const { return averages_; }  // so far
+  std::int64_t averages() const { return averages_; }  // number of averages so far
 
  private:
-  // Of one rank that asks: the step of its next offer.
+  // State of one active rank: the step of its next offer.
   struct Asker {
     const plan::Pairing* pairing = nullptr;
     std::int64_t next = 0;
@@ -55,7 +56,7 @@ class Answering {
 
   AnsweringParts parts_;
   std::unique_ptr<compute::Queue> queue_;
-  std::vector<Asker> askers_;  // by op of the program
+  std::vector<Asker> askers_;  // by op of program "answer"
   std::int64_t averages_ = 0;
 };
 

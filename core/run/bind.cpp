@@ -39,7 +39,7 @@ class Binder : BufferMap {
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (auto ok = fits(); !ok) return base::fail(ok.error());
-    const bool has_mean = plan_.buffer("mean").valid();  // of ranks with parameters of their own
+    const bool has_mean = plan_.buffer("mean").valid();  // the ranks have local parameters
     averages_weights_ = std::any_of(
         plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
           return plan::purpose(program.name) == plan::Purpose::training &&
@@ -125,7 +125,7 @@ class Binder : BufferMap {
     return loads;
   }
 
-  // Or a piece of it.
+  // Finds the access to a buffer, or to a piece of it.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
       return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer;
@@ -133,7 +133,8 @@ class Binder : BufferMap {
     return at == accesses.end() ? nullptr : &*at;
   }
 
-  // As many as it brings labels, or where it brings none, of what it brings.
+  // Returns the number of samples that an op loads, derived from its labels or else from another
+  // output.
   std::int64_t loaded(const Op& load) const {
     if (const Access* labels = find(load.writes, "labels")) return labels->count / model_.labels();
     if (const Access* input = find(load.writes, "input")) return input->count / model_.features;
@@ -141,17 +142,18 @@ class Binder : BufferMap {
     return numbers != nullptr ? numbers->count : 0;
   }
 
-  // Empty where the rank has no use for it.
+  // Returns an empty tensor if the rank does not load the buffer.
   Tensor brought(const Op& load, const std::string& buffer) {
     const Access* place = find(load.writes, buffer);
     return place != nullptr ? tensor(*place) : Tensor{};
   }
 
-  // Of the micro-step that an op belongs to. A rank may load for others too.
+  // Returns the rank's samples in the op's micro-step. A rank may also load samples of others.
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
     const BoundLoad* load = program.load(op.micro);
-    return load != nullptr ? std::min(program.samples, load->samples) : 0;  // of other ranks alone
+    // only samples of other ranks
+    return load != nullptr ? std::min(program.samples, load->samples) : 0;
   }
 
   base::Result<BoundOp> bind_op(const Op& op) {
@@ -180,7 +182,7 @@ class Binder : BufferMap {
 
   void bind_transfer(const Op& op, BoundOp& bound) {
     bound.channel = op.group;
-    // Order alone already pairs messages; the number only catches mistakes.
+    // Messages are already matched by order; the number only detects errors.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u +
                       static_cast<std::uint32_t>(op.round)) *
                          4099u +
@@ -275,7 +277,7 @@ class Binder : BufferMap {
     }
   }
 
-  // One that reads sums normalises by what they became.
+  // An op that reads batch norm sums normalizes by the reduced sums.
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment)))
       return model::normalise(segment(op), tensors(op));
@@ -285,7 +287,7 @@ class Binder : BufferMap {
                    : model::evaluate(segment(op), tensors(op));
   }
 
-  // By the sums that forward made; running statistics have followed them then.
+  // Recomputes with the sums of the forward pass, which has already updated the running statistics.
   std::vector<compute::Op> recompute(const Op& op) {
     model::SegmentTensors t = tensors(op);
     t.state = {};
@@ -297,19 +299,19 @@ class Binder : BufferMap {
     return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
   }
 
-  // Of which a loss makes the gradient: of the micro-batch that is an update of its own, with what
-  // it has on other ranks.
+  // Returns the number of samples over which a loss averages its gradient. If each micro-batch is
+  // an update, that is the micro-batch, including its samples on other ranks.
   std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
     return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
   }
 
-  // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient
-  // is the mean over the samples of an update.
+  // An op that reads summaries computes the loss over the classes of all ranks, of which this rank
+  // holds some. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const std::int64_t rows =
-        op.reads.back().count;  // those of others too where the rank is given outputs
+        op.reads.back().count;  // includes samples of other ranks if the rank receives outputs
     const double part = 1.0 / static_cast<double>(model_.labels()),
                  scale = part / static_cast<double>(samples_of_update(op));
     const Tensor outputs = with_rows(activation(last), rows, model_.classes),
@@ -329,7 +331,7 @@ class Binder : BufferMap {
                                             scale,     part,    loss_scale(op)};
   }
 
-  // Of an op that goes by it; else none.
+  // Returns the loss scale if the op reads it, else an empty tensor.
   Tensor loss_scale(const Op& op) {
     return touches(op.reads, "loss_scale") ? sub(named("loss_scale"), 0, 1) : Tensor{};
   }
@@ -342,8 +344,8 @@ class Binder : BufferMap {
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
-  // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what
-  // the gradient is then.
+  // An op that reads the gradient accumulates, through a scratch buffer. The norm is that of the
+  // accumulated gradient.
   std::vector<compute::Op> backward_weight(const Op& op) {
     model::SegmentTensors t = tensors(op);
     const Tensor sum = t.gradients,
@@ -358,8 +360,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Of the first layer, where columns are shared: as far as the op touches them. After the
-  // gradients of all rows come those of the own ones.
+  // Returns the tensors of a first layer split by columns, as far as the op accesses them. The
+  // gradients of the local rows follow those of all rows.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};
@@ -387,7 +389,7 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Of a segment, or of the part of it that a rank has.
+  // Updates a segment, or the rank's shard of it.
   compute::Op update(const Op& op) {
     const Tensor rate = named("rate");
     std::vector<Tensor> moments;
@@ -401,8 +403,8 @@ class Binder : BufferMap {
     return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
-  // From every version's place to every other's: [from * places + to]; from a place to itself where
-  // nobody else reads (the virtual clock).
+  // Returns an update from every version slot to every other: [from * places + to]; also from a
+  // slot to itself, for a server without other readers (the virtual clock).
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
@@ -423,7 +425,7 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Whatever a rank without samples has in them, its parameters do not count.
+  // The parameters of a rank without samples have weight zero, so their values do not matter.
   compute::Op weigh(const Op& op) {
     const Tensor own = part("params", op.writes.front());
     if (program_->samples == 0) return compute::Zero{own};
@@ -457,8 +459,8 @@ class Binder : BufferMap {
     return t;
   }
 
-  // By which it computes: the rank's own as they are now or were, others, or what was made of
-  // either for products.
+  // Returns the parameters that the op reads: local current or saved ones, others, or their cast
+  // for products.
   Tensor parameters_of(const Op& op) {
     for (const char* name : {"halves", "mean", "centre", "snapshot", "stash", "params"})
       if (const Access* read = find(op.reads, name)) return tensor(*read);
@@ -490,8 +492,8 @@ class Binder : BufferMap {
     return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs);
   }
 
-  // What the op touches of a buffer, which may have the rows of several micro-steps; of one that it
-  // does not, the beginning.
+  // Returns the op's access to a buffer that may hold the rows of several micro-steps; without an
+  // access, the start of the buffer.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
     return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);
@@ -511,11 +513,12 @@ class Binder : BufferMap {
   compute::Compute& compute_;
   const plan::Program* program_ = nullptr;
   const Op* op_ = nullptr;
-  bool trains_ = false;       // the program
-  std::int64_t samples_ = 0;  // of the op's micro-step
+  bool trains_ = false;       // the program trains
+  std::int64_t samples_ = 0;  // in the op's micro-step
   std::int64_t gradient_samples_ = 0;
   bool averages_weights_ = false;  // after some step
-  bool updates_each_ = false;      // micro-step of the program, not the step as a whole
+  // each micro-step of the program is an update, not the step as a unit
+  bool updates_each_ = false;
 };
 
 }  // namespace

@@ -47,10 +47,9 @@ class CompressionBinder {
   }
 
   compute::Op power_sgd(const model::Model& model, std::int64_t ranks) const {
-    const Access& span =
-        op_.kind == OpKind::encode
-            ? op_.reads.front()
-            : op_.writes.front();  // the bucket, in the gradient or in the residual
+    const Access& span = op_.kind == OpKind::encode
+                             ? op_.reads.front()
+                             : op_.writes.front();  // bucket in the gradient or in the residual
     auto layout = model::power_sgd_layout(model, span.first, span.count, recipe_.compression.rank);
     if (op_.kind == OpKind::decode) {
       const Tensor right = op_.reads.size() > 1 && named(op_.reads[1], "encoded")
@@ -85,7 +84,7 @@ class CompressionBinder {
     return plan_.buffers[access.buffer.index()].name == buffer;
   }
 
-  // Empty where the op has no such access.
+  // Returns an empty tensor if the op has no such access.
   Tensor in(const std::vector<Access>& accesses, const char* buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(),
                                  [&](const Access& access) { return named(access, buffer); });
@@ -94,7 +93,7 @@ class CompressionBinder {
   Tensor read(const char* buffer) const { return in(op_.reads, buffer); }
   Tensor written(const char* buffer) const { return in(op_.writes, buffer); }
 
-  // Without matrices there is neither.
+  // Empty if the layout has no matrices.
   static Tensor guess(const Tensor& found) {
     return found.empty() ? Tensor{base::DType::fp32, {0}, nullptr} : found;
   }
@@ -110,7 +109,7 @@ class CompressionBinder {
   const Tensors& tensor_;
 };
 
-// Of the group that sums what the op belongs to.
+// Returns the number of ranks in the group that reduces the op's bucket.
 std::int64_t ranks_of(const Op& op, const plan::Program& program,
                       const std::vector<plan::Group>& groups) {
   const auto at = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& other) {

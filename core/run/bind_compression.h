@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ops of gradient compression, from a plan to what a device is asked for.
+// Binds gradient compression: from ops of a plan to ops of a device.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace trainyard::run {
 
-// Of an encode or decode of `program`. `tensor` finds an access in memory.
+// Returns the device op of an encode or decode of `program`. `tensor` maps an access to memory.
 compute::Op compression_op(const plan::Op& op, const plan::Program& program,
                            const plan::RankPlan& plan, const model::Model& model,
                            const Recipe& recipe, const std::vector<plan::Group>& groups,
                            const std::function<compute::Tensor(const plan::Access&)>& tensor);
 
-// As BoundPlan has it: of a step of training.
+// Returns BoundPlan::compression_ratio for a training step.
 double compression_ratio(const plan::RankPlan& plan);
 
 }  // namespace trainyard::run

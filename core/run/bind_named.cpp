@@ -10,7 +10,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// The pull or give of the same share, whose span is where the rows lie.
+// Returns the pull or give of the same share, whose span holds the rows.
 const Op* table_op(const plan::RankPlan& plan, std::int32_t bucket) {
   for (const plan::Program& program : plan.programs)
     for (const Op& op : program.ops)

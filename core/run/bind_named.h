@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops that carry named rows of a table, from a plan to addresses.
+// Binds ops that carry named rows of a table: from the plan to addresses.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace trainyard::run {
 
-// Adds to what is bound of an op, where it has to do with named rows. `address` finds the beginning
-// of an access in memory.
+// Completes the binding of an op that deals with named rows. `address` maps the start of an access
+// to memory.
 void bind_named_rows(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model,
                      const std::function<std::byte*(const plan::Access&)>& address, BoundOp& bound);
 
-// Of a pull or give: which rows it is about.
+// Returns the rows that a pull or give covers.
 NamedRows table_of(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model);
 
 }  // namespace trainyard::run

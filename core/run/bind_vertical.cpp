@@ -39,8 +39,8 @@ std::vector<compute::Op> hand_out_gradient(const model::Segment& s, const model:
   return ops;
 }
 
-// The product leaves the gradient of the bias over all rows, of which every rank would have the
-// same: the one of the own rows takes its place.
+// The product also computes a bias gradient over all rows, equal on every rank. It is replaced by
+// that of the local rows.
 std::vector<compute::Op> backward_columns(const model::Segment& s, const model::SegmentTensors& t,
                                           const ColumnTensors& c) {
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rank with some feature columns of every sample computes of the first layer.
+// First layer of a rank that holds some feature columns of every sample (vertical sharding).
 #pragma once
 
 #include <vector>
@@ -10,24 +10,24 @@
 
 namespace trainyard::run {
 
-// Of the rows of all ranks in a micro-step, R, and of these the rank's own, B; C columns of I, O
+// Tensors of a micro-step. R: rows of all ranks; B: local rows; C: columns out of I inputs; O:
 // outputs.
 struct ColumnTensors {
   plan::Columns columns;
   compute::Tensor input;           // [R, C]
-  compute::Tensor packed;          // [O, C]: of the weights, or of their gradient, the own columns
+  compute::Tensor packed;          // [O, C]: the local columns of the weights or of their gradient
   compute::Tensor sums, own_sums;  // [R, O], [B, O]: before bias and activation
   compute::Tensor gradients, own_gradients;  // [R, O], [B, O]: before the activation
 };
 
-// `t` is as of any segment, of the own rows.
+// `t`: tensors as for any segment, with the local rows.
 std::vector<compute::Op> partial_products(const model::Segment& segment,
                                           const model::SegmentTensors& t, const ColumnTensors& c);
 std::vector<compute::Op> finish_forward(const model::Segment& segment,
                                         const model::SegmentTensors& t, const ColumnTensors& c);
 std::vector<compute::Op> hand_out_gradient(const model::Segment& segment,
                                            const model::SegmentTensors& t, const ColumnTensors& c);
-// Zero in the columns of others. Its squared norm is that of all of it.
+// Writes zeros to the columns of other ranks. The squared norm is that of the full gradient.
 std::vector<compute::Op> backward_columns(const model::Segment& segment,
                                           const model::SegmentTensors& t, const ColumnTensors& c);
 

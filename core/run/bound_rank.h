@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's plan with everything it needs, and the memory that it lives in: of one of several ranks
-// that one thread has.
+// A rank's plan with its resources and memory, for a thread that runs several ranks.
 #pragma once
 
 #include <optional>
@@ -13,8 +12,8 @@ namespace trainyard::run {
 
 struct BoundRank {
   plan::RankPlan plan;
-  std::optional<OwnMemory> own;  // what no other rank reads
-  std::span<std::byte> shared;   // what others do
+  std::optional<OwnMemory> own;  // private memory
+  std::span<std::byte> shared;   // memory that other ranks read
   SwapSpace aside;
   BoundPlan bound;
 
@@ -29,11 +28,11 @@ struct BindingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  const std::string* swap_directory = nullptr;  // of what is put aside on disk
+  const std::string* swap_directory = nullptr;  // directory for buffers offloaded to disk
 };
 
-// Of `rank`, the plan and what it shares are there, and its own memory where others have it too. A
-// kernel that cannot be prepared, or memory that is not there, is a Problem.
+// Binds `rank`. Its plan and shared memory must be set, and its private memory if other ranks use
+// it too. A kernel that cannot be prepared, or insufficient memory, is a Problem.
 base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent = {});
 
 }  // namespace trainyard::run

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the buffers of a rank's plan lie: from their names, and from what ops touch of them, to
-// tensors.
+// Maps the buffers of a rank's plan, by name or access, to tensors in memory.
 #pragma once
 
 #include <string>
@@ -12,17 +11,16 @@ namespace trainyard::run {
 
 class BufferMap {
  public:
-  // The plan must outlive it; of arenas, what is put aside and what is lent as `bind` says.
+  // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
   BufferMap(const plan::RankPlan& plan, const OwnArena& own, const SharedArena& shared,
             const SwapSpace* aside, const Lent& lent);
 
-  // Whether all buffers have a place.
+  // Returns a Problem if some buffer does not fit its memory.
   base::Result<void> fits() const;
 
-  // All of it by what it is for; what lies on a device that is not the host has no beginning for
-  // it.
+  // Returns all memory by purpose. Memory on a device other than the host has no address there.
   std::vector<ResidentPart> in_memory(bool on_device) const;
-  // The file that the buffer is put aside in; null: it is not.
+  // Returns the file to which the buffer is offloaded; null if there is none.
   const SwapSpace* file_of(plan::BufferId id) const;
 
   std::byte* address(plan::BufferId id) const;
@@ -31,14 +29,15 @@ class BufferMap {
     return with_rows(tensor(access), access.count / columns, columns);
   }
 
-  // These are empty where the plan has no such buffer: a plan may do less than train.
+  // These return an empty tensor if the plan has no such buffer: a plan may do less than train.
   compute::Tensor named(const std::string& name) const;
-  compute::Tensor flat(const std::string& name, std::int64_t elements) const;  // its beginning
+  // first elements of the buffer
+  compute::Tensor flat(const std::string& name, std::int64_t elements) const;
   compute::Tensor part(const std::string& name, const plan::Access& access) const {
     return sub(named(name), access.first, access.count);
   }
 
-  // Of a tensor, empty of an empty one.
+  // Reshape or slice a tensor; an empty one stays empty.
   static compute::Tensor with_rows(compute::Tensor tensor, std::int64_t rows, std::int64_t width);
   static compute::Tensor sub(const compute::Tensor& tensor, std::int64_t first, std::int64_t count);
 

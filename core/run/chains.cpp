@@ -15,7 +15,7 @@ std::vector<std::size_t> ops_on(const plan::Program& program, plan::LaneId lane)
   return all;
 }
 
-// What it waits for on its own lane, it is behind.
+// Dependencies on the op's own lane are satisfied by the lane's order.
 bool waits_for_others(const plan::Op& op) {
   return std::ranges::any_of(op.after,
                              [&](const plan::Dependency& one) { return one.lane != op.lane; });

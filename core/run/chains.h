@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compute ops of a rank that its device is given as one, where it gains by that: those that follow
-// each other on the lane and wait for nothing else, and in which the host has no part. What an op
-// leaves may be sent, and is told of, as soon as it is done, in a chain or not.
+// Chains of compute ops that are submitted to a device as one, where this is faster (CUDA graphs):
+// consecutive ops of the lane that wait for no other lane, and in which the host takes no part. The
+// results of an op may be sent and reported as soon as it is done, in a chain or not.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 
 namespace trainyard::run {
 
-// Whether the host does something when the op is given: nothing may be on the device then.
+// True if the host works when the op is submitted; the device must then be idle.
 bool has_part_of_host(plan::OpKind kind);
-// Whether the op overwrites what the host has yet to look at, where another did so before it.
+// True if the op overwrites results of an earlier op that the host has yet to read.
 bool leaves_loss(const BoundOp& op);
 
-// How the ops of a program on that lane are chained, at most so many in one.
+// A chain of ops of a program on a lane. `links_of` returns chains of at most `most` ops.
 struct Links {
-  std::size_t first = 0;  // of the ops on the lane
-  std::size_t count = 0;  // two at least
+  std::size_t first = 0;  // index among the ops of the lane
+  std::size_t count = 0;  // at least two
 };
 std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
                             plan::LaneId lane, std::size_t most);
 
 class Chains {
  public:
-  // Chains of at most so many ops each. `bound` and `compute` outlive them.
+  // Creates chains of at most `most` ops. `bound` and `compute` must outlive them.
   Chains(const plan::RankPlan& plan, const BoundPlan& bound, plan::LaneId lane,
          compute::Compute& compute, std::size_t most);
 
@@ -34,7 +34,7 @@ class Chains {
     std::unique_ptr<compute::Chain> given;
     std::vector<const BoundOp*> ops;
   };
-  // The chain that begins with that op; null: it is given alone.
+  // Returns the chain that begins with the op; null if the op is submitted alone.
   Chain* from(int program, int op) {
     return of_op_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)].get();
   }

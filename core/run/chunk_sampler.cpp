@@ -18,7 +18,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Where the op touches the bucket itself, and not a sum that stands aside.
+// Returns the op's access to the bucket itself, as opposed to a sum in scratch.
 const Access& in_bucket(const Op& op) {
   return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front()
                                                                    : op.writes.front();
@@ -27,8 +27,8 @@ const std::byte* in_memory(const BoundOp& op) {
   return op.kind == OpKind::reduce_many ? op.own : op.data;
 }
 
-// Ops of one collective of a bucket. A bucket may have several in a program, one after another on
-// its lanes: the first ends where something comes again.
+// Collects the ops of the first collective of each bucket. A bucket may have several in a program,
+// in order on its lanes; the first ends where an op repeats.
 class FirstCollectives {
  public:
   using Key = std::pair<std::int32_t, std::int32_t>;  // group, bucket
@@ -42,7 +42,7 @@ class FirstCollectives {
   const std::map<Key, std::vector<int>>& ops() const { return ops_; }
 
  private:
-  // What they send to each other is no collective.
+  // Transfers for mixing are not part of a collective.
   static bool is_of_neighbours(const plan::Program& program, const Op& op) {
     return std::any_of(program.wanted.begin(), program.wanted.end(),
                        [&](const plan::Wanted& wanted) {
@@ -63,7 +63,7 @@ class FirstCollectives {
       seen_;
 };
 
-// All that a rank touches of it.
+// Returns the span of the bucket that the rank accesses.
 Access span_of(const plan::Program& program, const std::vector<int>& ops) {
   Access span = in_bucket(program.ops[static_cast<std::size_t>(ops.front())]);
   std::int64_t end = span.first + span.count;
@@ -95,8 +95,8 @@ collective::Exercise exercise_of(const plan::Program& program, const FirstCollec
   return exercise;
 }
 
-// Of a bucket that lies at `data`. Where the host may not reach that, all of it is brought first:
-// seldom.
+// Copies the sampled elements of a bucket at `data`. If the host cannot access the memory, first
+// copies the full bucket, which is rare.
 void copy_numbers(compute::Compute* device, const telemetry::ChunkValues& values,
                   const std::byte* data, std::vector<std::byte>& to) {
   const std::int64_t size = base::size_of(values.dtype);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Puts aside, for a few steps, what a rank's buckets hold before and after their collectives: of
-// every chunk a few elements, spread over it. Steps 0, 1, 2, 4, 8, ... of training, what comes
-// before them, and those that a person steps singly; of each bucket the first collective of a step.
-// Between them it costs a look at a table for an op. What an engine takes whole, or travels as
-// codes of bytes, or has more ranks or chunks than can be played, is left alone.
+// Records sample values of a rank's buckets before and after their collectives, for a few steps: a
+// few elements of every chunk, evenly spaced. It samples steps 0, 1, 2, 4, 8, ... of training,
+// programs before the first step, and single steps of the user; of each bucket only the first
+// collective of a step. In other steps it costs a table lookup per op. It skips collectives of an
+// engine, byte-encoded payloads, and collectives with more ranks or chunks than can be played.
 #pragma once
 
 #include <vector>
@@ -17,41 +17,41 @@
 
 namespace trainyard::run {
 
-inline constexpr std::int64_t kSampledOfChunk = 4;  // elements, where it has as many
+inline constexpr std::int64_t kSampledOfChunk = 4;  // elements, if the chunk has as many
 inline constexpr std::size_t kMostSampledBytes =
-    std::size_t{1} << 18;  // of a rank in a run; then nothing more is put aside
+    std::size_t{1} << 18;  // per rank and run; recording stops when it is reached
 
 bool sampled_step(std::int64_t step);
 
-// Elements of a bucket, ascending: of a chunk of c elements those at c (2 i + 1) / 2 n, for i below
-// n = min(c, kSampledOfChunk).
+// Returns the sampled elements of a bucket, ascending: for a chunk of c elements, those at c (2 i +
+// 1) / 2 n for i < n = min(c, kSampledOfChunk).
 std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket);
 
 class ChunkSampler {
  public:
-  // All but `method` must outlive it. By `method` the plan was expanded.
+  // All arguments but `method` must outlive the sampler. `method`: used to expand the plan.
   ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                const BoundPlan& bound, const collective::Method& method, const Gate& gate,
                telemetry::ValuesBox& box);
 
-  // Of each op that communicates, from the thread that runs them: before anything of it has moved,
-  // and when it is complete.
+  // To be called for each communicating op, by the thread that runs it: before any of its data
+  // moves, and when it is complete.
   void begins(const plan::Frontier::Ready& op);
   void ends(const plan::Frontier::Ready& op);
 
  private:
-  // A bucket of a program.
+  // State of a bucket of a program.
   struct Bucket {
-    telemetry::ChunkValues values;  // but for the step and the numbers
+    telemetry::ChunkValues values;  // all fields but step and values
     const std::byte* data = nullptr;
     int ops = 0;
-    std::int64_t instance = -1;  // that is under way
-    int done = 0;                // ops of it
+    std::int64_t instance = -1;  // instance in progress
+    int done = 0;                // completed ops of it
   };
   struct Program {
     bool before_steps = false;
     std::vector<Bucket> buckets;
-    std::vector<int> bucket_of;  // by op; -1: none that is sampled
+    std::vector<int> bucket_of;  // by op; -1: not sampled
   };
 
   Program sampled(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
@@ -65,7 +65,7 @@ class ChunkSampler {
   void put(Bucket& bucket, const plan::Frontier::Ready& last);
 
   std::vector<Program> programs_;
-  compute::Compute* device_;  // where the numbers are
+  compute::Compute* device_;  // device that holds the values
   const Gate& gate_;
   telemetry::ValuesBox& box_;
   std::size_t put_bytes_ = 0;

@@ -8,8 +8,7 @@
 namespace trainyard::run {
 
 namespace {
-constexpr std::chrono::microseconds kAbortSlice{
-    2000};  // the abort word is looked at between slices
+constexpr std::chrono::microseconds kAbortSlice{2000};  // the abort word is checked between slices
 }  // namespace
 
 CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound,
@@ -17,7 +16,7 @@ CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& 
     : plan_(plan), bound_(bound), exchange_(exchange), mean_of_(mean_of), frontier_(plan) {}
 
 base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
-  frontier_.admit(program, step);  // never full: every instance before is complete
+  frontier_.admit(program, step);  // never full, since all earlier instances are complete
   while (!frontier_.instance_complete(frontier_.admitted() - 1)) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
@@ -27,8 +26,8 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
   return {};
 }
 
-// Everything that peers could see: of that each element was written, once or more, and is read by
-// nobody now.
+// Divides everything that was reduced: each element was written at least once, and no peer reads it
+// any more.
 void CollectiveRunner::divide(int program) {
   struct Part {
     std::byte *begin, *end;

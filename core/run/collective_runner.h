@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs programs that only communicate, by the same frontier and exchange as a training step: a
-// collective by itself, to be measured. One thread.
+// Runs programs that only communicate, with the frontier and exchange of a training step, to
+// benchmark collectives. Single-threaded.
 #pragma once
 
 #include "core/plan/frontier.h"
@@ -11,14 +11,14 @@ namespace trainyard::run {
 
 class CollectiveRunner {
  public:
-  // All must outlive the runner. Every op of the plan communicates, and the exchange can carry it
-  // out. `mean_of`: by how many the sums are divided when a program is over (base::Reduction::mean
-  // of an exchange that only adds); 0: not at all.
+  // All arguments must outlive the runner. Every op of the plan must communicate, and the exchange
+  // must support it. `mean_of`: divisor of the sums at the end of a program (base::Reduction::mean
+  // on an exchange that only adds); 0: no division.
   CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange,
                    std::int64_t mean_of = 0);
 
-  // Runs `program` once, as step `step`, to its end: what was sent is consumed too. All ranks of
-  // the plan must do the same.
+  // Runs `program` once, as step `step`, until all sends are consumed. All ranks of the plan must
+  // do the same.
   base::Result<void> run(int program, std::int64_t step);
 
  private:

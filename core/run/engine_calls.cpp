@@ -23,7 +23,7 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
   }
 }
 
-// One call, until it is complete.
+// Makes one call and waits until it is complete.
 base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op,
                         const Onlooker& onlooker) {
   auto completed = engine.completed(op.channel);
@@ -46,7 +46,7 @@ std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = handed_over_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
-    at->second = *before;  // of whoever handed over before
+    at->second = *before;  // calls submitted earlier, by warm-up
   return at->second;
 }
 
@@ -59,7 +59,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
                          engine_.name() + " does not take this op", "own",
                          "Choose strategy.engine=own."});
     std::uint64_t& handed =
-        handed_over(op.channel);  // as it is before this call, which may be complete at once
+        handed_over(op.channel);  // read before this call, which may complete immediately
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
         !ok)
@@ -75,7 +75,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
                                   const Onlooker& onlooker) {
   using Way = std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
-  std::map<Way, std::pair<int, int>> ways;  // the first program and op that go it
+  std::map<Way, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)
     for (int i = 0; i < std::ssize(bound.programs[static_cast<std::size_t>(p)].ops); ++i) {
       const BoundOp& op =

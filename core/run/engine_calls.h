@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The collectives of a rank that an engine takes whole. What happens within one - who is waited
-// for, how much is sent - nobody reports: its peer counts as ready when it was handed over, and its
-// bytes are those of the formula.
+// Collectives of a rank that an engine runs. An engine does not report waiting or traffic, so its
+// peer counts as ready at submission, and bytes come from a formula.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +28,18 @@ class EngineCalls final : public Exchange {
 
   comm::Collectives& engine_;
   base::Reduction reduction_;
-  std::map<int, std::uint64_t> handed_over_;  // by group
+  std::map<int, std::uint64_t> handed_over_;  // submitted calls, by group
 };
 
-// What is asked, and told, while calls are made that are nobody's work.
+// Callbacks during warm-up calls.
 struct Onlooker {
   std::function<void(int program, int op)> begins, ends;
-  std::function<base::Result<void>()> may_go_on;  // while peers are waited for
+  std::function<base::Result<void>()> may_go_on;  // checked while waiting for peers
 };
 
-// Before all else, one of each call that ops of the rank make, by group, kind, root and length: in
-// one order on all members. What an engine connects, or asks memory for, when members exchange for
-// the first time, is there then. What the buffers hold then, means nothing.
+// Warms up an engine: makes one call for each distinct group, kind, root and length of the rank's
+// ops, in one order on all members. So connections and memory that an engine creates on first use
+// exist before training. Buffer contents are undefined afterwards.
 base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
                                   const Onlooker& onlooker);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The communication ops of a rank that are under way, whoever carries them: a transport, chunk by
-// chunk, or an engine that takes collectives whole.
+// A rank's communication ops in progress, over a transport (chunk by chunk) or an engine (coarse
+// collectives).
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,10 @@ struct Transfer {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
-  std::int64_t bytes = 0;    // payload that crosses to or from peers
-  std::uint64_t ticket = 0;  // of a send: complete when this many messages are consumed; of a whole
-                             // collective: calls of its group
+  std::int64_t bytes = 0;  // payload exchanged with peers
+  // of a send: complete when this many messages are consumed; of a coarse collective: number of the
+  // call in its group
+  std::uint64_t ticket = 0;
 };
 
 class Exchange {
@@ -27,28 +28,27 @@ class Exchange {
   void start(const BoundOp& op, const plan::Frontier::Ready& ready);
   bool empty() const { return under_way_.empty(); }
   const Transfer& oldest() const { return under_way_.front(); }
-  const Transfer& failed() const { return under_way_[failed_]; }  // after `poll` failed: at which
+  const Transfer& failed() const { return under_way_[failed_]; }  // transfer at which `poll` failed
 
-  // Moves everything on that can move; completed ones are appended to `done` with their end still
-  // to be stamped. `busy_ns` grows by the time spent moving and adding bytes. True when anything
-  // moved.
+  // Advances all transfers. Appends completed ones to `done`; the caller sets their end time. Adds
+  // the time spent moving and summing bytes to `busy_ns`. Returns true if anything advanced.
   base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
 
-  // A peer that something under way waits for; -1 when nothing is, or nobody says.
+  // Returns a peer that some transfer waits for; -1 if there is none, or it is unknown.
   virtual int waits_for() const = 0;
-  // Until more may move, at the latest after `limit`. False: the limit passed.
+  // Waits until transfers may advance, at most `limit`. Returns false on timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;
-  // From any thread: who waits, or waits next, returns at once.
+  // Makes the current or next wait return immediately; any thread.
   virtual void wake() = 0;
-  // Fails once the rank or a peer has aborted, or a peer was found dead.
+  // Fails after the rank or a peer aborted, or a peer died.
   virtual base::Result<void> state() const = 0;
 
  protected:
   Exchange();
-  std::uint64_t pass() const { return pass_; }  // of `poll`
+  std::uint64_t pass() const { return pass_; }  // number of the current `poll`
 
  private:
-  // True: it is complete.
+  // Returns true if the transfer is complete.
   virtual base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) = 0;
 
   std::vector<Transfer> under_way_;

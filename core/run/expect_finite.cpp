@@ -5,8 +5,8 @@
 
 namespace trainyard::run {
 
-// Where the run is to stop at a gradient that is not finite: the rank whose own it is finds it
-// first, when no one else has it yet.
+// Returns a Problem at a non-finite gradient if the run is to stop there. The rank that computed it
+// detects it first, before the gradient is reduced.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
                                  const model::Model& model) {
   if (!recipe.stops_at_non_finite) return {};

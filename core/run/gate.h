@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far a rank may go. The session raises the horizon; the interpreter waits at it. Any thread.
+// Limits the progress of a rank: the session raises the horizon, the interpreter waits at it.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,8 @@ namespace trainyard::run {
 
 class Gate {
  public:
-  // Steps below `step` may run; `last`: none will come after those. Never moves back. `single`: a
-  // person steps, and looks at the one below.
+  // Allows steps below `step`. `last`: the horizon is final. It never moves back. `single`: the
+  // user is single-stepping and inspects step `step` - 1.
   void open(std::int64_t step, bool last, bool single = false) {
     const std::lock_guard lock(mutex_);
     if (step > step_ && single) looked_at_ = step - 1;
@@ -23,7 +24,7 @@ class Gate {
     last_ = last_ || last;
     changed_.notify_all();
   }
-  void close() {  // stop at once
+  void close() {  // stops immediately
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_.notify_all();
@@ -35,7 +36,7 @@ class Gate {
     changed_.wait(lock, [&] { return closed_ || step < step_ || last_; });
     return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
   }
-  // Without waiting: nothing, where it would.
+  // Like wait_for, without waiting; nothing if it would wait.
   std::optional<Answer> ask(std::int64_t step) const {
     const std::lock_guard lock(mutex_);
     if (!closed_ && step >= step_ && !last_) return std::nullopt;
@@ -45,7 +46,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !closed_ && step < step_;
   }
-  // Steps below it may run, as of now; and whether none will come after those.
+  // Current horizon: steps below `step` may run; `last`: it is final.
   struct Horizon {
     std::int64_t step = 0;
     bool last = false;
@@ -54,19 +55,19 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return {step_, last_};
   }
-  // Which rank saves what all have alike.
+  // Rank that writes shared outputs (checkpoints).
   void set_chief(int rank) { chief_.store(rank, std::memory_order_relaxed); }
   int chief() const { return chief_.load(std::memory_order_relaxed); }
 
-  // Peers that are gone, by rank and by the generation of what was between the two. Told by one
-  // thread, asked by another.
+  // Failed peers, by rank and generation of the connection. One thread reports them, another takes
+  // them.
   using Gone = std::vector<std::pair<int, std::uint32_t>>;
   void tell_gone(int rank, std::uint32_t generation) {
     const std::lock_guard lock(mutex_);
     gone_.emplace_back(rank, generation);
     any_gone_.store(true, std::memory_order_release);
   }
-  Gone take_gone() {  // those that were told since
+  Gone take_gone() {  // returns those reported since the last call
     if (!any_gone_.load(std::memory_order_acquire)) return {};
     const std::lock_guard lock(mutex_);
     any_gone_.store(false, std::memory_order_release);
@@ -74,7 +75,7 @@ class Gate {
   }
   bool looked_at(std::int64_t step) const {
     return looked_at_.load(std::memory_order_relaxed) == step;
-  }  // asked of a step that was admitted
+  }  // `step` must have been admitted
   bool closed() const {
     const std::lock_guard lock(mutex_);
     return closed_;

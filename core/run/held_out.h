@@ -11,24 +11,23 @@
 
 namespace trainyard::run {
 
-// Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked
-// for. Where it has but some columns, it takes in a batch of every rank's share, rank after rank.
+// Feeds evaluation with the rank's share of the held-out samples, one batch per call. A rank with
+// only some columns loads a batch of every rank's share, in order of ranks.
 class HeldOut {
  public:
-  // First and count of each rank whose samples are taken in; `own`: which of these is the rank
-  // itself.
+  // First sample and count, for each rank whose samples are loaded. `own`: index of this rank.
   using Share = std::pair<std::int64_t, std::int64_t>;
   HeldOut(std::shared_ptr<const data::Dataset> dataset, std::vector<Share> shares, std::size_t own);
 
   void rewind() { done_.assign(shares_.size(), 0); }
-  void load(compute::Compute& compute, const BoundLoad& into);  // the next batch
-  std::int64_t count() const { return shares_[own_].second; }   // samples of the rank's share
+  void load(compute::Compute& compute, const BoundLoad& into);  // loads the next batch
+  std::int64_t count() const { return shares_[own_].second; }   // samples of this rank's share
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;
   std::vector<Share> shares_;
   std::size_t own_;
-  std::vector<std::int64_t> done_;  // by share
+  std::vector<std::int64_t> done_;  // by share: samples loaded so far
   std::vector<std::int64_t> indices_;
   std::vector<float> features_;
   std::vector<std::int32_t> labels_;

@@ -25,14 +25,14 @@ bool loads_in(const plan::RankPlan& plan, plan::Purpose purpose) {
   });
 }
 
-// The feature columns that a plan loads; none where it loads all, or nothing.
+// Returns the feature columns that a plan loads; none if it loads all columns or nothing.
 plan::Columns columns_of(const BoundPlan& bound) {
   for (const BoundProgram& program : bound.programs)
     for (const BoundLoad& load : program.loads) return load.columns;
   return {};
 }
 
-// By its own samples, or where it has but some columns, by those of all ranks.
+// Evaluates the rank's own samples; if it holds only some columns, loads those of all ranks.
 HeldOut held_out_of(const InterpreterParts& parts, const plan::Columns& columns) {
   if (!columns.any()) return {parts.dataset, {parts.held_out}, 0};
   std::vector<HeldOut::Share> shares;
@@ -50,8 +50,8 @@ std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts,
                        : parts.dataset;
 }
 
-// For samples as bytes, which a device that is not the host makes numbers of; none: they come as
-// numbers.
+// Returns an allocator for samples as bytes, which a device other than the host converts to floats;
+// none if samples come as floats.
 data::MakeRoom room_for_bytes(compute::Compute& compute) {
   if (compute.on_host()) return {};
   return [&compute](std::int64_t bytes) {
@@ -62,7 +62,7 @@ data::MakeRoom room_for_bytes(compute::Compute& compute) {
   };
 }
 
-// By program, the compute ops of a training step.
+// Returns, by program, the number of compute ops of a training step.
 std::vector<std::int32_t> step_ops_of(const plan::RankPlan& plan) {
   std::vector<std::int32_t> counts;
   const auto computes = [&](const plan::Op& op) {
@@ -142,7 +142,7 @@ bool Interpreter::complete() const {
 }
 plan::StepPlace Interpreter::place() const { return state_->place; }
 
-// Samples, and what is put aside, come by threads of the rank's own.
+// Input and offloading run on the rank's own threads, so waiting for them counts as progress.
 base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
@@ -184,7 +184,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   return step;
 }
 
-// Who may be asked answers there too.
+// A passive rank also answers while it waits at the gate.
 base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) {
   if (!answering) return parts.gate->wait_for(step);
   for (;;) {
@@ -195,7 +195,8 @@ base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) 
   }
 }
 
-// Whoever asks. Not while all meet: who asked before has its answer, and who asks already has met.
+// Answers all offers. Not while all ranks are meeting: earlier offers are already answered, and a
+// rank that asks has finished the meeting.
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const Answered& made) {
@@ -208,7 +209,7 @@ base::Result<bool> Interpreter::State::answer() {
   });
 }
 
-// Here and now.
+// Records the event at the current position.
 void Interpreter::State::write_down(plan::Answer::Kind kind, int active, std::int64_t step) const {
   if (parts.order != nullptr && parts.plan->answers())
     parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
@@ -218,7 +219,7 @@ void Interpreter::State::tell_averages(std::int64_t step) {
   meter.averaged_in_pairs(step, answering ? answering->averages() : asked);
 }
 
-// Before all meet: whatever the steps until this one ask of the rank.
+// Answers all offers of the steps up to `step`, before all ranks meet.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
   for (int op = answering->owes(step); op >= 0; op = answering->owes(step)) {
     const auto moved = progress();
@@ -249,7 +250,7 @@ base::Result<void> Interpreter::State::run_once(const std::string& program, std:
   return admit(program, step).and_then([&] { return complete(frontier.admitted() - 1); });
 }
 
-// Samples of a whole micro-step: what a step has beyond them comes in further ones.
+// Returns the samples of a full micro-step; a step with more samples has further micro-steps.
 std::int64_t Interpreter::State::most_loaded() const {
   std::int64_t most = 1;
   for (const BoundProgram& program : parts.bound->programs)
@@ -257,7 +258,7 @@ std::int64_t Interpreter::State::most_loaded() const {
   return most;
 }
 
-// What a plan does before its first step: once, whole, and in no step's time.
+// Runs a plan's "start" program, once and completely; its time counts for no step.
 base::Result<void> Interpreter::State::start(std::int64_t first_step) {
   const int program = parts.plan->program("start");
   if (program < 0 || frontier.admitted() > 0) return {};
@@ -271,14 +272,14 @@ std::int64_t Interpreter::State::share_of(std::int64_t step) const {
   return parts.share >= 0 && parts.share < shares.ranks() ? shares.samples(step, parts.share) : 0;
 }
 
-// Runs steps as long as the gate admits them without waiting.
+// Runs steps while the gate admits them without waiting.
 base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
     parts.whereabouts->step.store(step, std::memory_order_relaxed);
     lap();
     while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
-    // The window may be full: a lane passes instances that have nothing for it only when it is
-    // asked.
+    // The window may be full, because a lane moves past instances without ops for it only when it
+    // is polled.
     while (admitted == step && may_admit(step, step)) {
       if (const auto moved = progress(); !moved) return base::fail(moved.error());
       if (admit_step(step, step)) ++admitted;
@@ -304,18 +305,18 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
   return parts.plan->program("average") >= 0 && parts.schedule.averages_after(step);
 }
 
-// The mean of all ranks' parameters, and how far the rank's own are from it.
+// Computes the mean of all ranks' parameters, and the distance of this rank's parameters from it.
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
-  tell_averages(step);  // with those that were answered after the step
+  tell_averages(step);  // includes those answered after the step
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);
   return {};
 }
 
-// What a plan does after its last step, wherever that was.
+// Runs a plan's "end" program after the last step, which may be before the schedule's end.
 base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   if (parts.plan->program("end") < 0) return {};
   if (!averages_after(last_step))
@@ -324,8 +325,8 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   return run_once("end", last_step);
 }
 
-// The next step is admitted early, so that its input and first compute overlap the end of this
-// one's communication; but not across an evaluation, which must see the weights of its own step.
+// Admits the next step early, so that its input and first compute overlap this step's
+// communication; but not across an evaluation, which must use the weights of its step.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
   return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
@@ -339,7 +340,7 @@ bool Interpreter::State::admit_step(std::int64_t next, std::int64_t step) {
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   evaluating = true;
   loss_sum = correct = 0;
-  std::int64_t samples = 0;  // whose loss the rank has
+  std::int64_t samples = 0;  // samples whose loss the rank computes
   held_out.rewind();
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int program = parts.plan->program(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs a bound plan: asks the frontier what may start, starts it, and waits only when nothing can.
-// One thread runs all lanes of the rank; compute goes first in first out, and between two compute
-// ops whatever arrived is moved on.
+// Runs a bound plan: starts every op that the frontier allows, and waits only if none can run. One
+// thread runs all lanes of the rank. Compute runs in order, and communication advances between two
+// compute ops.
 #pragma once
 
 #include <atomic>
@@ -25,18 +25,19 @@ namespace trainyard::run {
 class ChunkSampler;
 class OrderLog;
 
-// An op of a program of the rank; -1: none.
+// An op of a program; -1: none.
 struct OpPlace {
   std::int32_t program = -1, op = -1;
 };
 
-// Where a rank is, for heartbeats; written by the interpreter, read by anyone.
+// Progress of a rank, for heartbeats; written by the interpreter, read by any thread.
 struct Whereabouts {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::uint64_t> ops_done{0};
-  std::atomic<OpPlace> op{OpPlace{}};  // that it is in or waits for, program and all at once; none:
-                                       // at the gate, or on the way there
-  std::atomic<std::int32_t> waits_for{-1};  // a peer
+  // op that is running or waited for, stored atomically with its program; none: at the gate, or
+  // about to be
+  std::atomic<OpPlace> op{OpPlace{}};
+  std::atomic<std::int32_t> waits_for{-1};  // peer that is waited for
   std::atomic<std::int64_t> first_step_done_ns{0};
 };
 
@@ -47,31 +48,30 @@ struct InterpreterParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  comm::Transport* transport = nullptr;          // null: a rank alone
-  std::shared_ptr<const data::Dataset> dataset;  // null: of a plan that loads nothing
+  comm::Transport* transport = nullptr;          // null: a single rank
+  std::shared_ptr<const data::Dataset> dataset;  // null: the plan loads no samples
   data::Sampler sampler{0, 1, 1, 1};
-  std::pair<std::int64_t, std::int64_t>
-      held_out;  // of the held-out samples those to evaluate: first, count
+  std::pair<std::int64_t, std::int64_t> held_out;  // held-out samples to evaluate: first, count
   std::uint32_t generation = 0;
-  telemetry::EventRing* events = nullptr;  // null: nothing is recorded
+  telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;   // null: ops take what they take
-  comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
-  ChunkSampler* chunks = nullptr;       // null: no values of theirs are put aside
-  bool own_process = true;              // else its memory is also that of others, and not told
-  std::function<void(std::int64_t step)> evaluated =
-      {};  // called when held-out samples were measured after a step
-  // Of a worker of servers, as in ServerParts: called before it computes, by a turn.
+  const Slowness* slowness = nullptr;   // null: ops are not slowed
+  comm::Collectives* engine = nullptr;  // replaces the transport: runs coarse collectives
+  ChunkSampler* chunks = nullptr;       // null: no chunk values are recorded
+  // if false, the process runs several ranks, and its memory is not reported
+  bool own_process = true;
+  std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
+  // For a worker of servers, as in ServerParts; called before the worker computes, by its turn.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
-  int share = -1;  // which of the sampler's shares of a step it takes; -1: that of its rank
+  int share = -1;  // share of each step's samples; -1: by rank
   OrderLog* order =
-      nullptr;  // of a rank that keeps one (order_log.h); null: it is not written down
+      nullptr;  // for a rank that keeps an order log (order_log.h); null: it is not recorded
 };
 
-// Whether a rank needs the data set.
+// True if a rank needs the data set.
 bool loads(const plan::RankPlan& plan);
 
 class Interpreter {
@@ -79,28 +79,28 @@ class Interpreter {
   explicit Interpreter(InterpreterParts parts);
   ~Interpreter();
 
-  // Before all else: each compute op on the device, its chains until they are graphs, the way that
-  // samples come, and each kind of an engine's calls, with whatever lies in the rank's memory; what
-  // that holds then, means nothing. For devices that may wait, with what they do for the first
-  // time, for all that they are at (CUDA: kernels are loaded then, and memory is allocated), where
-  // what they are at waits for peers (NCCL).
+  // Warms up the rank before training: runs each compute op on the device, each chain until it is a
+  // graph, sample loading, and each kind of engine call, on undefined memory contents. Some devices
+  // block all work on first use of a function (CUDA loads kernels and allocates memory then). That
+  // would deadlock if the work waits for peers (NCCL). Memory contents are undefined afterwards.
   base::Result<void> warm_up();
 
-  // Runs from step `first_step` until the schedule or the gate ends it; the number of steps done. A
-  // failure names the op.
+  // Runs from step `first_step` until the schedule or the gate ends the run. Returns the number of
+  // completed steps. A failure names the op.
   base::Result<std::int64_t> run(std::int64_t first_step = 0);
 
-  // Instead, of a plan that evaluates alone: all its held-out samples by the parameters as they are
-  // now, told as those after `step`.
+  // Alternative for a plan of an evaluator: evaluates all its held-out samples with the current
+  // parameters, and reports the result as of step `step`.
   base::Result<void> evaluate(std::int64_t step);
 
-  // Or piece by piece, where one thread has several ranks and decides which of them goes on
-  // (pair_training.h). Whoever asks the rank is not answered then.
-  void open(std::int64_t first_step);  // it will train from this step on
-  base::Result<void> admit(const std::string& program, std::int64_t step);  // to be done next
+  // Alternative for a thread that runs several ranks and decides which one proceeds
+  // (pair_training.h). Offers to the rank are then not answered.
+  void open(std::int64_t first_step);  // sets the first step
+  // admits a program to run next
+  base::Result<void> admit(const std::string& program, std::int64_t step);
   base::Result<bool>
-  progress();  // what can be done now, of compute ops at most one; false: a peer has to come first
-  bool complete() const;  // all that was admitted is done
+  progress();  // runs what can run now, at most one compute op; false: a peer must proceed first
+  bool complete() const;  // true if all admitted programs are complete
   plan::StepPlace place() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How ops are carried out: whatever may start is started, lane by lane; and what is told of them.
+// Runs ops: starts every op that may start, lane by lane, and reports them.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -18,8 +18,7 @@ using plan::LaneId;
 using plan::OpKind;
 
 constexpr std::chrono::microseconds kInputSlice{100};
-constexpr std::int64_t kAwakeBefore =
-    60'000;  // nanoseconds: a sleeper gets up that late, as a rule
+constexpr std::int64_t kAwakeBefore = 60'000;  // nanoseconds; typical wake-up latency
 
 }  // namespace
 
@@ -28,8 +27,8 @@ base::Result<bool> Interpreter::State::progress() {
   if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
-  // What follows on a lane is not to wait until an op has been computed; but what is sent after a
-  // step is in that step's traffic no more.
+  // The next communication op must not wait for a compute op. But sends after the end of a step
+  // must not count in its traffic.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
     if (const auto more = move_transfers(); !more) return base::fail(more.error());
   auto answered = answer();
@@ -48,7 +47,7 @@ base::Result<bool> Interpreter::State::progress() {
   return any;
 }
 
-// What the copy lane's thread has done.
+// Takes the ops that the copy lane's thread has completed.
 base::Result<bool> Interpreter::State::take_swapped() {
   if (!swapping) return false;
   if (const auto failed = swapping->failure()) {
@@ -104,7 +103,7 @@ bool Interpreter::State::run_input() {
   return true;
 }
 
-// False: the samples are not there yet.
+// Returns false if the samples have not arrived.
 bool Interpreter::State::load(const Frontier::Ready& ready) {
   const BoundLoad& into = *bound_program(ready.program).load(bound(ready).micro);
   if (evaluating) {
@@ -125,7 +124,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   return taken ? given || *taken : taken;
 }
 
-// The device has the next op before it is done with those before it.
+// Submits the next op before the device has finished earlier ones.
 bool Interpreter::State::give_compute() {
   const auto ready = frontier.next_in_order(compute_lane);
   if (!ready) return false;
@@ -144,7 +143,7 @@ bool Interpreter::State::give_compute() {
   return true;
 }
 
-// All of its ops may start when the first one may.
+// All ops of a chain may start when the first one may.
 void Interpreter::State::give(Chains::Chain& chain) {
   std::uint64_t mark = chain.given->enqueue(*queue);
   for (std::size_t i = 0; i < chain.ops.size(); ++i, ++mark) {
@@ -153,9 +152,9 @@ void Interpreter::State::give(Chains::Chain& chain) {
   }
 }
 
-// Not where this process has a part in the op, nor where it overwrites what is looked at when the
-// one before it is done: all others leave what they leave once a step, and no two steps are under
-// way.
+// Returns false if the host takes part in the op, or if the op overwrites results that are read
+// when an earlier op completes. All other ops write their results once per step, and only one step
+// is in progress.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
   if (one_by_one || computing.size() == kGiven || has_part_of_host(op.kind)) return false;
@@ -169,7 +168,7 @@ bool Interpreter::State::may_follow(const Chains::Chain& chain) const {
          std::ranges::all_of(chain.ops, [&](const BoundOp* op) { return may_follow(*op); });
 }
 
-// What the device is done with, in order.
+// Takes the ops that the device has completed, in order.
 base::Result<bool> Interpreter::State::take_computed() {
   std::size_t count =
       !computing.empty() && queue->reached(computing.back().mark) ? computing.size() : 0;
@@ -210,7 +209,7 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
   return {};
 }
 
-// Before the rank is held back: whoever is answered meanwhile is given what the op has made of the
+// Counts the op before slowing it: an answer given meanwhile already includes its effect on the
 // parameters.
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
@@ -219,8 +218,8 @@ void Interpreter::State::count(const Frontier::Ready& computed) {
                                : plan::StepPlace{computed.step, place.ops + 1};
 }
 
-// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in
-// nanoseconds. A slow device answers as soon as any.
+// Waits until the op that began at `begin_ns` has taken its intended time, and returns the waiting
+// time in nanoseconds. Meanwhile it answers offers without delay.
 base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready,
                                                          std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
@@ -238,7 +237,7 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
     parts.whereabouts->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // slow as it is, it does not hang
+        1, std::memory_order_relaxed);  // the rank is slow, but not hung
   }
   lap();
   meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns,
@@ -251,8 +250,8 @@ void Interpreter::State::add_held_out() {
   correct += parts.bound->metrics.as<double>()[1];
 }
 
-// Nothing can run: waits for the device, a peer, or the next batch, and books the time where it
-// belongs.
+// Called if nothing can run: waits for the device, a peer, or the next batch, and records the time
+// accordingly.
 base::Result<void> Interpreter::State::idle() {
   const bool computes = !computing.empty(),
              comm_waits = !computes && transfers && !transfers->empty();
@@ -281,7 +280,7 @@ base::Result<void> Interpreter::State::idle() {
   return {};
 }
 
-// Reads the clock, and returns what it showed before.
+// Reads the clock and returns the previous reading.
 std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
 
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin,
@@ -305,7 +304,7 @@ void Interpreter::State::is_at(const Frontier::Ready& ready) {
   parts.whereabouts->op.store({ready.program, ready.op}, std::memory_order_relaxed);
 }
 
-// Says which op a failure belongs to. One that came from elsewhere, by an abort, already says so.
+// Adds the op to a Problem. A Problem from an abort elsewhere already names it.
 base::Problem Interpreter::State::in_op(base::Problem problem) const {
   if (transfers)
     if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
@@ -319,7 +318,7 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
   return problem;
 }
 
-// Of several the device does not say which one it was.
+// If several ops are submitted, the device does not report which one failed.
 base::Problem Interpreter::State::in_given_ops(base::Problem problem) const {
   if (computing.size() < 2) return problem;
   const auto token = [this](const Computing& one) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker of parameter servers: it has no steps of its own, but rounds, which it is told.
+// Worker of parameter servers: instead of steps it runs rounds, which a server assigns.
 #include "core/base/clock.h"
 #include "core/run/interpreter_state.h"
 
 namespace trainyard::run {
 
-// Of a worker of parameter servers: what it computes next it is told, turn by turn.
+// Runs a worker of parameter servers turn by turn.
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds =
       std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
@@ -24,7 +24,7 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
   }
 }
 
-// It stands where all stand that wait to be told.
+// Waits for a turn. The rank's reported step is the horizon meanwhile.
 base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
   const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
   while (frontier.completed(op.lane) < turns) {
@@ -44,8 +44,8 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
     parts.save(saved * parts.save_every_steps);
   }
   if (turn.held) meter.begin_anew(now_ns);
-  // What other servers still owe for this turn, they may owe it for ever, now that nobody computes:
-  // they are asked all the same.
+  // Other servers may never answer this turn, as no worker computes any more, so the worker
+  // requests their final parameters.
   if (turn.last && parts.plan->program("last") >= 0) {
     wish(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;
@@ -61,9 +61,9 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
   return train_and_ask(turn.step);
 }
 
-// The next turn is open at once, as the first one is: a server's answer is then read while another
-// has not taken its gradient, or wish, yet. Else servers and workers might wait in a circle, each
-// server for who still reads what it would overwrite.
+// Opens the next turn immediately, like the first one. So a server's answer is read while another
+// server has not yet taken the gradient or wish. Otherwise servers and workers could deadlock, with
+// each server waiting for readers of the slot that it needs.
 base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   const std::string program = parts.schedule.program(step);
   if (auto ok = admit(program, step); !ok) return ok;
@@ -82,7 +82,8 @@ void Interpreter::State::wish(double value) {
     *reinterpret_cast<double*>(op.data) = value;
 }
 
-// Of the turn that came. Who evaluates by what it is given, or ends with it, wants all.
+// Lists the rows of the current turn. A worker that evaluates with the parameters, or ends with
+// them, wants all rows.
 void Interpreter::State::name_rows(const BoundOp& op) {
   const Turn turn = Turn::read(
       reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));

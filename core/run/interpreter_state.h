@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an interpreter knows, and does. How it goes from step to step is in interpreter.cpp, what a
-// worker of servers does instead, turn by turn, in interpreter_rounds.cpp, how ops are carried out
-// in interpreter_ops.cpp, and what is done once before all that in interpreter_warm_up.cpp.
+// State of an interpreter. interpreter.cpp runs steps, interpreter_rounds.cpp the rounds of a
+// worker of servers, interpreter_ops.cpp ops, and interpreter_warm_up.cpp the warm-up before the
+// first step.
 #pragma once
 
 #include <chrono>
@@ -23,62 +23,66 @@
 
 namespace trainyard::run {
 
-constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
-constexpr std::size_t kGiven = 64;                     // compute ops that a device has at once
+constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is checked between slices
+constexpr std::size_t kGiven = 64;  // maximum number of compute ops submitted to a device
 constexpr std::size_t kLinks =
-    kGiven / 2;  // of a chain: there is another while it is at work on one
+    kGiven / 2;  // maximum length of a chain, so that a second chain fits while the device runs one
 
 struct Interpreter::State {
   InterpreterParts parts;
   plan::Frontier frontier;
   StepMeter meter;
   const Staleness staleness;
-  std::unique_ptr<Exchange> transfers;   // null: a rank alone
-  std::unique_ptr<Answering> answering;  // null: nobody asks this rank
+  std::unique_ptr<Exchange> transfers;   // null: a single rank
+  std::unique_ptr<Answering> answering;  // null: not a passive rank
   std::unique_ptr<compute::Queue> queue;
-  const bool one_by_one;  // an op is given when the one before it is done: it is held back, or
-                          // neighbours are answered between the two
-  std::optional<Chains> chains;  // unless one by one
-  // An op that the device was given, and the mark after it.
+  // submits an op only after the previous one is done, because ops are slowed, or offers are
+  // answered between them
+  const bool one_by_one;
+  std::optional<Chains> chains;  // empty if `one_by_one`
+  // A submitted op, and the queue's mark after it.
   struct Computing {
     plan::Frontier::Ready ready;
     std::uint64_t mark = 0;
     std::int64_t begin_ns = 0;
   };
   std::vector<Computing> computing;  // in order; at most kGiven
-  std::int64_t computed_ns = 0;      // when the last one was done
+  std::int64_t computed_ns = 0;      // end of the last completed op
   std::unique_ptr<data::InputPipeline> pipeline;
-  std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
+  // instead of `pipeline`, for a worker that is assigned rounds
+  std::unique_ptr<RoundInput> rounds;
   std::unique_ptr<RowNames> row_names;
-  const plan::Columns columns;  // of the samples that are loaded; none: all
+  const plan::Columns columns;  // columns of the loaded samples; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
   std::vector<Swapped> swapped;
   plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
-  bool meeting = false;  // all make their mean, and evaluate; until the next step nobody is owed an
-                         // answer, and who has no more steps may be gone
-  std::int64_t completing = -1;  // the instance that is run to its end now; -1: none
-  bool input_blocked = false;    // the input lane could go on if its batch were there
-  // How many instances were admitted when the copy lane was asked to go on, or pass on; -1:
-  // something has moved since. Asked whenever nothing moves, it would be under way for ever.
+  // all ranks are forming their mean and evaluating; until the next step no answers are owed, and
+  // ranks without further steps may be gone
+  bool meeting = false;
+  std::int64_t completing = -1;  // instance that must complete now; -1: none
+  bool input_blocked = false;    // the input lane waits for its batch
+  // Number of admitted instances when the copy lane was last notified; -1: something advanced
+  // since. Notifying it whenever nothing advances would keep it busy forever.
   std::int64_t copies_asked_at = -1;
-  std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
-  std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
+  // time of the last clock reading, which ends one interval and begins the next
+  std::int64_t now_ns = 0;
+  std::int64_t step_of_op = 0;  // current step; may be one ahead, as the next step begins early
   double loss_sum = 0, correct = 0;
-  std::int64_t asked = 0;  // of a neighbour, and answered
-  plan::StepPlace place;   // of what is computed: effects of an op are there when it counts
-  const std::vector<std::int32_t> step_ops;  // by program: compute ops of a step; 0 of what is none
-  std::int64_t round_instance =
-      std::numeric_limits<std::int64_t>::max();  // of a worker of servers: in which it trains;
-                                                 // later ones are of the next round
-  std::int64_t saved = 0;                        // checkpoints, in steps / save_every_steps
-  std::unique_ptr<Swapping>
-      swapping;  // last, as it looks at the frontier; null: nothing is put aside
+  std::int64_t asked = 0;  // offers to neighbors that were answered
+  // position of computation; the effects of an op are complete when it counts
+  plan::StepPlace place;
+  // by program: compute ops of a training step; 0 for other programs
+  const std::vector<std::int32_t> step_ops;
+  // worker of servers: instance of its training; later instances belong to the next round
+  std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
+  std::int64_t saved = 0;              // checkpoints, in units of save_every_steps
+  std::unique_ptr<Swapping> swapping;  // last, because it uses the frontier; null: no offloading
 
   explicit State(InterpreterParts p);
-  ~State();  // when the device is done with whatever it was given
+  ~State();  // waits until the device has finished all submitted ops
 
   const BoundOp& bound(const plan::Frontier::Ready& ready) const {
     return parts.bound->programs[static_cast<std::size_t>(ready.program)]
@@ -104,7 +108,7 @@ struct Interpreter::State {
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
   bool admit_step(std::int64_t next, std::int64_t step);
-  std::int64_t share_of(std::int64_t step) const;  // samples
+  std::int64_t share_of(std::int64_t step) const;  // number of samples
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> stand_at_gate(std::int64_t step);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All that a rank does, once, before it trains (Interpreter::warm_up).
+// Warms up a rank before training (Interpreter::warm_up).
 #include <array>
 
 #include "core/run/engine_calls.h"
@@ -27,7 +27,8 @@ base::Result<void> Interpreter::State::warm_up() {
   return make_each_call(*parts.engine, *parts.bound, onlooker);
 }
 
-// As samples come, which a device may want room for: as numbers, and as bytes.
+// Loads a batch of zeros in both formats, floats and bytes, since a device may allocate memory for
+// each.
 void Interpreter::State::load_nothing(const compute::Tensor& input) {
   if (input.empty()) return;
   parts.compute->load(input, std::vector<float>(static_cast<std::size_t>(input.elements())));
@@ -38,7 +39,7 @@ void Interpreter::State::load_nothing(const compute::Tensor& input) {
                               std::array<float, 256>{});
 }
 
-// A chain twice more: the second time the device makes a graph of it.
+// Runs an op, and a chain twice more: in the second run the device captures it as a graph.
 base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& ready) {
   is_at(ready);
   for (const auto& kernel : bound(ready).kernels) kernel->enqueue(*queue);

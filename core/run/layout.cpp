@@ -16,8 +16,8 @@ std::int64_t align(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A buffer is scratch when only compute and copy lanes touch it and every program that reads it has
-// written it before.
+// A buffer is scratch if only compute and copy lanes access it, and every program writes it before
+// reading it.
 bool may_share(plan::LaneKind kind) {
   return kind == plan::LaneKind::compute || kind == plan::LaneKind::copy;
 }
@@ -40,7 +40,7 @@ bool touches(const plan::Op& op, std::size_t buffer) {
   return std::ranges::any_of(op.reads, is_it) || std::ranges::any_of(op.writes, is_it);
 }
 
-// Whether the host has a part in what some op does with the buffer, or in who has it when.
+// True if the host takes part in an op on the buffer, or in its synchronization.
 bool has_part_in(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
     return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
@@ -52,13 +52,13 @@ bool has_part_in(const RankPlan& plan, std::size_t buffer) {
   });
 }
 
-// fp64 buffers are small results (losses, norms, sums over samples): they keep places of their own.
+// fp64 buffers are small results (losses, norms, sums over samples); they do not share addresses.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
   return buffer.dtype == base::DType::fp64 &&
          buffer.elements <= 3 * static_cast<std::int64_t>(plan.buffers.size());
 }
 
-// Whether the host looks there between ops, or writes: they lie side by side.
+// True if the host reads or writes the buffer between ops. Such buffers are contiguous.
 bool is_at_hand(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
   if (buffer.shared || buffer.place != plan::Place::device) return false;
@@ -67,7 +67,7 @@ bool is_at_hand(const RankPlan& plan, std::size_t number) {
   return plan::is_told(buffer.name) || (is_small && has_part_in(plan, number));
 }
 
-// Whether the host touches what peers read there but by copies, as gradients, outputs and
+// True if the host accesses a shared buffer only by copies, such as gradients, outputs and
 // parameters.
 bool is_left_to_devices(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
@@ -80,8 +80,8 @@ struct Placed {
   std::int64_t offset, end;
 };
 
-// First fit: the lowest offset that meets no placed buffer that lives at the same time; `placed` by
-// offset.
+// First fit: returns the lowest offset that does not overlap a placed buffer that is live at the
+// same time. `placed` is ordered by offset.
 std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives,
                        std::size_t buffer, std::int64_t bytes) {
   std::int64_t offset = 0;
@@ -110,7 +110,7 @@ std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives,
   return placed;
 }
 
-// Program and op from which on a buffer matters.
+// Returns the program and op at which a buffer first becomes live.
 std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives,
                                               std::size_t buffer) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p)
@@ -119,9 +119,9 @@ std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::
   return {plan.programs.size(), 0};
 }
 
-// The largest first, so that the small ones fill the gaps; of those alike, in the order in which
-// they are listed, or in which they are written, whichever takes less: where each matters in one
-// stretch alone, and all are alike, the latter is the least that there can be.
+// Places the largest buffers first, so that small ones fill the gaps. Buffers of equal size are
+// tried in plan order and in order of their first write; the smaller result is kept. The latter is
+// optimal if all have equal sizes and one live range each.
 std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives,
                                    std::vector<std::size_t> order) {
   const auto largest_first = [&](std::size_t a, std::size_t b) {
@@ -137,7 +137,7 @@ std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& live
   return end_of(written) < end_of(listed) ? written : listed;
 }
 
-// Of the arena, or file, that a buffer lies in.
+// Returns the size of the arena or file that contains the buffer.
 std::int64_t& end_of(Layout& layout, const plan::Buffer& buffer) {
   switch (buffer.place) {
     case plan::Place::host: return layout.host_bytes;

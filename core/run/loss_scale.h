@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loss scale of fp16, in which a gradient below 6e-8 is 0 and one above 65504 infinite
-// (Micikevicius et al. 2018). LOSS multiplies its gradient by it, CLIP divides again, and SCALE
-// sets that of the next step by the rule of torch.amp.GradScaler: after a gradient that is not
-// finite, which has changed no weight, half; after so many finite ones in a row, twice as much.
-// Every rank goes by the factor of its update, which all have alike, so all have one scale.
+// Loss scaling for fp16, in which a gradient below 6e-8 is 0 and one above 65504 infinite
+// (Micikevicius et al. 2018). LOSS multiplies its gradient by the scale, and CLIP divides by it.
+// SCALE sets the scale of the next step by the rule of torch.amp.GradScaler: halve it after a
+// non-finite gradient, whose update is skipped; double it after a number of consecutive finite
+// ones. Every rank decides by the factor of its update, which is equal on all ranks, so their
+// scales are equal.
 #pragma once
 
 #include "core/run/bound_plan.h"
 
 namespace trainyard::run {
 
-// What the buffer "loss_scale" holds.
+// Contents of buffer "loss_scale".
 struct LossScale {
   double scale = 1;
-  double finite_steps = 0;  // in a row, since it was last changed
+  double finite_steps = 0;  // consecutive, since the last change
   bool operator==(const LossScale&) const = default;
 };
 
 LossScale after_step(LossScale now, bool finite, const LossScaling& rule);
 
-// Before the first step. Where the loss is not scaled there is nothing to do.
+// Initializes the scale before the first step. Does nothing without loss scaling.
 void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule);
 
-// What a SCALE op does; a Problem where the scale would become less than the least.
+// Runs a SCALE op. Returns a Problem if the scale would fall below its minimum.
 base::Result<void> adjust_loss_scale(const BoundPlan& bound, const LossScaling& rule);
 
 }  // namespace trainyard::run

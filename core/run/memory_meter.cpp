@@ -16,9 +16,9 @@ namespace {
 using telemetry::Metric;
 
 constexpr std::int64_t kPeriod =
-    500'000'000;                     // reading /proc costs microseconds: twice a second is enough
-constexpr std::int64_t kMost = 500;  // looking takes no more of the time than one part in so many,
-                                     // however many pages there are
+    500'000'000;  // reading /proc takes microseconds, so twice a second is enough
+// measuring takes at most 1/kMost of the time, even with many pages
+constexpr std::int64_t kMost = 500;
 
 }  // namespace
 

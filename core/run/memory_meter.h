@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tells now and then how much of a rank's buffers is in memory, by what they are for, what its
-// process takes, and what its device says of itself.
+// Periodically reports how much of a rank's buffers is resident, by purpose, and the memory of its
+// process and of its device.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,11 @@ namespace trainyard::run {
 
 class MemoryMeter {
  public:
-  // `events` may be null: then nothing is said. Without a process of its own what that takes is not
-  // told.
+  // `events` may be null: no reports. Without `own_process`, process memory is not reported.
   MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process);
 
-  // As of `step` at `now_ns`, where it is time again: the first time at once, then twice a second,
-  // and more seldom where looking takes long.
+  // Reports as of `step` at `now_ns`, if due: first immediately, then twice a second, or less often
+  // if measuring takes long.
   void tell_at_times(std::int64_t step, std::int64_t now_ns);
   void tell(std::int64_t step, std::int64_t now_ns);
 
@@ -29,10 +28,10 @@ class MemoryMeter {
   telemetry::EventRing* events_;
   const BoundPlan& bound_;
   bool own_process_;
-  std::int64_t next_ns_ = 0;  // when to look again
+  std::int64_t next_ns_ = 0;  // time of the next report
 };
 
-// Resident set of this process, from /proc/self/statm; 0 where that cannot be read.
+// Returns the resident set size of this process, from /proc/self/statm; 0 if unavailable.
 std::int64_t resident_bytes();
 
 }  // namespace trainyard::run

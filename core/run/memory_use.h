@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the memory of a rank is for. By the names of buffers, as binding goes; of scratch that
-// shares addresses what gradients ever take is theirs, the rest of activations.
+// Memory of a rank by purpose, derived from buffer names, as in binding. In scratch with shared
+// addresses, bytes that gradients use at any time count as gradients, the rest as activations.
 #pragma once
 
 #include <array>
@@ -13,25 +13,25 @@
 namespace trainyard::run {
 
 enum class MemoryPart {
-  parameters,   // gathered or its own, and the versions of a server
+  parameters,   // gathered or local, and the versions of a server
   gradients,    // of parameters
-  moments,      // of the optimizer
-  activations,  // and their gradients, sums, and the samples of a step
-  other,        // copies of parameters, what is encoded, and results
-  host,         // whatever was put aside there: not on the device, as all before
-  disk,         // likewise
+  moments,      // optimizer moments
+  activations,  // also their gradients, batch norm sums, and the samples of a step
+  other,        // copies of parameters, encoded data, and results
+  host,         // offloaded to host memory; all before are on the device
+  disk,         // offloaded to disk
 };
 inline constexpr std::size_t kMemoryParts = 7;
 constexpr bool is_on_device(MemoryPart part) { return part < MemoryPart::host; }
 
-// Bytes [offset, offset + bytes) of the shared or of the private arena, or of what is put aside.
+// Bytes [offset, offset + bytes) of the shared or private arena, or of offloaded memory.
 struct MemoryRegion {
   MemoryPart part = MemoryPart::other;
   bool shared = false;
   std::int64_t offset = 0, bytes = 0;
 };
 
-// Of a layout of the plan; every byte that a buffer takes is in one of them.
+// Returns the regions of a layout, which together contain every byte of every buffer.
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout);
 
 // Bytes by part.
@@ -42,11 +42,11 @@ struct MemoryUse {
   std::int64_t total() const;  // on the device
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
-std::string in_words(const MemoryUse& use);  // "12 MB: parameters 4 MB, gradients 4 MB, moments 3
-                                             // MB, activations 1 MB; and 2 MB on disk"
+// "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
+std::string in_words(const MemoryUse& use);
 
-// Of the bytes at `begin` those that are in memory, as the system says (mincore(2)); all of them,
-// where it does not.
+// Returns the resident bytes of the range at `begin` (mincore(2)); all of them if that is
+// unavailable.
 std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
 
 }  // namespace trainyard::run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of tables that a list names (plan::kListHead): the list, what it is made from, and how rows
-// get from a table to where they lie side by side, and back.
+// Named rows of tables (plan::kListHead): the list, its construction, and copying rows between a
+// table and packed memory.
 #pragma once
 
 #include <span>
@@ -11,50 +11,51 @@
 
 namespace trainyard::run {
 
-// A list as it lies in the memory of a rank.
+// A list of rows in a rank's memory.
 class RowList {
  public:
   explicit RowList(std::int32_t* memory) : memory_(memory) {}
 
   std::span<const std::int32_t> numbers() const {
     return {memory_ + plan::kListHead,
-            static_cast<std::size_t>(memory_[0])};  // NOLINT(clang-analyzer-core.NullDereference):
-                                                    // who has no list makes none
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only ranks with a list get here
+            static_cast<std::size_t>(memory_[0])};
   }
   bool wants_all() const { return memory_[1] != 0; }
   void write(std::span<const std::int32_t> numbers, bool wants_all);
 
-  // What travels of it.
+  // Returns the part of the list that is sent.
   std::span<const std::byte> message() const {
     return std::as_bytes(std::span(memory_ + 1, numbers().size() + 1));
   }
-  // One that came: a Problem where it names no rows of this table, ascending, or too many of them.
+  // Stores a received list. Returns a Problem if it has too many rows, or rows that are not
+  // ascending or not in this table.
   base::Result<void> take(std::span<const std::byte> message, const NamedRows& table);
 
  private:
   std::int32_t* memory_;
 };
 
-// packed[i] = table[numbers[i]], and the other way round. `table`: where the rows of the share
-// begin.
+// gather_rows: packed[i] = table[numbers[i]]; scatter_rows: the reverse. `table`: start of the
+// share's rows.
 void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
                  std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
 void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
                   std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table);
 
-// What an op `pack` does, by its list.
+// Runs a `pack` op with its list.
 void pack_rows(compute::Compute& compute, const BoundOp& op);
 
-// Bytes that an op sends, or receives, of what its list names; of others all that it has.
+// Returns the bytes that an op sends or receives: those of the rows in its list, or else all.
 std::int64_t bytes_carried(const BoundOp& op);
 
-// Which rows of a table the samples of a round look up.
+// Determines the table rows that the samples of a round look up.
 class RowNames {
  public:
-  explicit RowNames(RoundInput& input) : input_(input) {}  // outlives it
+  explicit RowNames(RoundInput& input) : input_(input) {}  // `input` must outlive it
 
-  // Of the rows of a share, counted from its first: ascending, each once. Valid until the next
-  // call. What is no row of the table is left out.
+  // Returns the rows relative to the first row of the share, ascending and unique. Valid until the
+  // next call. Numbers that are not rows of the table are skipped.
   std::span<const std::int32_t> of(std::int64_t step, const NamedRows& table);
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An event names an op by its number in its program: a program may have no more ops than there are
-// numbers.
+// Maximum number of ops of a program: an event identifies an op by its number in the program.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ namespace trainyard::run {
 inline constexpr std::size_t kMostOps =
     std::size_t{std::numeric_limits<decltype(telemetry::Event::subject)>::max()} + 1;
 
-// Refuses a rank with a longer program.
+// Returns a Problem if a program of the rank is longer.
 base::Result<void> check_op_numbers(const plan::RankPlan& rank);
 
 }  // namespace trainyard::run

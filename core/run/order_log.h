@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rank did that goes by what arrives, on its way from the rank's thread to the one that
-// ships it. Nothing is ever dropped: without all of it a run cannot be computed again.
+// Log of the order in which a rank served others, passed from the rank's thread to the one that
+// sends it. No event is ever dropped, since a run can be replayed only with all of them.
 #pragma once
 
 #include <mutex>
@@ -13,8 +13,8 @@
 
 namespace trainyard::run {
 
-// Whether who comes to a rank when decides what others compute: a server, and one that answers. All
-// others' numbers follow from theirs.
+// True if the order of arrivals at the rank determines results: a server or a passive rank. The
+// results of all other ranks follow from these.
 inline bool keeps_order(const plan::RankPlan& rank) {
   return rank.rule.has_value() || rank.answers();
 }
@@ -23,7 +23,7 @@ class OrderLog {
  public:
   void write(const plan::Served& event) { add(event); }
   void write(const plan::Answer& event) { add(event); }
-  // All since the last call, as plan::served_of or plan::answers_of reads them.
+  // Returns all events since the last call, in the format of plan::served_of or plan::answers_of.
   std::string take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(bytes_, {});

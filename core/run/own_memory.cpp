@@ -19,7 +19,7 @@ base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& 
 }
 
 base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory) {
-  static_assert(kAlignment % sizeof(float) == 0);  // which sizes of arenas are multiples of
+  static_assert(kAlignment % sizeof(float) == 0);  // arena sizes are multiples of kAlignment
   const compute::Tensor numbers{compute::DType::fp32,
                                 {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))},
                                 memory.data()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The memory of a rank's own, as its layout wants it: what the host looks at between ops where that
-// reaches it, all else on the device.
+// Private memory of a rank by its layout: host-accessible memory for buffers that the host reads
+// between ops, device memory for the rest.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ class OwnMemory {
   OwnArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
 
  private:
-  compute::Memory memory_, at_hand_;  // the latter null where the former has all
+  compute::Memory memory_, at_hand_;  // `at_hand_` is null if `memory_` has all
   std::size_t bytes_ = 0;
 };
 
-// Memory of the device as it was when it was allocated: zero.
+// Zeroes device memory, as after its allocation.
 base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory);
 
 }  // namespace trainyard::run

@@ -33,7 +33,7 @@ struct PairTraining::State {
     Gate gate;
     Whereabouts whereabouts;
     std::unique_ptr<Interpreter> interpreter;
-    std::unique_ptr<Answering> answering;  // null: it asks
+    std::unique_ptr<Answering> answering;  // null: an active rank
     bool ended = false;
 
     StepPlace place() const { return interpreter->place(); }
@@ -91,8 +91,8 @@ Result<void> PairTraining::follow(const Answer& event) {
   return event.kind == Answer::Kind::ends ? state_->end(event) : state_->answer(event);
 }
 
-// Making
-// -----------------------------------------------------------------------------------------------------------
+// Setup
+// ------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::add_rank(int number) {
   const auto n = static_cast<std::size_t>(number);
@@ -115,7 +115,7 @@ Result<void> PairTraining::State::add_rank(int number) {
   return {};
 }
 
-// Whatever it can do without its peers; false: nothing.
+// Runs the rank as far as possible without its peers; false if nothing could run.
 Result<bool> PairTraining::State::go_on(Rank& rank) {
   for (bool any = false;; any = true) {
     const auto moved = rank.interpreter->progress();
@@ -145,14 +145,14 @@ InterpreterParts PairTraining::State::interpreter_parts(Rank& rank) {
 }
 
 // Steps
-// ------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::begin_step(Rank& rank) const {
   const std::int64_t step = rank.place().step;
   return rank.interpreter->admit(parts.plan->schedule.program(step), step);
 }
 
-// A passive rank, which waits for nobody, op by op to where it was.
+// Advances a passive rank, which never waits for others, op by op to the event's position.
 Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
   const StepPlace end{parts.plan->schedule.steps, 0};
   if (event.place > end)
@@ -170,7 +170,7 @@ Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
   return {};
 }
 
-// The number of the pair; whom a rank asks in a step, the plan says.
+// Returns the index of the pair. The plan defines the partner of each step.
 Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
@@ -186,7 +186,7 @@ Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
   return static_cast<std::size_t>(pair - pairs.begin());
 }
 
-// The whole step of who asked follows from the answer.
+// Replays an answer. It determines the full step of the active rank.
 Result<void> PairTraining::State::answer(const Answer& event) {
   const auto pair = pair_of(event);
   if (!pair) return base::fail(pair.error());
@@ -199,8 +199,8 @@ Result<void> PairTraining::State::answer(const Answer& event) {
   return go_on(active).map([](bool) {});
 }
 
-// The end
-// -----------------------------------------------------------------------------------------------------------
+// End
+// ------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
@@ -212,8 +212,8 @@ Result<void> PairTraining::State::end(const Answer& event) {
   return all ? meet(event.place.step - 1) : Result<void>{};
 }
 
-// A run that was killed may have come to its end without having said of every step who was
-// answered.
+// The log of a killed run may contain the end of all passive ranks, but not the answers of every
+// step.
 Result<void> PairTraining::State::meet(std::int64_t last_step) {
   const StepPlace end{last_step + 1, 0};
   if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; }))
@@ -222,7 +222,7 @@ Result<void> PairTraining::State::meet(std::int64_t last_step) {
   return together("average", last_step).and_then([&] { return together("end", last_step); });
 }
 
-// One after another, each as far as it comes, until all are through.
+// Runs a program on all ranks in turn, each as far as possible, until all are complete.
 Result<void> PairTraining::State::together(const char* program, std::int64_t step) {
   for (const auto& rank : ranks)
     if (auto ok = rank->interpreter->admit(program, step); !ok) return ok;

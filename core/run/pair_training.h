@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ranks of asynchronous gossip in one thread, with real numbers: follows what passive ranks
-// did, answer by answer (plan::Answer), and computes what they and those that asked computed. The
-// same order gives the same bits, whoever made it.
+// Replays asynchronous gossip of all ranks in one thread, with real numbers: follows the recorded
+// answers of passive ranks (plan::Answer) and computes the results of passive and active ranks.
+// Equal orders give bit-identical results, whatever their source.
 //
-// Ops are carried out by the interpreter that real ranks have, of which each goes on no further
-// than the order says. Means of all ranks that are made within a run change nobody's parameters,
-// nor do evaluations: neither is made again, but the last mean, by which all end.
+// It uses the interpreter of real ranks, each of which proceeds only as far as the order allows.
+// Means of all ranks within a run and evaluations do not change parameters, so they are not
+// repeated; only the final mean is.
 #pragma once
 
 #include <functional>
@@ -21,30 +21,30 @@ struct PairTrainingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   std::vector<std::unique_ptr<compute::Compute>> computes;   // by rank
-  std::vector<std::unique_ptr<comm::Transport>> transports;  // by rank, of ranks in one process
+  std::vector<std::unique_ptr<comm::Transport>> transports;  // by rank, all in one process
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
-  std::function<int(int rank)> share;  // as in InterpreterParts, as the next
+  std::function<int(int rank)> share;  // as in InterpreterParts, like held_out
   std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
-      initialise;  // weights before the first step
+      initialise;  // sets the weights before the first step
   std::int64_t first_step = 0;
-  std::string swap_directory;  // of what ranks put aside on disk
+  std::string swap_directory;  // for buffers offloaded to disk
 };
 
 class PairTraining {
  public:
-  // A kernel that cannot be prepared, or memory that is not there, is a Problem.
+  // A kernel that cannot be prepared, or insufficient memory, is a Problem.
   static base::Result<std::unique_ptr<PairTraining>> make(PairTrainingParts parts);
   ~PairTraining();
 
-  // What happened next. A Problem where it cannot have happened: an answer that nobody asked for,
-  // one before an op that was done already.
+  // Replays the next event. Returns a Problem if it is impossible: an answer without an offer, or
+  // one before an op that is already complete.
   base::Result<void> follow(const plan::Answer& event);
 
   compute::Tensor parameters(int rank) const;
-  std::int64_t steps() const;  // of all ranks together, so far
-  bool over() const;           // all have made their last step, and the mean by which they end
+  std::int64_t steps() const;  // total over all ranks so far
+  bool over() const;           // true after all ranks finished their last step and the final mean
 
  private:
   struct State;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The samples of rounds that nobody knows before they begin: taken in when they are asked for.
+// Samples of rounds that are not known in advance: loaded on request.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace trainyard::run {
 
-// Brings a batch to where the plan has it.
+// Copies a batch to its destination in the plan.
 void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& into);
 
 class RoundInput {
  public:
-  // Where the sampler shares steps out, `rank`'s part of a round; where it does not, all of it.
+  // `rank`: its part of a round is loaded if the sampler shards steps; else the full round.
   RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank,
              std::int64_t most_samples);
 
-  // Valid until the next call of another.
+  // Valid until the next call with other arguments.
   const data::Batch& take(std::int64_t step, int micro);
-  bool was_last() const { return taken_.last; }  // of its step
+  bool was_last() const { return taken_.last; }  // last micro-step of its step
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many rows of tables the rounds of a plan's workers name: who has the samples can count them,
-// without a model.
+// Counts the table rows that the rounds of a plan's workers name, from the samples alone, without a
+// model.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace trainyard::run {
 
-// Of the share number `share`, the samples that `worker` takes in `step`. Empty: nobody knows; what
-// a list holds at most is to be taken for it.
+// Returns the number of rows of share `share` that the samples of `worker` in `step` name. Empty
+// function: unknown; use the maximum of a list.
 using RowCount = std::function<std::int64_t(int worker, std::int64_t step, int share)>;
 
-// Empty where no rows are named.
+// Returns an empty function if no rows are named.
 RowCount row_counts(const plan::Plan& plan, const model::Model& model,
                     std::shared_ptr<const data::Dataset> dataset, const data::Sampler& sampler);
 bool names_rows(const plan::Plan& plan);

@@ -20,9 +20,10 @@ const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket)
   return found == program.ops.end() ? nullptr : &*found;
 }
 
-// A worker that only reads its parameters, and pulls each from the place that it has with the one
-// server, need not copy them: it computes by them as soon as it is given them, before the next
-// update. Updates are made in place, of the server's first version.
+// Returns the server's memory for a worker's parameters, if the worker only reads them and pulls
+// each from its place on a single server. The worker then needs no copy: it computes immediately
+// after it is given parameters, before the next update. Updates are made in place, in the server's
+// first version slot.
 Lent lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
   const plan::BufferId parameters = worker.buffer("params"),
                        version = server.plan.buffer(plan::version_name(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ranks of a served training (served_training.h), each bound to memory, all in one process:
-// they may share it, and lend it.
+// Binds all ranks of a training with servers (served_training.h) to memory in one process, where
+// they may share it.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace trainyard::run {
 
-// What ranks read of each other, in one piece: many small ones would lie on many pages.
+// Memory that ranks read from each other, in one allocation, because many small ones would use many
+// pages.
 struct SharedMemory {
   compute::Memory memory;
   std::int64_t taken = 0, all_bytes = 0;
@@ -22,8 +23,8 @@ struct SharedMemory {
   std::span<std::byte> take(std::int64_t bytes);
 };
 
-// In the own memory of `beside`, where there is one and it is as large. `lender`: the one server,
-// by whose parameters a worker may compute where they lie; null: it has its own.
+// Binds a rank. It uses the private memory of `beside` if that is set and of equal size. `lender`:
+// the only server, whose parameters a worker may use in place; null: the worker has its own.
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
                              const BoundRank* lender = nullptr);

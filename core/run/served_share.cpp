@@ -15,7 +15,7 @@ const BoundProgram* ServedShare::named() const {
   return parts_.plan->program("named") < 0 ? nullptr : &program("named");
 }
 
-// What the workers of a share were given lies one after another, shares in their order.
+// Copies of what the workers were given are contiguous per share, with shares in order.
 std::byte* ServedShare::kept(const BoundOp& takes, int worker) const {
   return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers +
          takes.bytes * worker;
@@ -69,7 +69,7 @@ void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradient
 }
 
 // Rows of tables
-// -------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 std::int64_t ServedShare::bytes_pushed(const BoundOp& takes, int worker) {
   if (takes.named.list == nullptr) return takes.bytes;
@@ -126,7 +126,7 @@ void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
   parts_.compute->sum(takes.dtype, takes.data + at, sources_, elements);
 }
 
-// The update before this one is made of it: zero again.
+// Zeroes the rows of a gradient again after its update is made.
 void ServedShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
   zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));

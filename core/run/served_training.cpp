@@ -37,13 +37,13 @@ base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
-// All of it, of a table too.
+// Returns the full gradient, also of a table.
 const std::byte* gradient_of(const BoundOp& pushes) {
   return pushes.kind == OpKind::pack ? pushes.own : pushes.data;
 }
 
-// The worker's end of each of a server's ops, by bucket; null where it has none, as of what only
-// asks.
+// Returns the worker's matching op for each op of a server, by bucket; null if there is none, as
+// for requests.
 std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker,
                                     OpKind kind) {
   std::vector<const BoundOp*> ends;
@@ -65,23 +65,24 @@ struct ServedTraining::State {
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
     std::unique_ptr<RowNames> names;
-    std::map<int, std::int64_t> named;  // by share: the rows that its round names
+    std::map<int, std::int64_t> named;  // by share: number of rows that its round names
     std::unique_ptr<HeldOut> held_out;
-    Turn turn;  // what it computes, or has computed
+    Turn turn;  // current turn, computed or not
     std::vector<bool> has,
-        owes;  // by server: it was given its share for this turn; its gradient has not been taken
-    bool told = false;      // `turn` is one that it has not begun
-    bool joined = false;    // it, or one before it in its place
-    std::size_t left = 0;   // servers that have seen it leave, of those that it had joined
-    std::int64_t step = 0;  // that it has computed
-    int program = -1;       // by which
-    std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
+        owes;  // by server: has given its share for this turn; has not yet taken the gradient
+    bool told = false;      // `turn` is assigned but not begun
+    bool joined = false;    // this worker joined, or an earlier one in its place
+    std::size_t left = 0;   // servers that saw it leave, of those that it had joined
+    std::int64_t step = 0;  // step that it has computed
+    int program = -1;       // program of that step
+    // when all servers had given; when its previous gradient was taken
+    std::int64_t given_ns = 0, ended_ns = 0;
   };
   struct Server {
     std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServedShare> share;
-    std::vector<int> held;            // in step: whose gradients wait for the update
-    std::vector<std::int64_t> stale;  // of the gradients that are in the update
+    std::vector<int> held;  // synchronous rules: workers whose gradients wait for the update
+    std::vector<std::int64_t> stale;  // staleness of the gradients in the update
     std::vector<std::int64_t> dropped;
     std::int64_t version = 0, done = 0;
   };
@@ -90,9 +91,9 @@ struct ServedTraining::State {
   std::vector<Server> servers;
   std::unique_ptr<compute::Queue> queue;
   std::vector<std::int64_t> bytes;  // by sender and receiver
-  // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all
-  // can do that in the same memory, which then stays in the caches. Not where several servers give
-  // parts of them at several times, or a worker keeps a state of its own.
+  // A worker computes as soon as it has parameters, and only its gradient remains. So all workers
+  // can use the same memory, which then stays in the cache. Not if several servers give shares at
+  // different times, or if workers have state.
   bool one_at_a_time = false;
   SharedMemory shared;
   std::int64_t gradients = 0;
@@ -112,7 +113,8 @@ struct ServedTraining::State {
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
   void copy(const BoundOp& pull, const std::byte* given) const {
-    if (pull.data != given) parts.compute->copy(pull.data, given, pull.bytes);  // lent, it is there
+    // equal if the worker uses the server's memory
+    if (pull.data != given) parts.compute->copy(pull.data, given, pull.bytes);
   }
   Result<void> act(Worker& worker);
   Result<void> evaluate(Worker& worker);
@@ -121,7 +123,7 @@ struct ServedTraining::State {
   void tell(int number, std::int64_t time_ns);
   void traffic_metrics(int number, std::int64_t time_ns);
   void metric(int server, Metric metric, double value, std::int64_t time_ns,
-              int index = 0);  // of the last step that the server has made
+              int index = 0);  // of the last step that the server completed
   void metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns,
                  int index);
   std::vector<const BoundOp*> pushed(int number, const Server& server) const;
@@ -175,8 +177,8 @@ Result<void> ServedTraining::follow(const Served& event) {
   return {};
 }
 
-// Making
-// -----------------------------------------------------------------------------------------------------------
+// Setup
+// ------------------------------------------------------------------------------------------
 
 Result<void> ServedTraining::State::open() {
   bytes.resize(static_cast<std::size_t>(parts.plan->ranks) *
@@ -186,7 +188,7 @@ Result<void> ServedTraining::State::open() {
       last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
   if (auto ok = shared.make(*parts.plan, *parts.compute); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks;
-       ++rank)  // servers first: a worker may read what one has
+       ++rank)  // servers first, because a worker may use a server's memory
     if (parts.plan->rank_plan(rank).rule)
       if (auto ok = add_server(rank); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks; ++rank)
@@ -194,7 +196,8 @@ Result<void> ServedTraining::State::open() {
       if (auto ok = add_worker(rank); !ok) return ok;
   for (Worker& worker : workers)
     worker.has.resize(servers.size()), worker.owes.resize(servers.size());
-  // What a server begins with counts, where a worker computes by it in its place.
+  // Servers are initialized last: a worker may use a server's memory, which must hold the server's
+  // values.
   for (const Worker& worker : workers) parts.initialise(worker.rank->plan, worker.rank->bound);
   for (const Server& server : servers) parts.initialise(server.rank->plan, server.rank->bound);
   for (Server& server : servers) server.dropped.resize(workers.size());
@@ -235,9 +238,9 @@ Result<void> ServedTraining::State::add_server(int rank) {
 }
 
 // Servers
-// ----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-// Whoever comes in the place of one that was lost brings a model of its own.
+// A process that replaces a lost worker starts with a newly initialized model.
 void ServedTraining::State::joins(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
@@ -245,9 +248,8 @@ void ServedTraining::State::joins(const Served& event) {
     parts.initialise(worker.rank->plan, worker.rank->bound);
 }
 
-// Lost, it may have been given parameters by some servers, and owe others its gradient, which they
-// take yet. Once all have seen it leave there is nothing left between it and them, and another may
-// join in its place.
+// A lost worker may have been given parameters by some servers, and owe its gradient to others,
+// which still take it. After all servers saw it leave, another may join in its place.
 void ServedTraining::State::leaves(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
@@ -345,8 +347,8 @@ Result<void> ServedTraining::State::gives(const Served& event) {
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.told = true;
-    if (event.last)
-      worker.has.assign(servers.size(), false);  // once more from everyone, when all is done
+    // every server gives the final parameters once more
+    if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
   if (!worker.told ||
@@ -372,8 +374,8 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
       copy(*tables[op], share.given_by(share.named()->ops[op]));
 }
 
-// What it sends to say which rows it wants, and what it is given of them. All are copied here:
-// those that a round does not read change nothing in it.
+// Counts the bytes of the lists of rows that a worker sends, and of the rows that it is given. The
+// replay copies all rows; those that a round does not read have no effect.
 void ServedTraining::State::count_rows(Worker& worker) {
   const int number = worker.rank->plan.rank;
   worker.named.clear();
@@ -400,7 +402,7 @@ void ServedTraining::State::count_rows(Worker& worker) {
 }
 
 // Workers
-// ----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 Result<void> ServedTraining::State::act(Worker& worker) {
   worker.told = false;
@@ -431,7 +433,7 @@ Result<void> ServedTraining::State::evaluate(Worker& worker) {
   return {};
 }
 
-// Op after op, in the order of the plan's text, which is one that its dependencies allow.
+// Runs ops in the order of the plan's text, which respects its dependencies.
 Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program,
                                         bool evaluating, double* held_out) {
   for (const BoundOp& op : program.ops) {
@@ -461,10 +463,11 @@ void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micr
   run::load(*parts.compute, worker.input->take(worker.step, micro), into);
 }
 
-// Telling
-// ----------------------------------------------------------------------------------------------------------
+// Reports
+// ------------------------------------------------------------------------------------------
 
-// A round, from when the one before was taken: it waited for parameters, then computed.
+// Reports a round, which begins when the previous gradient was taken: waiting for parameters, then
+// compute.
 void ServedTraining::State::tell(int number, std::int64_t time_ns) {
   Worker& worker = workers[static_cast<std::size_t>(number)];
   if (!worker.meter) return;
@@ -479,7 +482,7 @@ void ServedTraining::State::tell(int number, std::int64_t time_ns) {
   worker.ended_ns = time_ns;
 }
 
-// Totals, as a rank of a real run reads them off its transport.
+// Reports totals, as a real rank reads them from its transport.
 void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
   const std::int64_t now = monotonic(time_ns),
                      step = workers[static_cast<std::size_t>(number)].step;

@@ -29,18 +29,18 @@ Result<std::int64_t> Server::State::run() {
     if (!*moved) be_idle();
   }
   memory.tell(step_made(),
-              base::now_nanoseconds());  // once more: by now all places for versions were taken
+              base::now_nanoseconds());  // final report: by now all version slots have been used
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 
-// Of the checkpoint whose turn it is, if it is: those that were jumped over are not written.
+// Saves the checkpoint that is due, if any; skipped multiples are not written.
 void Server::State::save() {
   if (parts.save_every_steps <= 0 || arrivals.steps() / parts.save_every_steps <= saved) return;
   saved = arrivals.steps() / parts.save_every_steps;
   parts.save(saved * parts.save_every_steps, arrivals.version());
 }
 
-// Everybody came, and left, but for those that are lost.
+// True if all workers joined and left, except lost ones.
 bool Server::State::over() const {
   const auto left = [](const Worker& one) { return one.told_last && !one.here; };
   return std::all_of(workers.begin(), workers.end(),
@@ -48,9 +48,9 @@ bool Server::State::over() const {
          std::any_of(workers.begin(), workers.end(), left);
 }
 
-// One look at everything; true when anything moved. Whose turn it is to be looked at first changes,
-// so that nobody is always first. A push and the pull that follows are one: who pushed is answered
-// before another is heard, where the rule lets it.
+// Polls everything once; returns true if anything moved. The first worker polled rotates, for
+// fairness. A push and the next pull are one request: if the rule permits, a worker that pushed is
+// answered before the next worker is polled.
 Result<bool> Server::State::pass() {
   if (const auto ok = forget_the_lost().and_then([&] { return see_what_was_read(); }); !ok)
     return base::fail(ok.error());
@@ -76,16 +76,16 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::hear(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  const bool lost =
-      !known &&
-      parts.transport->has_lost(from.rank);  // asked first: what it sent until then is heard still
+  // read first, so that messages sent before the loss are still handled
+  const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = hear_of(number);
   if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
   lose(number);
   return true;
 }
 
-// In step its gradient may be held for an update: that can be made of it still, where it lies.
+// Under a synchronous rule the worker's gradient may wait for an update, which can still read it in
+// place.
 void Server::State::lose(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
@@ -94,7 +94,8 @@ void Server::State::lose(int number) {
   from.reads = -1;
 }
 
-// The coordinator knows of deaths that no connection tells, as of one that had not connected yet.
+// The coordinator reports deaths that no connection detects, such as that of a worker that had not
+// connected yet.
 void Server::State::hear_who_is_gone() {
   for (const auto& [rank, generation] : parts.gate->take_gone())
     for (std::size_t number = 0; number < workers.size(); ++number) {
@@ -128,13 +129,13 @@ Result<bool> Server::State::hear_of(int number) {
   auto asked = take_wish(number);
   if (asked && !*asked && from.owed_rows) return hear_names(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last)
-    return asked;  // who asks out of turn has pushed all
+    return asked;  // a worker that requests out of turn has pushed everything
   auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
 }
 
-// Comes for the first time, wants what is there at the end, or leaves.
+// Handles a worker's wish: it joins, requests final parameters, or leaves.
 Result<bool> Server::State::take_wish(int number) {
   Worker& from = worker(number);
   const auto message = front(from, 0);
@@ -160,7 +161,7 @@ Result<bool> Server::State::take_wish(int number) {
   return true;
 }
 
-// What lies in front of a worker's line, where anything does.
+// Returns the first message in a worker's line, if there is one.
 Result<std::optional<std::span<const std::byte>>> Server::State::front(const Worker& from,
                                                                        std::size_t op) {
   const BoundOp& takes = arrival.ops[op];

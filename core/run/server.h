@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server: gathers gradients as they arrive, updates and answers as its rule says
-// (plan::Arrivals, which decides all of that). One thread does everything.
+// A parameter server: gathers gradients on arrival, updates and answers by its rule (plan::Arrivals
+// makes all decisions). Single-threaded.
 //
-// What is given is a version that nobody writes: an update goes from one place to another
-// (BoundPlan::versions), and waits while something still crosses from all others. In step gradients
-// are added up in the order of ranks, from where the workers have them, once all are there, so that
-// the sum does not depend on who comes first; else each is taken, and its worker free, as it comes.
+// Workers are sent an immutable version: an update reads one version slot and writes another
+// (BoundPlan::versions), and waits while all other slots are still being sent. Synchronous rules
+// sum the gradients in order of ranks, in place, when all have arrived, so that the sum does not
+// depend on arrival order. Other rules take each gradient on arrival, which frees its worker.
 //
-// A worker that is lost (comm::Transport::has_lost) leaves: what it had sent whole is taken still,
-// and the round that it owes goes to another. One that comes back in its place joins as at the
-// start.
+// A worker that is lost (comm::Transport::has_lost) leaves. Gradients that it sent completely are
+// still taken, and its unfinished round goes to another worker. A process that takes its place
+// joins as at the start.
 #pragma once
 
 #include "core/run/interpreter.h"
@@ -23,24 +23,25 @@ struct ServerParts {
   std::int64_t evaluate_every_steps = 0;  // 0: never
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
-  bool divides_by_staleness = false;  // the learning rate, by the mean of the update's gradients
+  // divides the learning rate by the mean staleness of the update's gradients
+  bool divides_by_staleness = false;
   compute::Compute* compute = nullptr;
   comm::Transport* transport = nullptr;
   std::uint32_t generation = 0;
-  telemetry::EventRing* events = nullptr;  // null: nothing is recorded
+  telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
-  bool own_process = true;  // as of InterpreterParts
+  bool own_process = true;  // as in InterpreterParts
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;              // null: ops take what they take
-  int number = 0;                                  // of the server, from 0
-  OrderLog* order = nullptr;                       // null: it is not written down
-  std::int64_t first_step = 0, first_version = 0;  // steps and updates that are done already
+  const Slowness* slowness = nullptr;              // null: ops are not slowed
+  int number = 0;                                  // index of the server, from 0
+  OrderLog* order = nullptr;                       // null: the order is not recorded
+  std::int64_t first_step = 0, first_version = 0;  // completed steps and updates
   std::int64_t save_every_steps = 0;               // 0: never
-  // Called between two updates, the first time that a multiple of those steps is done: `step`, by
-  // which checkpoints are named. Copies what it wants.
+  // Called between two updates when a multiple of save_every_steps is complete. `step`: that
+  // multiple, which names the checkpoint. It must copy what it saves.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
-  double delay_compensation = 0;  // lambda, where the plan has memory for it
+  double delay_compensation = 0;  // lambda; used if the plan has memory for it
 };
 
 class Server {
@@ -48,12 +49,12 @@ class Server {
   explicit Server(ServerParts parts);
   ~Server();
 
-  // Until every worker has taken leave, or is lost; the number of steps done. The parameters are in
-  // the first place of `versions` at the beginning.
+  // Runs until every worker has left or is lost. Returns the number of completed steps. Initially
+  // the parameters are in slot 0 of `versions`.
   base::Result<std::int64_t> run();
 
-  std::int64_t version() const;  // updates that are made
-  // Those of the last version.
+  std::int64_t version() const;  // completed updates
+  // Returns the parameters of the last version.
   compute::Tensor parameters() const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whom a server answers, and from which of its places: what is given is a version that nobody
-// writes.
+// Answers of a server, and the version slot of each. Workers are sent an immutable version.
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -9,7 +8,7 @@
 namespace trainyard::run {
 using base::Result;
 
-// Another than that of now, which nobody reads; -1: there is none.
+// Returns a slot, other than the current one, without readers; -1 if there is none.
 int Server::State::free_place() const {
   for (int i = 1; i < share.places(); ++i) {
     const int place = (share.place() + i) % share.places();
@@ -20,7 +19,7 @@ int Server::State::free_place() const {
   return -1;
 }
 
-// A worker that stands still keeps one place, and the others theirs.
+// Waits for a free slot. A stopped worker blocks one slot, not those of the others.
 Result<int> Server::State::await_place() {
   for (int place = free_place();; place = free_place()) {
     if (place >= 0) return place;
@@ -52,7 +51,7 @@ Result<void> Server::State::see_what_was_read() {
   return {};
 }
 
-// Whether it has read all that it was given by the ops of a program.
+// True if a worker has consumed everything that a program's ops gave it.
 Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program,
                                      const std::vector<std::uint64_t>& posted) {
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -77,8 +76,8 @@ Result<bool> Server::State::give() {
   return moved;
 }
 
-// Nothing is left to do: whoever waits may leave, with the final parameters. One of them evaluates
-// those.
+// When no work is left, gives waiting workers the final parameters and lets them leave. One of them
+// evaluates these.
 Result<bool> Server::State::give_last() {
   if (!leads || !arrivals.spent()) return false;
   const Gate::Horizon horizon = parts.gate->horizon();
@@ -98,8 +97,8 @@ Result<bool> Server::State::give_last() {
   return moved;
 }
 
-// Of a worker that was lost the first server may have a gradient that will never be here: then
-// nobody who is here computes any more.
+// The first server may have taken a gradient of a lost worker that never arrives here. True if some
+// present worker can still push.
 bool Server::State::more_may_come() const {
   return std::any_of(workers.begin(), workers.end(),
                      [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
@@ -112,8 +111,8 @@ Result<bool> Server::State::give_out_of_turn() {
     if (!to.asks || to.reads >= 0 || waits_for_names(to) ||
         (static_cast<double>(gathered) < to.wish && more_may_come()))
       continue;
-    // It may not have been answered since its last gradient, as the update that this is part of
-    // wants others that will not come. First that answer then.
+    // The worker may still wait for an answer to its last gradient, because the update needs others
+    // that will not arrive. Gives that answer first.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
     else to.asks = false, to.told_last = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tables of which workers name rows.
 //
-// A worker names its rows once the first server has told it which batch is next. That server has
-// answered by then, and keeps the place that it answered from as it is; not for long, as what the
-// worker does until it names them waits for nobody. The others answer when they have the names:
-// would they keep places for workers that may still wait for their turn, others that these wait for
-// could find none.
+// A worker names its rows after the first server has told it the next batch. That server has
+// already answered and keeps the answer's version slot unchanged; only briefly, since the worker
+// waits for no other rank before it names the rows. The other servers answer after they have the
+// names. If they reserved slots for workers that may still wait for their turn, workers on which
+// these depend could find no free slot.
 #include <algorithm>
 
 #include "core/comm/expect.h"
@@ -74,13 +74,13 @@ Result<bool> Server::State::hear_names(Worker& from) {
   return true;
 }
 
-// Who is lost before it names any keeps its place no longer.
+// A worker that is lost before it names rows releases its slot.
 Result<void> Server::State::hear_all_names() {
   hear_who_is_gone();
   for (Worker& one : workers) {
     if (!one.owed_rows || one.lost) continue;
-    const bool lost =
-        parts.transport->has_lost(one.rank);  // asked first: what it sent until then is heard still
+    // read first, so that messages sent before the loss are still handled
+    const bool lost = parts.transport->has_lost(one.rank);
     const auto heard = hear_names(one);
     if (!heard) return base::fail(heard.error());
     if (lost && !*heard) lose(one.number);
@@ -100,7 +100,7 @@ Result<void> Server::State::hand_rows(Worker& to, std::size_t op) {
   return {};
 }
 
-// The op that takes the gradients of the same share.
+// Returns the op that takes the gradients of the same share.
 std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
   const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
   return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -

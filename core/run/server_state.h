@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a parameter server knows, and does. How it hears of workers is in server.cpp, what becomes
-// of their gradients in server_updates.cpp, whom it answers and with what in server_answers.cpp,
-// how it comes to rows of tables in server_rows.cpp, what it tells of all that in
-// server_telling.cpp.
+// State of a parameter server. server.cpp handles messages of workers, server_updates.cpp gradients
+// and updates, server_answers.cpp answers, server_rows.cpp table rows, and server_telling.cpp
+// reports.
 #pragma once
 
 #include <algorithm>
@@ -17,40 +16,41 @@
 namespace trainyard::run {
 
 constexpr std::chrono::microseconds kServerWaits{
-    2000};  // the abort word and the gate are looked at between two waits
+    2000};  // maximum wait before the abort word and the gate are checked
 
 struct Server::State {
-  // What one worker and this server have between them.
+  // State of one worker on this server.
   struct Worker {
     int rank = 0, number = 0;
     std::vector<std::uint64_t> taken, posted,
-        handed;  // messages, by op of "arrival", of "answer" and of "named"
+        handed;  // message counts by op of "arrival", of "answer" and of "named"
     std::uint32_t generation = 0;
     bool here = false, asks = false, told_last = false;
-    bool lost = false, forgotten = false;  // and what lay between the two
-    double wish = 0;                       // of one that asks out of turn
-    int reads = -1;                        // the place that it still reads; -1: none
-    bool owed_rows = false;                // of that place, once it has named them
-    bool has_list = false;                 // of the rows that it names
-    std::int64_t given_ns = 0;             // when it was answered
+    bool lost = false, forgotten = false;  // lost; its connection was reset
+    double wish = 0;                       // of a worker that requests parameters out of turn
+    int reads = -1;                        // version slot that it is still reading; -1: none
+    bool owed_rows = false;                // rows of that slot are owed, once it has named them
+    bool has_list = false;                 // list of rows received
+    std::int64_t given_ns = 0;             // time of its last answer
   };
   ServerParts parts;
   plan::Arrivals arrivals;
   ServedShare share;
   MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
-  const BoundProgram* named;  // null: it has no table of which rows are named
+  const BoundProgram* named;  // null: no named table rows
   Turns turns;
   std::vector<Worker> workers;
-  std::vector<int> held;  // in step: whose gradients wait for the update, in order of arrival
-  std::vector<std::int64_t> stale;    // of the gradients that are in the update
-  std::vector<std::int64_t> dropped;  // by worker
+  // synchronous rules: workers whose gradients wait for the update, in order of arrival
+  std::vector<int> held;
+  std::vector<std::int64_t> stale;    // staleness of the gradients in the update
+  std::vector<std::int64_t> dropped;  // number of dropped gradients, by worker
   std::vector<const std::byte*> sources;
-  int first_asked = 0;        // of the next round over all workers
-  std::int64_t gathered = 0;  // gradients that were taken, since the start
+  int first_asked = 0;        // first worker of the next pass over all workers
+  std::int64_t gathered = 0;  // gradients taken since the start
   std::int64_t last_step =
-      0;  // of those that do not lead: steps, as the first server counted them at the end
-  std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
+      0;  // on servers other than the first: the first server's step count at the end
+  std::int64_t saved = 0;  // checkpoints, in units of save_every_steps
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)
@@ -128,7 +128,7 @@ struct Server::State {
   void note(plan::Served::Kind kind, int number,
             const std::function<void(plan::Served&)>& fill = {});
   void metric(telemetry::Metric metric, double value,
-              int index = 0);  // of the last step that is made
+              int index = 0);  // of the last completed step
   void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
   void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a server tells: the order of what it does, its metrics and ops, and where it is.
+// Reports of a server: order log, metrics, op events, and progress.
 #include <algorithm>
 #include <thread>
 
@@ -11,8 +11,8 @@
 namespace trainyard::run {
 using telemetry::Metric;
 
-// What a worker's gradient was, its own report says, which is of the same step: where gradients are
-// dropped that is the version it was computed by.
+// Reports staleness or a dropped gradient under the step of the worker's own report; for dropped
+// gradients, that is the version it was computed from.
 void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
   if (push.dropped)
     metric_of(push.pulled, Metric::dropped_gradients,
@@ -23,7 +23,7 @@ void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) 
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
 }
 
-// By who knows the order in which servers did what they did, all can be computed again.
+// Logs an event. With the order of all servers' events, a run can be replayed.
 void Server::State::note(plan::Served::Kind kind, int number,
                          const std::function<void(plan::Served&)>& fill) {
   if (parts.order == nullptr) return;
@@ -46,7 +46,7 @@ void Server::State::metric_of(std::int64_t step, Metric metric, double value, in
                        telemetry::EventKind::metric});
 }
 
-// Waits where the op shall take longer than it did.
+// Waits if the op is to take longer than it did.
 void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin,
                            std::int64_t bytes) {
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
@@ -59,7 +59,7 @@ void Server::State::worked(const char* program_name, std::size_t op, std::int64_
     std::this_thread::sleep_for(
         std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
     parts.whereabouts->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // slow as it is, it does not hang
+        1, std::memory_order_relaxed);  // the server is slow, but not hung
     now = base::now_nanoseconds();
   }
   op_event(program_name, op, begin, now, bytes, now - done);
@@ -85,7 +85,7 @@ void Server::State::is_at(const char* program_name) {
   parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
 }
 
-// Who has nothing to do stands at the horizon, as far as it is its own.
+// An idle server reports the horizon as its step, as far as it applies to it.
 void Server::State::be_idle() {
   parts.whereabouts->op.store({}, std::memory_order_relaxed);
   parts.whereabouts->step.store(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of gradients: each is taken as it comes, or all are added up once they are there;
-// then there is an update.
+// Gradients and updates: gradients are taken on arrival, or summed when all are there; then follows
+// an update.
 #include <algorithm>
 
 #include "core/base/clock.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How stale gradients are by the plan alone, where a rank updates after every micro-batch: updates
-// that came between its forward pass and its own update.
+// Staleness of gradients as defined by the plan, on a rank that updates after every micro-batch:
+// the number of updates between a micro-batch's forward pass and its own update.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,14 @@ class Staleness {
  public:
   explicit Staleness(const plan::RankPlan& plan);
 
-  // Of the micro-batch whose update the op counts (RATE.m0); -1: it is no such op.
+  // Returns the staleness of the micro-batch whose update the op counts (RATE.m0); -1 for other
+  // ops.
   int of(int program, int op) const {
     return by_op_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   }
 
  private:
-  std::vector<std::vector<int>> by_op_;  // by program
+  std::vector<std::vector<int>> by_op_;  // by program, by op
 };
 
 }  // namespace trainyard::run

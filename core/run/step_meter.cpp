@@ -51,8 +51,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    if (op.leaves_first_loss)
-      slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
+    if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;  // later micro-steps are added
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }
@@ -98,8 +97,8 @@ void StepMeter::held_back(double factor, std::int64_t imposed_ns, std::int64_t l
   late_ns_ += late_ns;
 }
 
-// From the first op that was held back on, also where nothing is any more: a chart shall show its
-// end.
+// Reports from the first slowed op on, even when nothing is slowed any more, so that a chart shows
+// the end.
 void StepMeter::imposed_metrics(std::int64_t step) {
   if (!holds_back_) return;
   metric(Metric::imposed_seconds, step, base::seconds(times.imposed_ns));
@@ -144,14 +143,17 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
-    traffic_metrics(step);  // read by the time of the step, and beside the samples: after the one,
-                            // before the others
+    // readers divide traffic by the step's time and pair it with the samples: reported between the
+    // two
+    traffic_metrics(step);
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
     imposed_metrics(
-        step);  // few report it: known to be missing as soon as those that all report are there
+        // only some ranks report these: their absence is known once the metrics that all ranks
+        // report arrive
+        step);
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
@@ -161,17 +163,17 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
-    // A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those
-    // of all others, and no time passes.
+    // A rank of a virtual clock has neither process nor transport: its arenas are beside those of
+    // all others, and no time passes.
     if (own_process_ || transport_ != nullptr) memory_.tell_at_times(step, end_ns);
   }
   times = {end_ns};
 }
 
-// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is
-// over its own samples, or those of its share, whoever of those that take it counts them; who takes
-// none has zeros. What the loss was multiplied by is no part of it. Who computes no gradient has
-// none, and only who updates has seen the sum.
+// Reports gradient norms. A reduced gradient includes a prescale of 1 / global samples. A rank's
+// local norm is that of the mean over its own samples, or those of its share even if its program
+// counts none; it is zero without samples. The loss scale is removed. Ranks without gradients
+// report no local norm, and only ranks that update report the reduced norm.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;
@@ -181,7 +183,7 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                    : 1.0) /
       scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
-    if (model_.segments[s].elements == 0) continue;  // nothing to learn
+    if (model_.segments[s].elements == 0) continue;  // no parameters
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_)
@@ -211,8 +213,8 @@ void StepMeter::traffic_metrics(std::int64_t step) {
   }
 }
 
-// Totals are read as of steps, and rates by the time of steps: what grew between two is told of the
-// first once more, so that it is in no rate.
+// Totals are read per step, and rates use the time of steps. Traffic between two steps is reported
+// once more under the first, so that it is part of no rate.
 void StepMeter::traffic_between_steps() {
   for (std::size_t peer = 0; peer < told_messages_.size(); ++peer) {
     const comm::Traffic traffic =

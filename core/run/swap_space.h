@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a rank has what it puts aside (plan::Place): memory of the host, and a file. The file has
-// no name any more once it is made, so that nothing is left of it however the rank ends; and all
-// its room is taken at once, so that a full disk is found before anything is computed.
+// Memory for a rank's offloaded buffers (plan::Place): host memory and a file. The file is unlinked
+// right after its creation, so that it never outlives the rank. Its disk space is allocated at
+// once, so that a full disk is detected before the run starts.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,17 @@ struct UnmapMemory {
 
 class SwapSpace {
  public:
-  // As much as the layout says, zero. A Problem of `where`, which names the directory and what the
-  // system says, where there is not so much room, or no file can be made.
+  // Allocates zeroed memory as the layout requires. Returns a Problem at `where`, with the
+  // directory and the system's reason, if there is not enough space or the file cannot be created.
   static base::Result<SwapSpace> make(const Layout& layout, const std::string& directory,
                                       const std::string& where);
-  SwapSpace() = default;  // nothing
+  SwapSpace() = default;  // no memory
 
-  // From an offset on, as the layout says. What is in the file is mapped: for what looks at it
-  // between steps.
+  // Addresses at an offset, as in the layout. The file is mapped, for readers between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
   std::byte* disk(std::int64_t offset) const { return mapped_.get() + offset; }
 
-  // A Problem names the file's directory and what the system says.
+  // A Problem names the file's directory and the system's reason.
   base::Result<void> write(std::int64_t offset, std::span<const std::byte> bytes) const;
   base::Result<void> read(std::int64_t offset, std::span<std::byte> bytes) const;
 

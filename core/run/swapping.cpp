@@ -11,9 +11,9 @@ namespace trainyard::run {
 namespace {
 
 constexpr std::size_t kEndedAtOnce = 1024;
-constexpr std::chrono::milliseconds kLongestHold{10};  // before it looks whether it shall stop
+constexpr std::chrono::milliseconds kLongestHold{10};  // longest sleep before checking for a stop
 
-// Between a file and a device whose memory the system does not reach.
+// Copies between a file and device memory that system calls cannot access.
 base::Result<void> move_by_host(const BoundCopy& copy, bool out, compute::Compute& compute) {
   std::vector<std::byte> between(static_cast<std::size_t>(copy.bytes));
   if (out) compute.copy(between.data(), copy.near, copy.bytes);
@@ -35,7 +35,7 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
 
 using Marks = std::vector<std::vector<bool>>;  // by program and op
 
-// The op with which a dependency is met, in a program that it may look at.
+// Marks the op that satisfies a dependency, in a program that it may refer to.
 void mark(const plan::Dependency& dependency, const plan::Program& program,
           std::vector<bool>& marks) {
   std::int32_t passed = 0;
@@ -48,7 +48,7 @@ void mark(const plan::Dependency& dependency, const plan::Program& program,
   if (last < program.ops.size()) marks[last] = true;
 }
 
-// For which ops those of a lane wait. A step back may have been one of any program.
+// Returns the ops that ops of a lane wait for. Steps back may refer to any program.
 Marks awaited_by(const plan::RankPlan& plan, plan::LaneId lane) {
   Marks marks;
   for (const plan::Program& program : plan.programs) marks.emplace_back(program.ops.size(), false);
@@ -103,15 +103,16 @@ void Swapping::look_again() {
 void Swapping::run() {
   for (;;) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    if (stop_.load()) return;  // only now: whoever says so says after that there is news
+    // checked after reading `news_`: a stop is set before the notification
+    if (stop_.load()) return;
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);
     news_.wait(seen, std::memory_order_acquire);
   }
 }
 
-// Until it has taken as long as it would on the drawn device. A straggler's copies are as fast as
-// any: what is slow is its arithmetic.
+// Waits until a copy has taken the drawn device's time. A straggler's copies are not slowed: only
+// its arithmetic is.
 void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
@@ -123,7 +124,7 @@ void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_
         std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestHold));
 }
 
-// False: none may start, or one has failed.
+// Returns false if no op may start, or after a failure.
 bool Swapping::carry_out_next() {
   if (failure_) return false;
   const auto ready = frontier_.next(lane_);
@@ -136,7 +137,7 @@ bool Swapping::carry_out_next() {
   return done.has_value();
 }
 
-// To whoever waits, for copies alone or for peers.
+// Notifies the waiting thread, which waits for copies alone or in its exchange.
 void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
                     std::int64_t begin_ns) {
   {
@@ -152,7 +153,7 @@ void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>
   if (peers_ != nullptr) peers_->wake();
 }
 
-// In this order: whatever has ended by the time it settles is to be taken.
+// Checks in this order, so that ops that completed before settling are seen.
 bool Swapping::under_way() const {
   if (settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire))
     return true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The copy lane of a rank, carried out by a thread of its own beside the one that computes: what is
-// put aside, and what comes back.
+// Runs the copy lane of a rank (offload and fetch) in its own thread, beside the compute thread.
 #pragma once
 
 #include <atomic>
@@ -20,10 +19,10 @@
 
 namespace trainyard::run {
 
-// The copies of an OUT or IN, one after the other.
+// Runs the copies of an OUT or IN, in order.
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
-// An op that has ended.
+// A completed op.
 struct Swapped {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
@@ -31,30 +30,31 @@ struct Swapped {
 
 class Swapping {
  public:
-  // `peers`: in which the rank may wait just as well, and is woken when something has ended; null:
-  // of a rank alone. `slowness`: of a rank whose copies are paced; null: they take what they take.
+  // `peers`: exchange in which the rank may also wait; its wait is woken when an op has completed.
+  // Null for a single rank. `slowness`: paces copies; null: not paced.
   Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
            const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
            const Slowness* slowness = nullptr);
-  ~Swapping();  // at any moment; waits for the op that is under way, no longer
+  ~Swapping();  // may run at any time; waits only for the op in progress
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
 
-  void look_again();  // other lanes have come further, or an instance was admitted
-  // An op of another lane has ended. Nobody is woken for one that no copy waits for.
+  void look_again();  // notifies the thread: other lanes advanced, or an instance was admitted
+  // Notifies the thread if a copy waits for the completed op of another lane.
   void look_after(const plan::Frontier::Ready& ended) {
     if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
       look_again();
   }
 
-  // What has ended since it was last asked for, in order, into `ended`. True: there was something.
+  // Moves the ops that completed since the last call into `ended`, in order. Returns true if there
+  // were any.
   bool take(std::vector<Swapped>& ended);
-  // An op, or one may start, as not all that is new has been looked at; or what has ended waits to
-  // be taken.
+  // True while an op is running or may start (pending notifications), or completed ops wait to be
+  // taken.
   bool under_way() const;
-  // Until something has ended, at the latest after `limit`.
+  // Waits until an op has completed, at most `limit`.
   void wait(std::chrono::microseconds limit);
-  // The op that failed, and why. Nothing is carried out after it.
+  // Returns the failed op and its Problem. No op runs after it.
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
 
  private:
@@ -75,13 +75,14 @@ class Swapping {
   compute::Compute& compute_;
   Exchange* const peers_;
   const Slowness* const slowness_;
-  std::atomic<std::uint32_t> news_{0}, settled_{0};  // up to which nothing can start any more
+  // notifications, and the count up to which they are processed
+  std::atomic<std::uint32_t> news_{0}, settled_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Swapped> ended_;
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure_;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last member, since it uses all others
 };
 
 }  // namespace trainyard::run

@@ -61,8 +61,9 @@ base::Result<void> TextSampler::prepare() {
   return {};
 }
 
-// Of each of the last characters, as many as a sample has, what follows it. Places after them hold
-// something, which none of them sees. False: nothing runs on the device any more.
+// Computes the logits after each of the last characters, as many as fit in a sample. Later
+// positions hold arbitrary values, which no character attends to. Returns false if the device
+// failed.
 bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
   const std::size_t seen = std::min(text.size(), numbers.size());
@@ -73,8 +74,8 @@ bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
   return compute::finish(*queue_).has_value();
 }
 
-// By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are
-// not finite.
+// Draws from the cumulative probabilities, softmax of the row's logits over the temperature; -1 if
+// these are not finite.
 std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uniform) const {
   std::vector<double> parts(static_cast<std::size_t>(parts_.model->classes));
   std::vector<std::byte> memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text that a language model of characters makes up: each character is drawn from what the model
-// foretells after those before it, of which it sees as many as a sample has. It computes with
-// memory of its own, one sample at a time, by the parameters as they are.
+// Generates text with a character-level language model: draws each character from the model's
+// prediction after the characters before it, as many as fit in a sample. It uses its own memory,
+// one sample at a time, and the current parameters.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,16 @@ class TextSampler {
   struct Parts {
     const model::Model* model = nullptr;
     compute::Compute* compute = nullptr;
-    compute::Tensor parameters, state;  // flat, as the model lies in them
+    compute::Tensor parameters, state;  // flat, in the model's layout
     compute::Multiplies multiplies = compute::Multiplies::full;
     std::vector<std::string> vocabulary;  // by class, in UTF-8
   };
-  // Of a model with a label for each number of a sample.
+  // The model must have one label per input position.
   static base::Result<TextSampler> make(Parts parts);
 
-  // The same for the same parameters, seed and step, on every machine that computes alike. It
-  // begins as if a line had just ended. A temperature of 0 takes the likeliest character; logits
-  // that are not finite end the text, and so does whoever asks to stop.
+  // Deterministic for given parameters, seed and step, on every machine with equal arithmetic. The
+  // text starts as if after a line break. Temperature 0 takes the most likely character. Non-finite
+  // logits, or a stop request, end the text.
   std::string sample(std::int64_t characters, double temperature, std::uint64_t seed,
                      std::int64_t step, const std::stop_token& stop = {});
 

@@ -59,7 +59,7 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   });
 }
 
-// A server and its workers have no steps in common: they count what passed between them.
+// Servers and workers have no common steps, so their tags count messages.
 comm::Tag Transfers::tag_of(const Transfer& transfer, std::uint64_t passed) const {
   const auto step =
       plan::serves(transfer.op->kind) ? passed : static_cast<std::uint64_t>(transfer.ready.step);
@@ -87,7 +87,7 @@ base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& 
   return complete;
 }
 
-// Rows that were wanted, to where they belong; how many bytes they are.
+// Copies received rows to their places and returns their size in bytes.
 std::int64_t Transfers::take_rows(const BoundOp& op, const std::byte* rows) {
   const RowList list(op.named.list);
   if (list.wants_all()) compute_.copy(op.data, rows, op.bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The communication ops of a rank that are under way. A send is posted and watched until its peer
-// has consumed it; a receive waits for its message and then reads it where it lies.
+// A rank's communication ops in progress, over a transport. A send is posted and stays in progress
+// until its peer has consumed it; a receive waits for its message and then reads it in place.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace trainyard::run {
 
 class Transfers final : public Exchange {
  public:
-  // What adds up combines by `reduction`; a mean is divided by whoever asked for it, at the end.
+  // Sums are combined by `reduction`; for a mean, the caller divides at the end.
   Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation,
             base::Reduction reduction = base::Reduction::sum);
 
@@ -29,13 +29,13 @@ class Transfers final : public Exchange {
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
   std::int64_t take_rows(const BoundOp& op, const std::byte* rows);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
-  // Messages between two ranks on one channel keep their order: a transfer waits while an older one
-  // has its turn.
+  // Messages between two ranks on one channel keep their order, so a transfer waits until older
+  // ones of its line are posted or received.
   struct Line {
     std::uint64_t posted = 0, taken = 0;  // messages so far
     std::uint64_t send_held_up = 0,
                   receive_held_up =
-                      0;  // the pass of `poll` in which an older transfer could not go on
+                      0;  // number of the `poll` pass in which an older transfer was blocked
   };
   Line& line(int peer, int channel);
   static std::span<const int> peers_of(const Transfer& transfer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the first server tells a worker that asked, and what a worker tells a server when it asks.
-// As fp64 numbers, which hold every count exactly.
+// Work assignment that the first server sends to a worker that asks, and the worker's request
+// (`wish`). Both are sent as fp64 numbers, which represent every count exactly.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace trainyard::run {
 
 struct Turn {
-  std::int64_t step = 0;       // of the round: by it samples are taken, and it is reported
-  std::int64_t done = 0;       // steps of the run that were done when the parameters were given
-  std::int64_t gradients = 0;  // that were taken until then
-  bool last = false;           // there is none: it may take leave, with the final parameters
-  bool evaluates = false;      // by these parameters, before all else
-  bool held = false;           // nobody was given any for a while, as the run was paused
+  std::int64_t step = 0;  // step of the round: selects its samples and is the step of its reports
+  std::int64_t done = 0;  // completed steps of the run when the parameters were sent
+  std::int64_t gradients = 0;  // gradients taken until then
+  bool last = false;           // no work is left: the worker may leave, with the final parameters
+  bool evaluates = false;      // the worker first evaluates with these parameters
+  bool held = false;  // no worker was sent parameters for a while, because the run was paused
 
-  static constexpr int kNumbers = 4;  // flags as bits
+  static constexpr int kNumbers = 4;  // flags are stored as bits
   void write(double* numbers) const {
     numbers[0] = static_cast<double>(step);
     numbers[1] = static_cast<double>(done);
@@ -35,8 +35,8 @@ struct Turn {
   }
 };
 
-// A wish is one number: how many gradients must be in the parameters that it asks for; or that it
-// leaves.
+// A wish is one number: the minimum number of gradients in the requested parameters, or kLeaves if
+// the worker leaves.
 inline constexpr double kLeaves = -1;
 
 }  // namespace trainyard::run

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the first server tells workers to do next: how rounds become steps, and who evaluates when.
+// Assigns work to workers on the first server: maps rounds to steps, and decides which worker
+// evaluates.
 #pragma once
 
 #include "core/plan/arrivals.h"
@@ -9,13 +10,13 @@ namespace trainyard::run {
 
 class Turns {
  public:
-  // `evaluate_every_steps` 0: never. `done`: steps until the beginning.
+  // `evaluate_every_steps` 0: never. `done`: completed steps at the start.
   Turns(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps, std::int64_t done = 0)
       : in_step_(rule.answers_after_update),
         every_(evaluate_every_steps),
         next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
 
-  // `done`: steps until now; `gradients`: taken until now.
+  // `done`: completed steps; `gradients`: gradients taken.
   Turn next(const plan::Arrivals::Answer& given, std::int64_t done, std::int64_t gradients) {
     Turn turn{in_step_ ? given.version : given.round, done, gradients};
     turn.evaluates = every_ > 0 && done > 0 && done >= next_evaluation_;
@@ -23,7 +24,8 @@ class Turns {
     return turn;
   }
 
-  // Nothing is left to do. Whoever is told so first evaluates the final parameters.
+  // Returns the assignment when no work is left. The first worker that gets it evaluates the final
+  // parameters.
   Turn last(std::int64_t done, std::int64_t gradients) {
     Turn turn{done, done, gradients, true};
     turn.evaluates = next_evaluation_ > 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a rank's time goes. At every moment a rank does one of five things: the first in the list
-// that is true.
+// Account of a rank's time by activity. At every moment a rank counts as the first activity in the
+// list that is in progress.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class Account {
     --under_way_[static_cast<std::size_t>(activity)];
   }
 
-  // The times since the last call, or since 0.
+  // Returns the times since the last call, or since 0.
   Times take(Picoseconds now) {
     settle(now);
     return std::exchange(times_, Times{});
@@ -41,7 +41,7 @@ class Account {
     since_ = now;
   }
 
-  std::array<int, kActivities - 1> under_way_{};  // waiting is what is left
+  std::array<int, kActivities - 1> under_way_{};  // waiting is the remainder
   Times times_{};
   Picoseconds since_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which term bounds a step. Each is the least time that a step can take, however well the rest
-// overlaps with it.
+// Determines the bounds of a step. Each is a lower bound of the step's time, assuming perfect
+// overlap of everything else.
 #include <cctype>
 
 #include "core/base/units.h"
@@ -11,12 +11,12 @@ namespace {
 
 using topology::Network;
 
-// A step of servers is the mean time between updates, some of which overlap at the ends of what is
-// simulated.
+// Tolerance: with servers a step is the mean time between updates, some of which overlap at the
+// ends of the simulated interval.
 constexpr double kMoreThanAll = 1.005;
 
-// The busiest thread; with an engine for each lane, the busiest lane. Copies aside have a thread of
-// their own.
+// Bound of the busiest thread or, with one engine per lane, of the busiest lane. Offload copies run
+// on their own thread and do not count.
 Bound device_bound(const Simulation& simulation, std::string_view program,
                    LanesPerThread lanes_per_thread) {
   Bound bound;
@@ -33,14 +33,15 @@ Bound device_bound(const Simulation& simulation, std::string_view program,
   return bound;
 }
 
-// Rounds of a group come one after another, and none is sooner over than its slowest message has
-// come through.
+// Bound of a group's sequential rounds, each of which takes at least the latency of its slowest
+// message.
 Bound latency_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::latency;
   for (const auto& rank : simulation.ranks()) {
     const RankModel& model = rank->model();
-    std::map<int, std::map<std::pair<int, int>, Picoseconds>> lanes;  // by send lane: rounds
+    // by send lane: slowest latency of each round
+    std::map<int, std::map<std::pair<int, int>, Picoseconds>> lanes;
     for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) {
       if (op.kind != plan::OpKind::send) continue;
       Picoseconds& slowest = lanes[op.lane.value][{op.bucket, op.round}];
@@ -57,7 +58,7 @@ Bound latency_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// The collectives of a group wait for each other; groups do not.
+// The collectives of a group are sequential; groups are independent.
 Bound engine_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::engine;
@@ -76,7 +77,7 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// "Compute" and "cpu2 is busy for 461 us".
+// Two parts of the explanation, such as "Compute" and "cpu2 is busy for 461 us".
 struct Words {
   std::string what, how;
 };
@@ -163,7 +164,8 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
   return all;
 }
 
-// What takes less than half of a step does not bound it: the parts follow one another.
+// Returns the explanation. A bound of less than half a step does not explain it: then its parts are
+// sequential.
 std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);

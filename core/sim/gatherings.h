@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives that an engine takes whole, on the virtual clock: it begins when the last member has
-// come to it, and is over for all of them at once, as long after that as the formula says
-// (collective/engine_cost.h). An estimate: it shares its links with nothing, and what crosses them
-// is not counted, for no engine reports it.
+// Collectives of an engine on the virtual clock. A collective begins when its last member has
+// joined, and ends for all members at once, after the duration of the formula
+// (collective/engine_cost.h). This is an estimate: it does not share its links with other traffic,
+// and its bytes are not counted, because engines do not report them.
 #pragma once
 
 #include <map>
@@ -21,25 +21,27 @@ class Gatherings {
       : network_(network), ranks_(network.ranks()) {}
 
   struct Gathering {
-    const OpModel* op = nullptr;  // of the first to come
+    const OpModel* op = nullptr;  // op of the first member that joined
     std::int64_t step = 0;
     std::size_t here = 0;
     bool over = false;
   };
 
-  // A rank comes to its next collective of a group; its number. A Problem when it is another than
-  // its peers came to.
+  // Joins a rank to its next collective of a group and returns the collective's number. Fails if it
+  // differs from that of its peers.
   base::Result<int> join(int rank, const OpModel& op, std::int64_t step);
   bool complete(int number) const {
     return at(number).here == at(number).op->members.size();
-  }  // nobody is missing
+  }  // true if all members have joined
   void end(int number) { gatherings_[static_cast<std::size_t>(number)].over = true; }
   const Gathering& at(int number) const { return gatherings_[static_cast<std::size_t>(number)]; }
-  std::vector<int> take_complete() { return std::exchange(complete_, {}); }  // since the last call
+  // those that became complete since the last call
+  std::vector<int> take_complete() { return std::exchange(complete_, {}); }
 
-  // How long one takes from then on. A Problem when two members have no route.
+  // Returns the duration after the last member joined. Fails if two members have no route.
   base::Result<Picoseconds> duration(const OpModel& op);
-  Picoseconds known_duration(const OpModel& op) const;  // of one that was asked for before; else 0
+  // duration if it was computed before, else 0
+  Picoseconds known_duration(const OpModel& op) const;
 
  private:
   using Key = std::tuple<int, plan::OpKind, std::int64_t>;  // group, kind, bytes
@@ -49,7 +51,7 @@ class Gatherings {
   std::vector<topology::DeviceId> ranks_;
   std::vector<Gathering> gatherings_;
   std::vector<int> complete_;
-  std::map<int, std::vector<int>> of_group_;                 // in their order
+  std::map<int, std::vector<int>> of_group_;                 // in the order of the group
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank
   std::map<Key, Picoseconds> durations_;
 };

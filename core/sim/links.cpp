@@ -77,8 +77,8 @@ void Links::share_again(Picoseconds now) {
   for (const Way way : ways) seen_way_[at(way)] = false;
 }
 
-// The changed ways, and those that share a transfer with one of them, directly or through others;
-// in order. Their transfers are left open.
+// Returns the changed ways and those connected to them by transfers, directly or through others, in
+// order. Marks their transfers as open.
 std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
   std::vector<Way> ways;
   const auto add = [&](Way way) {

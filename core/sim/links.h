@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bytes on the wires. Every edge has two ways, each with the full bandwidth; what crosses one way
-// at a moment shares it max-min fairly: rates grow together until a way is full, those that cross
-// it stay at that rate, the others go on (Bertsekas and Gallager, Data Networks, 6.5.2). Rates
-// change when a transfer starts or ends, for those that share a way with it, directly or through
-// others. Whole numbers only: no rounding depends on the machine.
+// Bandwidth sharing on the drawn links. Every edge has two ways (directions), each with the full
+// bandwidth. Transfers on a way share it max-min fairly (Bertsekas and Gallager, Data Networks,
+// 6.5.2): all rates grow together until a way is full; transfers that cross it keep that rate, the
+// others continue. When a transfer starts or ends, rates change for the transfers that share a way
+// with it, directly or through others. All arithmetic is in integers, so that results do not depend
+// on the machine.
 #pragma once
 
 #include <cstdint>
@@ -26,34 +27,35 @@ class Links {
 
   explicit Links(const topology::Network& network);
 
-  // `bytes` start over `path` (not empty) at `now`; the path stays where it is until they are over.
+  // Starts a transfer of `bytes` over `path` (not empty) at `now`. The path must stay valid until
+  // the transfer ends.
   void start(int transfer, const std::vector<Way>& path, std::int64_t bytes, Picoseconds now);
 
-  // When the next transfer is over, its last bit sent; kNever when nothing is on the wires. `now`
-  // is the time of all starts since the last call.
+  // Returns the time at which the next transfer has sent its last bit; kNever if there is none.
+  // `now` must be the time of all starts since the last call.
   Picoseconds next_end(Picoseconds now);
-  // The transfers that are over at `now`, which `next_end` gave, in order of their numbers.
+  // Returns the transfers that end at `now`, a result of `next_end`, by number.
   std::vector<int> take_ended(Picoseconds now);
 
   std::int64_t bytes(Way way) const {
     return ways_[static_cast<std::size_t>(way)].bytes;
-  }  // started so far
+  }  // bytes started so far
   Picoseconds busy(Way way) const {
     return ways_[static_cast<std::size_t>(way)].busy;
-  }  // something crossed it
+  }  // time with at least one transfer
   int ways() const { return static_cast<int>(ways_.size()); }
 
  private:
-  // Bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond.
+  // Bits times 1e12 times kRateUnit: data moved by one unit of rate in one picosecond.
   __extension__ using Amount = __int128;
   static constexpr std::int64_t kRateUnit =
-      512;  // rates count 1/512 bit/s: 1e16 bit/s fit, a share of 1 kbit/s is still fine
+      512;  // rates are in units of 1/512 bit/s: 1e16 bit/s fit, and shares of 1 kbit/s are precise
 
   struct Transfer {
     const std::vector<Way>* path = nullptr;
     Amount remaining = 0;
     std::int64_t rate = 0;
-    Picoseconds since = 0;  // `remaining` is of this time
+    Picoseconds since = 0;  // time at which `remaining` was valid
     Picoseconds ends = kNever;
     bool active = false;
   };

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a finished simulation to the figures of an Outcome.
+// Computes the figures of an Outcome from a finished simulation.
 #pragma once
 
 #include "core/sim/simulation.h"
 
 namespace trainyard::sim {
 
-// Everything but what another simulation must tell: tail and evaluation that this one did not
-// reach, and the predictions.
+// Computes all figures except those that need another simulation (tails and evaluation that this
+// one did not reach) and predictions.
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread);
 
-// The least time that a step of `program` can take on each kind of bound, the longest first. Of the
-// outcome: its edges.
+// Returns the lower bound of a step of `program` for each kind of bound, the longest first. Uses
+// the edges of `outcome`.
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
                           std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);
 
-// Of the edges that were used the one that needs longest for a step.
+// Returns the bound of the edge that takes longest for a step.
 Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
 std::string explain(const Outcome& outcome, const topology::Network& network);

@@ -22,8 +22,7 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
   return bytes;
 }
 
-// Rows that an op carries at most, where they are named: as many as fit into the list of one
-// worker.
+// Returns the maximum number of named rows of an op: the capacity of one worker's list.
 std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
   if (!op.named) return 0;
   if (op.kind == OpKind::push) return op.reads.front().count / op.row;
@@ -38,8 +37,7 @@ bool exchanges(OpKind kind) {
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind)))
-    return {};  // whoever it is
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};  // any peer
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -68,9 +66,8 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
     return 0;
   const std::int64_t arrived =
       model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
-  const std::int64_t rows =
-      model.most_rows *
-      model.row_bytes;  // read, and added to or written, from where they came or to where they go
+  // rows are read, and added or written, at both their packed and their table location
+  const std::int64_t rows = model.most_rows * model.row_bytes;
   const auto moved = static_cast<double>(
       op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops,

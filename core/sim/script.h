@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The programs of a rank one after another, as the interpreter admits them: a step may be open
-// while the step before it ends, but not across an evaluation, which runs alone.
+// Sequence of a rank's programs, admitted like in the interpreter: a step may be open before the
+// previous step ends, but not across an evaluation, which runs alone.
 #pragma once
 
 #include <deque>
@@ -16,22 +16,22 @@ struct Part {
   std::int64_t step = 0;
   plan::Purpose purpose = plan::Purpose::training;
   bool ends_evaluation = false;
-  std::int64_t instance = 0;  // of the frontier, once admitted
+  std::int64_t instance = 0;  // in the frontier, once admitted
 };
 
 class Script {
  public:
-  // Steps 0 to `steps`, with the evaluations that the schedule puts between them. The rank must
-  // have the programs.
+  // Creates the sequence of steps 0 to `steps`, with the schedule's evaluations. The rank must have
+  // the programs.
   static base::Result<Script> make(const RankModel& model, const plan::Schedule& schedule,
                                    std::int64_t steps);
 
-  // Opens what may be open; true when something was.
+  // Admits what may be admitted; returns true if anything was.
   bool admit(plan::Frontier& frontier);
   bool has_complete(const plan::Frontier& frontier) const {
     return !open_.empty() && frontier.instance_complete(open_.front().instance);
   }
-  // The oldest open part, taken off when it is complete.
+  // Removes and returns the oldest open part if it is complete.
   std::optional<Part> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 

@@ -35,7 +35,7 @@ Result<std::unique_ptr<ServedClock>> ServedClock::make(ServedClockParts parts) {
   return clock;
 }
 
-// A drawn slow-down is a factor of the worker's steps, and in no op's time.
+// Applies a drawn slow-down per step of the worker, so op times exclude it.
 Result<void> ServedClock::open() {
   for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
@@ -100,8 +100,8 @@ void ServedClock::allow(std::int64_t steps, bool last) {
   if (!stands()) begin_job(0);
 }
 
-// As many steps are done as may be: time waits, with all workers at work, so that who allows more
-// when changes nothing of what happens.
+// True when the allowed steps are complete. Virtual time then stops, with all workers at work, so
+// that the time at which more steps are allowed does not affect events.
 bool ServedClock::stands() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
@@ -114,7 +114,7 @@ void ServedClock::slow(int rank, double slow_down, double jitter) {
 }
 
 // Time
-// -------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 Result<std::optional<Served>> ServedClock::next() {
   if (!std::exchange(begun_, true))
@@ -133,7 +133,7 @@ Result<std::optional<Served>> ServedClock::next() {
   return event;
 }
 
-// The next thing that happens; false: nothing more will, as far as it may go.
+// Processes the next event; returns false if there is none within the limit.
 bool ServedClock::advance() {
   const Picoseconds next = agenda_.empty() ? Links::kNever : agenda_.top().time;
   if (const Picoseconds sent = links_.next_end(now_); sent < Links::kNever && sent <= next) {
@@ -197,10 +197,10 @@ void ServedClock::arrive(const Message& message) {
 }
 
 // Servers
-// ----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-// A gradient is added, and makes an update whole or not: so long it is busy. What comes meanwhile
-// waits.
+// Starts a server's next job: adding a gradient, and the update if the gradient completes it. The
+// server is busy meanwhile; later messages queue.
 void ServedClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
@@ -251,7 +251,8 @@ void ServedClock::end_job(int number) {
   if (number > 0 || !stands()) begin_job(number);
 }
 
-// Not before what it is busy with is over: who pushed that is answered with all others.
+// Answers waiting workers after the current job, so that the worker whose gradient it processed is
+// included.
 void ServedClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
@@ -280,7 +281,7 @@ void ServedClock::give(int number, int to, const run::Turn& turn, bool last) {
   out_.push_back(given);
   Worker& receives = worker(to);
   if (number == 0) receives.turn = turn;
-  // A worker waits for an answer of every server; the first of them makes it wait.
+  // A worker waits for the answers of all servers, from the first answer on.
   if (receives.answers_missing == 0) receives.answers_missing = static_cast<int>(servers_.size());
 }
 
@@ -293,7 +294,7 @@ Served ServedClock::event(Served::Kind kind, int number, int to) const {
 }
 
 // Workers
-// ----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   Picoseconds takes = 0;
@@ -306,8 +307,8 @@ Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   return takes;
 }
 
-// Of the shares on a server of which the worker takes but the rows that its samples name: `visit(op
-// that pulls them)`.
+// Calls `visit(pull op)` for the shares on a server of which the worker pulls only the rows that
+// its samples name.
 template <class Visit>
 void ServedClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
@@ -343,7 +344,7 @@ void ServedClock::take_names(int number, int server) {
   answer(server);
 }
 
-// Who evaluates by them is given all.
+// A worker that evaluates with the parameters gets all rows.
 std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
   std::int64_t bytes = 0;
   const bool all = workers_[static_cast<std::size_t>(number)].turn.evaluates;
@@ -353,7 +354,7 @@ std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
   return bytes;
 }
 
-// Its ops one after another, and each push as soon as what it waits for is over.
+// Runs a round: ops in order, and each push as soon as its dependencies are complete.
 void ServedClock::begin_round(int number) {
   Worker& who = worker(number);
   who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
@@ -385,8 +386,8 @@ void ServedClock::post(int number, int op) {
   send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), bytes);
 }
 
-// Nothing more is computed. What the first server has taken, the others take too; then all are
-// given the final parameters, and leave.
+// Ends the run: no more compute. The other servers take the gradients that the first has taken;
+// then all workers get the final parameters and leave.
 void ServedClock::end() {
   closing_ = true;
   for (std::size_t s = 1; s < servers_.size(); ++s) begin_job(static_cast<int>(s));

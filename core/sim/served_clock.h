@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What servers of parameters would do on the drawn devices and links, on a virtual clock: when each
-// worker asks, computes and pushes, when its gradient is taken, and by the rule of the plan
-// (plan::Arrivals) when it is answered. It knows no numbers of a model; who follows it can compute
-// them (run::ServedTraining). Deterministic: the same plan, drawing and seed give the same events,
-// on every machine.
+// Virtual clock for parameter servers on the drawn devices and links. It determines when each
+// worker asks, computes and pushes, when its gradient is taken, and, by the plan's rule
+// (plan::Arrivals), when it is answered. It has no model data; run::ServedTraining can compute them
+// from its events. Deterministic: the same plan, drawing and seed give the same events on every
+// machine.
 //
-// A worker's compute ops take the time of the drawn device (rank_model.h), times the factor of its
-// step (run::Slowness: slow-down and jitter by the seed). A push leaves when the compute ops that
-// it waits for are over. Messages share the drawn links (links.h). A server does one thing at a
-// time, in the order in which it comes; of what comes at one time the lower worker is first. A
-// worker that has its turn names the rows of tables that it wants; servers but the first answer it
-// then (run/server_answers.cpp). What it takes as free: the loop, acknowledgements, and to gather
-// rows.
+// A worker's compute ops take the drawn device's time (rank_model.h) times the factor of its step
+// (run::Slowness: slow-down and seeded jitter). A push is sent when the compute ops that it waits
+// for are complete. Messages share the drawn links (links.h). A server does one thing at a time, in
+// order of arrival; at equal times the lower worker is first. A worker names the table rows it
+// wants after it got its turn; servers other than the first then answer (run/server_answers.cpp).
+// Not modeled: the server's loop, acknowledgments, and gathering rows.
 #pragma once
 
 #include <deque>
@@ -35,16 +34,16 @@ struct ServedClockParts {
   const plan::Plan* plan = nullptr;
   std::shared_ptr<const topology::Network> network;
   std::vector<topology::DeviceId> devices;  // by rank
-  std::int64_t seed = 0;                    // of jitter
+  std::int64_t seed = 0;                    // seed of jitter
   double launch_seconds = 2e-6;             // added to every input and compute op
   std::function<void(int rank, const telemetry::Event&)> on_event =
       {};                        // op events, in virtual nanoseconds from 0
-  run::RowCount row_count = {};  // empty: as many rows as lists can hold
+  run::RowCount row_count = {};  // empty: the maximum number of rows of each list
 };
 
 class ServedClock final : public plan::ServedOrder {
  public:
-  // Of a plan with servers. A Problem where a worker and a server have no route, as in `simulate`.
+  // The plan must have servers. Fails if a worker and a server have no route, and as `simulate`.
   static base::Result<std::unique_ptr<ServedClock>> make(ServedClockParts parts);
 
   void allow(std::int64_t steps, bool last) override;
@@ -57,7 +56,7 @@ class ServedClock final : public plan::ServedOrder {
   const Links& links() const { return links_; }
 
  private:
-  // A worker's message to a server, or an answer.
+  // Message of a worker to a server, or an answer.
   enum class Carries : std::uint8_t { wish, gradient, names, parameters, rows };
   struct Message {
     Carries carries = Carries::wish;
@@ -68,8 +67,8 @@ class ServedClock final : public plan::ServedOrder {
   struct Moment {
     Picoseconds time = 0;
     MomentKind kind = MomentKind::arrives;
-    int worker = 0, server = 0;  // of the message; served: of the server
-    int number = 0;              // arrives: the message; posts: the op
+    int worker = 0, server = 0;  // of the message; served: only the server
+    int number = 0;              // arrives: message; posts: op
     bool operator>(const Moment& other) const {
       return std::tie(time, kind, worker, server, number) >
              std::tie(other.time, other.kind, other.worker, other.server, other.number);
@@ -80,9 +79,9 @@ class ServedClock final : public plan::ServedOrder {
     std::unique_ptr<run::Slowness> slowness;
     run::Turn turn;
     int program = -1;
-    std::vector<int> pushes_missing;  // by server: shares of this round that it has not got
-    int answers_missing = 0;          // of so many servers
-    bool rows_missing = false;        // of the first server
+    std::vector<int> pushes_missing;  // by server: shares of this round not yet received
+    int answers_missing = 0;          // number of servers that have not answered
+    bool rows_missing = false;        // rows of the first server
   };
   struct Job {
     int worker = 0;
@@ -95,12 +94,12 @@ class ServedClock final : public plan::ServedOrder {
     std::unique_ptr<run::Slowness> slowness;
     plan::Arrivals arrivals;
     run::Turns turns;
-    std::deque<Job> jobs;  // the first one is being done, where it is busy
+    std::deque<Job> jobs;  // if the server is busy, the first job is in progress
     std::optional<plan::Arrivals::Push> push;
     std::int64_t gathered = 0;
     std::vector<std::int64_t> taken;  // gradients, by worker
-    std::vector<bool> listed;         // by worker: it has named the rows that it wants
-    bool waits_for_names = false;     // before it answers
+    std::vector<bool> listed;         // by worker: has named its rows
+    bool waits_for_names = false;     // waits for names before it answers
     bool busy = false;
   };
 

@@ -16,13 +16,14 @@ namespace {
 
 using plan::Served;
 
-// What is told while the clock goes.
+// Measurements collected while the clock runs.
 struct Heard {
-  std::vector<std::int64_t> ends_ns;  // of each step
-  std::vector<double> own_seconds;    // from a worker's gradient to its next; of all workers
+  std::vector<std::int64_t> ends_ns;  // end time of each step
+  std::vector<double> own_seconds;    // between a worker's consecutive gradients, over all workers
   double staleness = 0;               // sum
-  std::int64_t gradients = 0;         // that were applied
-  std::int64_t warm = 0;  // of all: the first of each worker is less stale than those that follow
+  std::int64_t gradients = 0;         // counted applied gradients, the divisor of `staleness`
+  // applied gradients; the first n, for n workers, are less stale and not counted in `gradients`
+  std::int64_t warm = 0;
   std::int64_t last_ns = 0;
 };
 
@@ -30,7 +31,7 @@ base::Result<Heard> listen(ServedClock& clock, bool in_step, int workers,
                            const std::stop_token& stop) {
   Heard heard;
   std::vector<std::int64_t> before_ns(
-      static_cast<std::size_t>(workers));  // of a worker's last gradient; 0: none yet
+      static_cast<std::size_t>(workers));  // time of a worker's last gradient; 0: none yet
   for (auto event = clock.next();; event = clock.next()) {
     if (!event) return base::fail(event.error());
     if (stop.stop_requested())
@@ -53,8 +54,8 @@ void add_steps(const Heard& heard, int workers, Outcome& outcome) {
     outcome.step_seconds.push_back(static_cast<double>(end - std::exchange(before, end)) * 1e-9);
   outcome.steps = std::ssize(outcome.step_seconds);
   outcome.first_step_seconds = outcome.step_seconds.front();
-  // Workers that began together end together: their steps come in bursts, and only the mean says
-  // how far apart they are.
+  // Workers that start together finish together, so that their steps come in bursts; only the mean
+  // interval is meaningful.
   const auto from = static_cast<std::size_t>(std::min<std::int64_t>(workers, outcome.steps - 1));
   const auto steps = static_cast<double>(heard.ends_ns.size() - 1 - (from - 1));
   const std::int64_t begin = from == 0 ? 0 : heard.ends_ns[from - 1];
@@ -75,7 +76,7 @@ void add_traffic(const ServedClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Of a step of the run, which another worker may have made.
+// Computes uses per step of the run, which may belong to another worker.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();
@@ -99,8 +100,8 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
   outcome.bubble_fraction = idle / static_cast<double>(plan.ranks);
 }
 
-// The busiest rank, where all others would wait for it: a server; a worker is one of several that
-// make steps.
+// Adds the bound of the busiest rank if all others would wait for it, that is, a server. A worker
+// is one of several that make steps.
 void add_bounds(int workers, const topology::Network& network, Outcome& outcome) {
   Bound device;
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {

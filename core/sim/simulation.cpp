@@ -7,7 +7,7 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr int kNamedAtMost = 4;  // ranks in the message about a deadlock
+constexpr int kNamedAtMost = 4;  // maximum number of ranks in a deadlock message
 
 }  // namespace
 
@@ -23,7 +23,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(
   return simulation;
 }
 
-// The plan of a rank is made here, cut down, and dropped.
+// Creates the rank's plan, reduces it to a model, and drops it.
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule,
                                         std::int64_t steps, const Options& options) {
   if (auto ok = check_wanted(); !ok) return ok;

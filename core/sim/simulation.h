@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The event loop: all ranks of a plan on one clock, over one drawing.
+// Event loop: all ranks of a plan on one virtual clock and one drawing.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace trainyard::sim {
 
 class Simulation {
  public:
-  // Steps 0 to `steps` of `schedule`, which may be another than the plan's.
+  // Runs steps 0 to `steps` of `schedule`, which may differ from the plan's.
   static base::Result<std::unique_ptr<Simulation>> run(
       const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
       const topology::Network& network, const Options& options, Tape::Listener listener);

@@ -12,13 +12,13 @@ namespace {
 
 using plan::Schedule;
 
-// Of the whole run.
+// Numbers of steps in the full run, by kind.
 struct Counts {
   std::int64_t full = 0, evaluations = 0, averages = 0, meetings = 0;
-  std::vector<std::int64_t> tails;  // steps of each
+  std::vector<std::int64_t> tails;  // steps of each tail
 };
 
-// Of the first `steps`, those after which ranks with parameters of their own average them.
+// Returns how many of the first `steps` are followed by an average of local parameters.
 std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
   const std::int64_t evaluate = schedule.evaluate_every_steps,
                      average = schedule.average_every_steps;
@@ -40,7 +40,7 @@ Counts count(const Schedule& schedule) {
                 count_averages(schedule, schedule.steps),
                 schedule.meets_at_times() ? schedule.steps / schedule.local_steps : 0,
                 {}};
-  std::int64_t begin = schedule.full_steps_per_epoch;  // within an epoch
+  std::int64_t begin = schedule.full_steps_per_epoch;  // start of the tail within an epoch
   for (const std::int64_t steps : schedule.tails) {
     counts.tails.push_back(schedule.steps / epoch * steps +
                            std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
@@ -50,8 +50,8 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks
-// together; and a step more by which ranks meet.
+// Bytes sent by all ranks together: at the start, in a full step, in a step of each tail, in an
+// average and in an evaluation; `meeting`: additional bytes of a synchronizing step.
 struct Moved {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -72,7 +72,8 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
-// A step of each program, but those by which ranks meet at times, and the evaluation after them.
+// Returns a schedule with one step of each program (without periodic synchronizing steps), and the
+// evaluation after them.
 Schedule short_epoch(const Schedule& schedule) {
   const std::int64_t full =
       schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
@@ -83,7 +84,8 @@ Schedule short_epoch(const Schedule& schedule) {
           0,     schedule.local_steps == 1 ? 1 : 0};
 }
 
-// Gives what was met by its part in a step, to what is known of the same way, or beside it.
+// Adds bytes measured in a synchronizing step, as a fraction per step, to the entry of the same
+// direction, or as a new entry.
 template <class Use, class Same>
 void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t steps, Same same) {
   for (const Use& use : met) {
@@ -98,9 +100,9 @@ void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t st
   }
 }
 
-// Of all tails of an epoch, from the steps of the short one. A step that others follow has some of
-// their work in it, and the last step has that much less: so tails of one step take what the short
-// epoch takes more than its full step.
+// Returns the time of all tails of an epoch, from the steps of the short epoch. A step that others
+// follow includes some of their work, and the last step has that much less. So tails of one step
+// take the short epoch's time minus a full step.
 double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule,
                     double median_step_seconds) {
   const std::size_t full = step_seconds.size() - schedule.tails.size();
@@ -115,7 +117,7 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
   return seconds;
 }
 
-// What simulating the first steps alone does not tell: the tail, and the evaluation.
+// Adds the figures that the first steps do not show: tails and evaluation.
 base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
@@ -132,8 +134,8 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
   return {};
 }
 
-// What one step by which ranks meet takes, and moves, more than one without: of each as many bytes
-// are a step's as there are meetings in one.
+// Adds the additional time and bytes of a synchronizing step; bytes per step are weighted by the
+// frequency of such steps.
 base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan& plan,
                                const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};
@@ -157,7 +159,7 @@ base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan&
   return {};
 }
 
-// Time and samples, and so their quotient, of steps that are not all alike.
+// Time and samples of steps that differ, to compute their quotient.
 struct Work {
   double seconds = 0, samples = 0;
 };
@@ -189,7 +191,7 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// Where ranks run out of samples one after another, full steps alone would promise too much.
+// If ranks run out of samples at different steps, full steps alone would be too optimistic.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
@@ -204,7 +206,7 @@ double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           : outcome.median_step_seconds;
 }
 
-// The start, and after it so much that is like what was simulated.
+// Returns the predicted seconds of the full run.
 double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& schedule) {
   const std::int64_t tail_steps =
       std::accumulate(counts.tails.begin(), counts.tails.end(), std::int64_t{0});
@@ -235,8 +237,8 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule,
           counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// How often a rank is interrupted to answer, and how long who asks waits for that, lies in the
-// order of events, which is the run's alone.
+// Problem for asynchronous gossip: how often a passive rank is interrupted, and how long an active
+// one waits, depends on the event order of a real run.
 base::Problem averages_in_pairs() {
   return {base::ProblemCode::bad_input, "strategy.gossip.mode",
           "when ranks ask each other, each on its own clock, and are answered between two ops, is "

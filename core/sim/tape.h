@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where all events of a simulation pass: they are handed on, and pinned by a fingerprint.
+// Receives all events of a simulation, forwards them, and computes their fingerprint.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class Tape {
   void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value,
               int index = 0);
 
-  // xxh64, chained over (fingerprint so far, rank, event); little-endian, as all of the project's
-  // files.
+  // Returns xxh64, chained over (fingerprint so far, rank, event); little-endian, like all of the
+  // project's files.
   std::string fingerprint() const;
 
  private:

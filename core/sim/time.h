@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The virtual clock counts whole picoseconds, so that equal sums are equal and a simulation is the
-// same everywhere.
+// The virtual clock counts integer picoseconds, so that equal sums compare equal and simulations
+// are identical on all machines.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace trainyard::sim {
 using Picoseconds = std::int64_t;
 
 inline constexpr Picoseconds kSecond = 1'000'000'000'000;
-// 46 days: the sum of two times that are no longer still fits.
+// 46 days: the sum of two such times does not overflow.
 inline constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
 
 inline Picoseconds picoseconds(double seconds) {

@@ -12,7 +12,7 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr double kAsFast = 1.05;  // less than this is no difference that a prediction can tell
+constexpr double kAsFast = 1.05;  // smaller factors are within the error of a prediction
 
 std::string times(double factor) {
   std::array<char, 32> text{};
@@ -20,7 +20,7 @@ std::string times(double factor) {
   return text.data();
 }
 
-// The first rank whose device is too small.
+// Returns the first rank that does not fit its device's memory.
 std::optional<std::size_t> too_small(const Outcome& outcome) {
   const auto found =
       std::find_if(outcome.ranks.begin(), outcome.ranks.end(),
@@ -34,7 +34,7 @@ std::string of_memory(const RankUse& use) {
          base::format_bytes(static_cast<double>(use.memory_bytes)) + " that its device has";
 }
 
-// Of the model: what is spent on what travels is no compute that is saved or waited for.
+// Returns compute seconds of the model, without encoding, which is a cost of communication.
 double computing(const RankUse& use) {
   return use.compute_seconds + use.input_seconds - use.encoding_seconds;
 }
@@ -47,8 +47,8 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
   return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
 }
 
-// A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as
-// `doing`.
+// One cost of distributing, in two grammatical forms: "moves 610 kB over 1 Gbit/s links" and
+// "moving ...".
 struct Cost {
   double seconds;
   std::string does, doing;
@@ -68,8 +68,8 @@ Cost wire_part(const Bound& wire) {
   return {wire.seconds, "moves " + what, "moving " + what};
 }
 
-// Transfer, latency, adding and encoding may follow one another, so that none alone costs what was
-// saved.
+// Transfer, latency, summing and encoding may be sequential, so a single cost may be less than what
+// was saved.
 Cost largest_part(const Outcome& plan) {
   std::vector<Cost> parts{
       {most(plan, &RankUse::adding_seconds), "adds up what arrives", "adding up what arrives"},
@@ -82,13 +82,13 @@ Cost largest_part(const Outcome& plan) {
   return *std::ranges::max_element(parts, {}, &Cost::seconds);
 }
 
-// Why a plan is not faster, and what of a global batch that costs.
+// A reason why a plan is not faster, and its cost per global batch.
 struct Reason {
   double seconds;
   std::string because;
 };
 
-// Some ranks, before the epoch ends.
+// Some ranks run out of samples before the epoch ends.
 Reason runs_out(const Outcome& plan) {
   return {plan.full_batch_seconds - plan.median_step_seconds,
           "ranks run out of samples: a global batch takes " +
@@ -96,7 +96,7 @@ Reason runs_out(const Outcome& plan) {
               base::format_seconds(plan.full_batch_seconds) + " over an epoch"};
 }
 
-// All wait for the slowest rank: a straggler, a slower device, or one with more samples.
+// All ranks wait for the slowest: a straggler, a slower device, or one with more samples.
 Reason waits_for_one(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {computing(*slowest) - computing(*fastest),
@@ -119,7 +119,7 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
                             " of compute saved"};
 }
 
-// What costs most.
+// Returns the most expensive reason.
 std::string because(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), runs_out(plan), waits_for_one(plan)};
   return ", because " + std::ranges::max_element(reasons, {}, &Reason::seconds)->because;

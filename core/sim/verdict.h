@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether the drawing is worth its trouble: a plan against one device that does the same global
-// batch. You should not always distribute.
+// Verdict on a drawing: compares a plan with one device that processes the same global batch.
+// Distributing is not always worth it.
 #pragma once
 
 #include "core/sim/simulator.h"
@@ -10,16 +10,16 @@ namespace trainyard::sim {
 struct Verdict {
   int ranks = 1;
   double one_device_seconds = 0,
-         step_seconds = 0;  // of a full global batch: Outcome::full_batch_seconds
-  double speedup = 1;       // the one by the other; above 1: the plan is faster
-  std::string sentence;     // "one device would be 1.8x faster here, because ..."; no final stop
+         step_seconds = 0;  // time of a full global batch: Outcome::full_batch_seconds
+  double speedup = 1;       // one_device_seconds / step_seconds; above 1 the plan is faster
+  std::string sentence;     // "one device would be 1.8x faster here, because ..."; without a period
   double efficiency() const { return speedup / ranks; }
 };
 
-// From two outcomes of the same global batch: the plan's, and that of one device.
+// Compares two outcomes of the same global batch: the plan's, and that of one device.
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
-// Simulates both.
+// Simulates and compares both.
 base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network,
                             const plan::Plan& one_device, const topology::Network& of_one_device,
                             const Options& options = {});

@@ -13,10 +13,10 @@ using telemetry::Metric;
 
 namespace {
 
-constexpr Activity kBeside = Activity::waiting;  // what is done beside the thread that the account
-                                                 // is of, which may wait for it
+// activity of work beside the accounted thread, which may wait for it
+constexpr Activity kBeside = Activity::waiting;
 
-// An older receive has its turn first on each of its channels.
+// True if an older receive must be served first on one of its channels.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) {
     return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
@@ -71,7 +71,7 @@ base::Result<void> VirtualRank::go_on(Picoseconds now) {
   return {};
 }
 
-// True when something moved, so that other engines should look again.
+// Returns true if anything advanced, so that other engines should poll again.
 base::Result<bool> VirtualRank::run(std::size_t engine, Picoseconds now) {
   bool any = false;
   while (!engines_[engine].busy) {
@@ -118,8 +118,7 @@ void VirtualRank::start_transfers(Engine& engine, Picoseconds now) {
   engine.stage = Stage::poll;
 }
 
-// Moves every transfer on that can move, one after another; what is complete then counts from the
-// same moment.
+// Advances all transfers in order; completed ones count from the same moment.
 base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   while (engine.cursor < engine.under_way.size()) {
@@ -145,15 +144,14 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  // What follows on a lane is not to wait until an op has been computed; but what is sent after a
-  // step is in that step's traffic no more.
+  // The next communication op must not wait for a compute op. But sends after the end of a step
+  // must not count in its traffic.
   engine.stage =
       engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 
-// Nobody reports when peers were ready: the one bar of a whole collective begins when it was handed
-// over.
+// A coarse collective has no peer-ready time: its single bar begins at submission.
 base::Result<bool> VirtualRank::poll_whole(Work& work, Engine& engine) {
   if (work.message < 0) {
     const auto number = world_.gatherings.join(rank(), *work.op, work.ready.step);
@@ -178,7 +176,7 @@ bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   return true;
 }
 
-// Whether the messages of a receive are all here; they must be the ones that it expects.
+// Returns true if all messages of a receive have arrived; they must be the expected ones.
 base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const {
   const OpModel& own = *work.op;
   for (std::size_t i = 0; i < engine.kept; ++i)
@@ -250,7 +248,7 @@ void VirtualRank::finish(const Work& work, Picoseconds end) {
       work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
-// Closes the parts that are complete and opens the next; true when any was.
+// Closes completed parts and admits the next; returns true if there were any.
 bool VirtualRank::turn_pages(Picoseconds now) {
   bool any = false;
   while (const auto part = script_.take_complete(frontier_)) {

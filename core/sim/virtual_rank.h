@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop looks at
-// the clock, works or waits, this one leaves a moment in the agenda and goes on from there.
+// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop reads the
+// clock, works or waits, this one schedules a moment in the agenda and continues from there.
 #pragma once
 
 #include <map>
@@ -17,17 +17,17 @@
 
 namespace trainyard::sim {
 
-// What all ranks of a simulation share.
+// State that all ranks of a simulation share.
 struct World {
   Wire wire;
   Gatherings gatherings;
   Agenda agenda;
   Tape tape;
-  std::vector<double> step_seconds;  // by step, of the slowest rank so far
-  double evaluation_seconds = 0;     // the longest first evaluation so far
-  double average_seconds = 0;        // the same of averages
-  double end_seconds = 0;            // after the last step, of the slowest rank
-  double start_seconds = 0;          // of the last rank to come to the first step
+  std::vector<double> step_seconds;  // by step: maximum over ranks so far
+  double evaluation_seconds = 0;     // longest first evaluation so far
+  double average_seconds = 0;        // longest first average so far
+  double end_seconds = 0;            // time after the last step, of the slowest rank
+  double start_seconds = 0;          // time at which the last rank reaches the first step
 };
 
 class VirtualRank {
@@ -35,20 +35,20 @@ class VirtualRank {
   VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script,
               LanesPerThread lanes_per_thread, World& world);
 
-  void wake(Picoseconds now);  // it shall go on, once all that happens at this time has happened
-  base::Result<void> go_on(Picoseconds now);  // until every engine works or waits
+  void wake(Picoseconds now);  // makes the rank continue after all other events of this time
+  base::Result<void> go_on(Picoseconds now);  // runs until every engine works or waits
   void end_busy(std::size_t number, Picoseconds now);
   void crossing(bool begins, Picoseconds now) {
     begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now);
   }
-  // Senders of what this rank consumed since the last call.
+  // Returns the senders of messages that this rank consumed since the last call.
   std::vector<int> take_heard() { return std::exchange(heard_, {}); }
 
   bool over() const { return script_.over(); }
   const RankModel& model() const { return *model_; }
   const Times& training_times() const { return training_times_; }
 
-  // The oldest transfer that is under way, for a person who looks for a deadlock.
+  // Oldest transfer in progress, for deadlock messages.
   struct Stuck {
     int program = 0, op = 0;
     std::int64_t step = 0;
@@ -60,18 +60,17 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    int message = -1;  // of a send; of a whole collective its gathering
+    int message = -1;  // of a send; of a coarse collective: its gathering
   };
   enum class Stage { start, poll, input, compute, end };
-  // One thread of the rank, with the lanes that it runs. What is put aside has one of its own in
-  // any case.
+  // One thread of the rank, with its lanes. Offloading always has its own thread.
   struct Engine {
     std::vector<plan::LaneId> comm;
     plan::LaneId input, compute, copy;
     Stage stage = Stage::start;
     bool busy = false, moved = false;
     Activity activity = Activity::computing;
-    Work work;  // what it is busy with
+    Work work;  // current work
     std::vector<Work> under_way, done;
     std::size_t cursor = 0, kept = 0;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between ranks: routed over the drawing, carried by its links, kept in order for each
-// (sender, receiver, channel) until the receiver has consumed them.
+// Messages between ranks: routed over the drawing, carried by its links, in order for each (sender,
+// receiver, channel) until the receiver consumes them.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct Path {
 
 struct Message {
   int from = 0, to = 0;
-  const OpModel* op = nullptr;  // the send
+  const OpModel* op = nullptr;  // the send op
   std::int64_t step = 0;
   Picoseconds posted = 0;
   bool arrived = false, consumed = false;
@@ -32,11 +32,11 @@ struct Traffic {
   std::int64_t sent = 0, received = 0;  // payload of consumed messages
 };
 
-// Payload that was sent.
+// Payload sent.
 struct Sent {
   std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
   std::vector<std::int64_t> first_step_ways;               // by way
-  std::vector<std::int64_t> by_step;                       // in training
+  std::vector<std::int64_t> by_step;                       // by training step
   std::int64_t first_average = 0, first_evaluation = 0;
   std::int64_t start = 0;  // before the first step
 };
@@ -45,26 +45,27 @@ class Wire {
  public:
   Wire(const topology::Network& network, int ranks);
 
-  // The path between two ranks. A Problem when there is no route.
+  // Returns the path between two ranks. Fails if there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Starts a message of a training step, of the start before it or the evaluation after it, on a
-  // path that was asked for before; its number.
+  // Sends a message of a training step, of the start before it, or of the evaluation after it, and
+  // returns its number. The path must have been requested before.
   int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
   std::vector<int> take_posted() {
     return std::exchange(posted_, {});
-  }  // started since the last call
+  }  // messages sent since the last call
   Picoseconds next_end(Picoseconds now) { return links_.next_end(now); }
   std::vector<int> take_sent(Picoseconds now) {
     return links_.take_ended(now);
-  }  // messages whose last bit left by `now`: they arrive a latency later
+  }  // messages whose last bit left by `now`; they arrive one latency later
   Picoseconds latency(int from, int to) const { return paths_.at({from, to}).latency; }
 
   void arrive(int message) { at(message).arrived = true; }
   int oldest(int to, int from,
-             int channel) const;  // the next one for the receiver, if it has arrived; else -1
+             int channel) const;  // the receiver's next message if it has arrived, else -1
   void consume(int message);
-  void forget(int message) { free_.push_back(message); }  // the sender knows that it was consumed
+  // frees the number after the sender knows that the message was consumed
+  void forget(int message) { free_.push_back(message); }
 
   const Message& message(int number) const { return at(number); }
   const std::map<int, Traffic>& traffic(int rank) const {
@@ -87,7 +88,7 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  std::int64_t averaged_step_ = -1, evaluated_step_ = -1;  // the first
+  std::int64_t averaged_step_ = -1, evaluated_step_ = -1;  // first such steps
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own, which it averages with one
-// neighbour's at a time. A rank that asks (active) offers them as soon as they are new, and takes
-// its step from the mean that comes back. One that answers (passive) keeps aside, when its step
-// begins, what it computes by, as answers change its parameters meanwhile; its step is then taken
-// from what they have become.
+// Asynchronous gossip: a replica's step on every rank, with local parameters, which it averages
+// with one neighbor at a time. An active rank offers its parameters as soon as they are updated,
+// and applies its step to the mean that it receives. A passive rank copies its parameters at the
+// start of its step and computes from the copy, because answers change the parameters meanwhile;
+// its step is applied to the current parameters.
 //
-// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: of pairs, and of the
-// mean.
+// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: pairs, and the mean.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -104,8 +103,8 @@ class PairWriter {
     return op;
   }
 
-  // The offer goes when the step before is done, and the first update waits for what comes back; by
-  // then what was offered is read.
+  // The offer is sent when the previous step is done. The first update waits for the answer, by
+  // which time the offer has been read.
   void ask(plan::Program& program) const {
     Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};
@@ -123,7 +122,7 @@ class PairWriter {
     program.ops.insert(program.ops.begin(), {offer, agree});
   }
 
-  // What is counted of compute ops has one more before it.
+  // Shifts dependencies on compute ops by one, for the copy in front.
   void compute_by_what_was(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))
@@ -151,7 +150,7 @@ class PairWriter {
 
   const InPairs& p_;
   plan::RankPlan plan_;
-  Access parameters_, kept_;  // kept: what a step is taken from, or computed by
+  Access parameters_, kept_;  // `kept_`: source of the step (active) or of compute (passive)
   std::vector<Access> replies_;
   std::optional<MeanOfRanks> mean_;
   LaneId send_, receive_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step, with its all-reduce taken apart around the update: the storage sums a bucket,
-// updates it, and sends the parameters back, while the devices are still busy with earlier layers.
-// Sums and parameters go over groups of their own, so that neither waits for the other. The storage
-// stands in the sums with zeros, as a rank without samples does.
+// Central storage: a replica's step with its all-reduce split around the update. The storage sums a
+// bucket, updates it, and sends the parameters back, while the devices still compute earlier
+// layers. Sums and parameters use separate groups, so that they do not wait for each other. The
+// storage contributes zeros to the sums, like a rank without samples.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,7 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kSums = 0, kParameters = 1;  // groups, of the same ranks
+constexpr std::int32_t kSums = 0, kParameters = 1;  // groups of the same ranks
 
 struct Central {
   const experiment::Resolved& experiment;
@@ -46,8 +46,8 @@ void sum_on(std::int32_t root, plan::Program& program) {
     if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = root;
 }
 
-// The parameters of every bucket, each once so many ops of the compute lane are done; before the
-// first step at once.
+// Broadcasts the parameters of every bucket, after the given number of compute ops; without `after`
+// (before the first step) immediately.
 void add_broadcasts(const Central& c, plan::Program& program,
                     const std::vector<std::int32_t>& after) {
   for (std::size_t b = 0; b < c.buckets.size(); ++b) {
@@ -59,8 +59,8 @@ void add_broadcasts(const Central& c, plan::Program& program,
   }
 }
 
-// A device's copy of a bucket is free once its gradients are computed, and new when it was sent
-// after the step before.
+// A device's copy of a bucket may be overwritten after its gradients are computed, and is current
+// after the broadcast of the previous step.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
@@ -73,8 +73,8 @@ void compute_only(const Central& c, plan::Program& program) {
   add_broadcasts(c, program, after);
 }
 
-// A bucket may be updated once the devices have taken what was sent after the step before, and is
-// sent when all its segments are new.
+// A bucket may be updated after the devices have received the broadcast of the previous step, and
+// is broadcast when all its segments are updated.
 void update_only(const Central& c, plan::Program& program) {
   drop_ops(program, [](const Op& op) { return op.kind == OpKind::load; });
   std::vector<std::int32_t> after(c.buckets.size());
@@ -89,7 +89,7 @@ void update_only(const Central& c, plan::Program& program) {
   add_broadcasts(c, program, after);
 }
 
-// Who evaluates reads what was sent after the step before.
+// Evaluation reads the parameters broadcast after the previous step.
 void order_after_parameters(const Central& c, plan::Program& program) {
   for (Op& op : program.ops)
     if (op.kind == OpKind::forward && op.segment == 0)
@@ -101,7 +101,7 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
   plan::RankPlan made = replica(e, rank, buckets, kSums);
   const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters),
                   made.buffer("params")};
-  made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read it in place
+  made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read them in place
   for (plan::Program& program : made.programs) {
     sum_on(e.storage_rank, program);
     if (!is_training(program)) order_after_parameters(c, program);

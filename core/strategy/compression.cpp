@@ -27,7 +27,8 @@ Access part_of(const Access& flat, const Bucket& bucket) {
   return {flat.buffer, bucket.first, bucket.count};
 }
 
-// Buffers of power_sgd that stand beside those of its collectives: bucket after bucket, as they do.
+// Returns the bucket's span in power_sgd buffers that parallel those of its collectives, with
+// buckets in the same order.
 Access beside(const Replica& r, const Access& all, std::int32_t bucket, std::size_t stage) {
   Access part{all.buffer, 0, 0};
   for (std::int32_t b = 0; b <= bucket; ++b) {
@@ -44,13 +45,12 @@ Access own_part(const experiment::Payload& payload, const Access& whole, std::in
   return {whole.buffer, whole.first + first, count};
 }
 
-// Rounding and choosing take longer than the arithmetic in them says. These are the operations that
-// a core makes of a model's products in the same time, so that a device which is drawn n times
-// slower also encodes n times slower. Measured by tests/bench/compression_bench.cpp, of 100,000
-// numbers that lie in the caches, on one core of a server of 2024: most schemes take a nanosecond
-// or two a number, and in a nanosecond it makes 240 operations of large products, and about half as
-// many of those of small models: 120 are counted, as the simulator takes all products to be made at
-// the peak.
+// Returns equivalent flops of encoding. Rounding and selection take longer than their arithmetic
+// suggests, so this counts the model flops that a core executes in the same time; a device drawn n
+// times slower then also encodes n times slower. Measured by tests/bench/compression_bench.cpp with
+// 100,000 numbers in cache, on one core of a 2024 server. Most schemes take 1 to 2 ns per number. A
+// core executes 240 flops per ns in large products, and about half of that in small models. 120 are
+// counted, because the simulator assumes peak speed for all products.
 std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
@@ -59,14 +59,14 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
     case Scheme::int8: return 92 * elements;
     case Scheme::sign: return 88 * elements;
     case Scheme::top_k: return 245 * elements + 500 * k;
-    case Scheme::random_k: return 62 * elements + 2100 * k;  // most of it to draw the places
+    case Scheme::random_k: return 62 * elements + 2100 * k;  // mostly for drawing the positions
     case Scheme::power_sgd: return (50 + 22 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
 }
 
-// `parts` are added up, of what is gathered.
+// `parts`: number of gathered encodings that are summed.
 std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements,
                             std::int64_t parts) {
   const std::int64_t k = compute::compression::kept(spec, elements);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two steps that fit together, each told from that of a replica. Rank 0 loads the rows of all,
-// computes the loss of all, and alone updates; of the others loading, loss and update are taken
-// out, and what they would have made comes from rank 0. Everybody is in group 0, for parameters and
-// gradients. Rows must not be cut, so they cross as whole broadcasts in a group of two: group r
-// holds ranks 0 and r, and in a step its buckets are the rows of r, one after the other: inputs,
-// sample numbers (for dropout), outputs, gradients of outputs.
+// Data parallel: two matching steps, each derived from a replica's. Rank 0 loads the rows of all
+// ranks, computes the loss of all rows, and is the only one that updates. On other ranks load, loss
+// and update are removed, and their results come from rank 0. Group 0 contains all ranks, for
+// parameters and gradients. Rows must not be split, so they are sent as full broadcasts in groups
+// of two: group r contains ranks 0 and r. In a step its buckets are rank r's rows of, in order,
+// inputs, sample numbers (for dropout), outputs, and gradients of outputs.
 #include <algorithm>
 
 #include "core/strategy/edit.h"
@@ -36,21 +36,21 @@ struct Parallel {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
   std::int64_t of_output() const {
     return experiment.model.segments.back().outputs;
-  }  // numbers of a sample
+  }  // elements per sample
   std::int64_t labels() const { return experiment.model.labels(); }
   std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
   std::int32_t of_input() const {
     return experiment.model.drops() ? 2 : 1;
-  }  // transfers of a rank's rows before it may compute
-  std::int32_t outputs() const { return of_input(); }  // the number of their bucket
+  }  // transfers of a rank's rows before it can compute
+  std::int32_t outputs() const { return of_input(); }  // bucket number of outputs
   std::int32_t gradients() const { return of_input() + 1; }
 
   Rows rows(std::int64_t step, std::int32_t rank) const {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // The place of the broadcast of a bucket on the lane of everybody: first layers first, as the
-  // forward pass asks for them.
+  // Returns the position of a bucket's broadcast on the lane of group 0: first layers first, as
+  // forward needs them.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
       return bucket.first_segment <= segment;
@@ -67,8 +67,9 @@ bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
                      [&](const Access& access) { return access.buffer == buffer; });
 }
 
-// All-reduces become sums on rank 0, and every step begins with the parameters from rank 0: once
-// they are new there, and once the others have done with the old ones.
+// Replaces all-reduces by reductions to rank 0, and broadcasts the parameters from rank 0 at the
+// start of every step, after they are updated there and the other ranks have finished using the old
+// ones.
 void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId lane = lane_of(rank, kEverybody);
   for (Op& op : program.ops) {
@@ -86,7 +87,7 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
 }
 
-// The rows of rank `of`, at either end. `after` says what each transfer waits for.
+// Dependencies of the transfers of rank `of`'s rows, at either end.
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };
@@ -105,7 +106,7 @@ void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program&
   add(p.gradients(), 0, "grad." + p.last(), p.of_output(), waits.gradients);
 }
 
-// Compute ops of a program until and with the last of a kind.
+// Returns the number of compute ops up to and including the last of a kind.
 std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   std::int32_t count = 0, found = 0;
   for (const Op& op : program.ops) {
@@ -116,9 +117,9 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
 }
 
 // Rank 0
-// --------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-// What the others were given may be overwritten when they have taken it.
+// Rows may be overwritten after the other ranks have received them.
 void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
   for (std::int32_t r = 1; r < p.ranks(); ++r)
     op.after.push_back({lane_of(rank, r), Dependency::end, 1});
@@ -162,7 +163,7 @@ void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
     add_transfers(p, rank, program, r, p.rows(step, r), waits);
 }
 
-// What is evaluated takes the place of what was trained on.
+// Evaluation samples overwrite training samples.
 void order_after_rows(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   for (Op& op : program.ops)
     if (op.kind == OpKind::load) wait_for_last_rows(p, rank, op);
@@ -173,7 +174,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
     const plan::BufferId id = rank.buffer(name);
     if (!id.valid()) return;
     rank.buffers[id.index()].elements = p.experiment.global_batch * width;
-    rank.buffers[id.index()].shared = shared;  // the others read it in place
+    rank.buffers[id.index()].shared = shared;  // the other ranks read it in place
   };
   enlarge("input", p.experiment.model.features, true);
   enlarge("labels", p.labels(), false);
@@ -183,16 +184,16 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 
-// The others
-// ----------------------------------------------------------------------------------------------------------
+// Other ranks
+// ------------------------------------------------------------------------------------------
 
 bool is_of_rank_0(const Op& op) {
   return op.kind == OpKind::load || op.kind == OpKind::loss || op.kind == OpKind::norm ||
          op.kind == OpKind::clip || op.kind == OpKind::update;
 }
 
-// What is computed waits for what comes: inputs and parameters before the forward pass, the
-// gradient of the outputs after it.
+// Adds dependencies of compute on received data: inputs and parameters before forward, the gradient
+// of the outputs after it.
 void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId everybody = lane_of(rank, kEverybody), rows = lane_of(rank, rank.rank);
   const plan::BufferId parameters = rank.buffer("params"), outputs = rank.buffer("act." + p.last());
@@ -220,7 +221,8 @@ void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
       {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
+// Both
+// ------------------------------------------------------------------------------------------
 
 std::int64_t first_step_of(const experiment::Resolved& e, const std::string& program) {
   const auto stretches = e.shares().stretches();
@@ -259,7 +261,7 @@ std::vector<plan::Group> groups_of(const experiment::Resolved& e) {
 }  // namespace
 
 base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment) {
-  if (experiment.world() < 2) return mirrored(experiment);  // nobody to hand anything to
+  if (experiment.world() < 2) return mirrored(experiment);  // a single rank sends nothing
   const auto world = static_cast<std::int32_t>(experiment.world());
   return plan::Plan{world, groups_of(experiment), schedule(experiment),
                     [experiment, cuts = buckets(experiment)](std::int32_t rank) {

@@ -11,8 +11,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// The first ops in each training program that read parameters and change them, which their lane's
-// later ones follow, come after what the instance before sent and received.
+// Makes the first forward and the first update of each training program wait for the communication
+// of the previous instance (later ops follow them on the lane).
 void order_after_start(plan::Program& program, plan::LaneId comm) {
   const auto order = [&](auto is) {
     const auto first = std::find_if(program.ops.begin(), program.ops.end(), is);
@@ -22,10 +22,10 @@ void order_after_start(plan::Program& program, plan::LaneId comm) {
   order([](const Op& op) { return op.kind == OpKind::update; });
 }
 
-// What comes before the first step: everybody takes the parameters of rank 0.
+// Adds the program "start": all ranks receive the parameters of rank 0.
 plan::RankPlan with_start(plan::RankPlan rank) {
   const plan::LaneId comm = lane_of(rank, 0);
-  if (!comm.valid()) return rank;  // a rank alone
+  if (!comm.valid()) return rank;  // a single rank
   const plan::Access parameters = whole(rank, "params");
   rank.buffers[parameters.buffer.index()].shared = true;  // peers read them in place
   for (plan::Program& program : rank.programs)

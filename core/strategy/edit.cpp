@@ -11,7 +11,7 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 
-// How many ops of a lane are left of its first so many.
+// Maps the number of ops of a lane to the number that remains after removal.
 class Counts {
  public:
   void count(LaneId lane, bool is_left) {

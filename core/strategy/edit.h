@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Changes to the plan of a rank: how a strategy that does nearly what another does is told from it.
+// Edits a rank's plan, for strategies that derive it from another strategy's plan.
 #pragma once
 
 #include <functional>
@@ -9,25 +9,27 @@
 
 namespace trainyard::strategy {
 
-// Takes out the ops that `drops` names; dependencies then count what is left of each lane. Of an
-// instance before it is taken that it ran the same program: what counts ops of another is to be set
-// again (order_loads).
+// Removes the ops for which `drops` is true and adjusts dependencies to the remaining ops of each
+// lane. Assumes that the previous instance ran the same program; dependencies on ops of another
+// program must be set again (order_loads).
 void drop_ops(plan::Program& program, const std::function<bool(const plan::Op&)>& drops);
 
-// Takes out the buffers that no op touches.
+// Removes the buffers that no op accesses.
 void drop_unused_buffers(plan::RankPlan& rank);
 
 plan::LaneId add_comm_lane(plan::RankPlan& rank, std::int32_t group);
 plan::LaneId lane_of(const plan::RankPlan& rank,
-                     std::int32_t group);  // its comm lane of the group; invalid without one
+                     // returns the rank's comm lane of the group; invalid if there is none
+                     std::int32_t group);
 
 plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype,
-                        std::int64_t elements, bool shared = false);  // all of it
+                        // returns an access to all of the new buffer
+                        std::int64_t elements, bool shared = false);
 
-// All of a buffer.
+// Returns an access to all of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
-// A collective of the same elements on every member; with a root.
+// Return a collective op on the same elements of every member; `rooted`: with a root.
 plan::Op collective_op(plan::OpKind kind, plan::LaneId lane, std::int32_t group,
                        std::int32_t bucket, const plan::Access& span);
 plan::Op rooted(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket,

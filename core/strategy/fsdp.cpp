@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replicas that keep but their part of the model between steps: units come and go (unit_ops.h), and
-// each rank updates its part. What waits for what follows from the data.
+// FSDP: replicas that keep only their shard between steps. Units are gathered and scattered
+// (unit_ops.h), and each rank updates its shard. Dependencies follow from the data.
 #include <algorithm>
 
 #include "core/experiment/synchronised.h"
@@ -14,8 +14,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  Line shards, replicas, everyone;  // among whom a model is shared out; who have the same part; who
-                                    // sum batch normalisations
+  // groups that shard a model; that hold the same shard; that sum batch norm statistics
+  Line shards, replicas, everyone;
 };
 
 class ShardWriter : private UnitOps {
@@ -50,7 +50,7 @@ class ShardWriter : private UnitOps {
   void micro_step() {
     samples_ = samples_of(micro_);
     if (samples_ > 0 || micro_ == 0)
-      add(load());  // of every step the rank takes its samples, though there be none
+      add(load());  // a rank loads samples once in every step, even if there are none
     go_forward();
     if (samples_ > 0) add(loss());
     begin_pass(UnitPass::backward, 0, last());
@@ -87,7 +87,7 @@ class ShardWriter : private UnitOps {
     if (!weight_first) add_weight(s);
   }
 
-  // Gradients of zero, and nothing added to what all sum.
+  // Gradients of zero, and zeros added to the common sums.
   void go_back_without(int s) {
     Op op = learn_nothing(s);
     if (s == last() && micro_ == 0) op.writes.push_back(b_.metrics);
@@ -106,8 +106,8 @@ class ShardWriter : private UnitOps {
     if (adds_to_tied(s) || (micro_ > 0 && adds_up(s))) with_sum(ops_.back());
   }
 
-  // Once a step
-  // --------------------------------------------------------------------------------------------------------
+  // Once per step
+  // ------------------------------------------------------------------------------------------
 
   void add_clip() {
     add(zero(b_.reduced_norms));
@@ -124,7 +124,7 @@ class ShardWriter : private UnitOps {
   const ShardRank& s_;
 };
 
-// The programs of a rank. All take part in every collective, whether they have samples or not.
+// Adds the programs of a rank. All ranks take part in every collective, with or without samples.
 void add_programs(const experiment::Resolved& e, const Replica& parts, const ShardRank& shards,
                   plan::RankPlan& plan) {
   const auto told = [](const ProgramSize& program) {
@@ -140,8 +140,8 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
   }
 }
 
-// Groups of those who share out a model, then of those who have the same part of it, then of
-// everybody where batch normalisations are summed.
+// Groups that shard a model, then groups with the same shard, then all ranks if batch norm
+// statistics are summed.
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
@@ -150,7 +150,7 @@ struct Groups {
     if (experiment::synchronises(e)) list.push_back(everyone(e));
   }
 
-  // Of a rank, the first from `first` on that it is in.
+  // Returns the rank's first group from `first` on.
   std::int32_t with(std::int32_t rank, std::size_t first) const {
     const auto at =
         std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),
@@ -200,7 +200,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
 }  // namespace
 
 base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment) {
-  if (experiment.world() < 2) return mirrored(experiment);  // nothing to share out
+  if (experiment.world() < 2) return mirrored(experiment);  // a single rank has nothing to shard
   const Groups groups(experiment);
   return plan::Plan{
       experiment.world(), groups.list, schedule(experiment),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own. Bucket by bucket they go to the
-// neighbours while the rank computes its gradient, and the neighbours' come; what W makes of them
-// is where the step is then taken from. Nothing that is sent waits for anything of the step itself.
+// Gossip: a replica's step on every rank, with local parameters. While the rank computes its
+// gradient, it sends its parameters to the neighbors bucket by bucket and receives theirs. The step
+// is applied to the mix by the mixing matrix. No send waits for an op of the same step.
 //
-// Besides, all ranks sum their parameters to the mean, by which they evaluate, and to which each
-// says its distance; in the end the mean is what they have.
+// In addition, all ranks sum their parameters to the mean, with which they evaluate, from which
+// each reports its distance, and with which all end.
 //
-// Groups, both of all ranks: of what neighbours exchange, and of the mean.
+// Groups, both of all ranks: neighbor exchange, and the mean.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -86,7 +86,7 @@ class RankWriter {
     return static_cast<std::int32_t>(neighbours_.size()) * (bucket + 1);
   }
 
-  // Of what all have: the row of the matrix, ranks ascending.
+  // Mixes a bucket: a row of the mixing matrix, ranks ascending.
   Op mix_of(std::int32_t bucket) const {
     Op op = mix({}, {}, g_.mixing.denominator, mean_->in_bucket(mixed_, bucket));
     for (int j = 0; j < g_.mixing.ranks; ++j) {
@@ -104,7 +104,7 @@ class RankWriter {
     return op.writes.front().count * (2 * std::ssize(op.reads) - 1);
   }
 
-  // An update of a bucket follows its average, and overwrites what neighbours have taken.
+  // The update of a bucket follows its mix, and overwrites what neighbors have received.
   void mix_before_updates(plan::Program& program) {
     std::vector<Op> ops;
     std::int32_t mixed = -1, computed = 0;
@@ -127,8 +127,8 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // Parameters go as soon as they are new, and are taken as soon as those of the step before are
-  // used up.
+  // Parameters are sent as soon as they are updated, and received as soon as those of the previous
+  // step have been used.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
@@ -148,7 +148,7 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // After so many compute ops of the step before.
+  // Depends on the first `computed` compute ops of the previous step.
   Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer,
               std::int32_t computed) const {
     Op op = op_of_bucket(kind, lane, number);
@@ -165,16 +165,16 @@ class RankWriter {
   plan::RankPlan plan_;
   Access parameters_, mixed_;
   std::optional<MeanOfRanks> mean_;
-  std::map<int, Access> inboxes_;  // by neighbour
+  std::map<int, Access> inboxes_;  // by neighbor
   LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_,
-      updated_until_;  // by bucket: compute ops of a step, of the program where it takes most
+      updated_until_;  // by bucket: compute ops of a step, maximum over programs
 };
 
 }  // namespace
 
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment) {
-  if (experiment.world() < 2) return mirrored(experiment);  // nobody to talk to
+  if (experiment.world() < 2) return mirrored(experiment);  // a single rank has no neighbors
   if (experiment::averages_in_pairs(experiment.document.strategy))
     return asynchronous_gossip(experiment);
   const experiment::Mixing mixing = experiment::mixing(experiment.document);

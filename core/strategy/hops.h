@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What crosses between the stages of a model that is split, and by which ways.
+// Values that cross between the stages of a split model, and their routes.
 #pragma once
 
 #include <utility>
@@ -11,25 +11,26 @@
 
 namespace trainyard::strategy {
 
-// An output on its way to a later stage, or the gradient at it on its way back. All that goes from
-// one stage to another goes one way, which is a group of two in every pipeline; in a step its
-// bucket of micro-batch m is m * (values of the way) + number.
+// A transfer of an output to a later stage, or of its gradient back. All transfers from one stage
+// to another use one way: a group of two ranks in every pipeline. In a step, the bucket of
+// micro-batch m is m * (values of the way) + number.
 struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };
 
-// How a model is split along a pipeline: its course, and the hops on it. A rank of the pipeline may
-// have several stages; where nothing is split, one has all.
+// Split of a model along a pipeline: its stages and the hops between them. A rank of the pipeline
+// may have several stages; without a split, one rank has all.
 struct Split : model::Course {
   explicit Split(const experiment::Resolved& experiment);
 
-  std::vector<int> owners;  // by segment, the rank of the pipeline
+  std::vector<int> owners;  // by segment: rank of the pipeline
   std::vector<Hop> hops;
-  std::vector<std::pair<int, int>> ways;  // from a rank of the pipeline to another
+  std::vector<std::pair<int, int>> ways;  // from one rank of the pipeline to another
 
-  std::vector<int> ranks() const;  // by stage
+  std::vector<int> ranks() const;  // ranks by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
-  bool brings(int value) const;  // what samples bring, to ranks that have none
+  // true if the value (an output, or sample data) crosses between ranks
+  bool brings(int value) const;
 
  private:
   void add_hop(const model::Crossing& crossing);

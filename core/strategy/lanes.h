@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The lanes that every rank which passes samples through layers has, in this order.
+// The first two lanes of every rank that runs layers, in this order.
 #pragma once
 
 #include "core/plan/plan.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way of a rank to a group: its comm lane of it.
+// A rank's connection to a group: its comm lane.
 #pragma once
 
 #include "core/strategy/edit.h"
 
 namespace trainyard::strategy {
 
-// Invalid, and of no group, where there is none.
+// Lane and group are invalid if there is no connection.
 struct Line {
   plan::LaneId lane;
   std::int32_t group = -1;

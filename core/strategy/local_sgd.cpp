@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own, and nothing sent; and the same once
-// more for every program, with what the ranks' parameters are brought together by after it: their
-// mean, all-reduced bucket by bucket as they are updated, and of that and of what the rank has,
-// what the rule says.
+// Local SGD: a replica's step on every rank, with local parameters and no communication. Each
+// program also has a variant that ends with synchronization: the mean of all parameters,
+// all-reduced bucket by bucket as they are updated, and the rule's combination of it with the local
+// parameters.
 //
-// One group, of all ranks: of the mean.
+// One group, of all ranks, for the mean.
 #include "core/experiment/local_sgd.h"
 
 #include "core/strategy/lanes.h"
@@ -22,7 +22,7 @@ using plan::OpKind;
 struct LocalSgd {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
-  std::optional<experiment::Elasticity> elasticity;  // without: every rank takes the mean
+  std::optional<experiment::Elasticity> elasticity;  // none: every rank adopts the mean
 };
 
 class RoundWriter {
@@ -53,7 +53,7 @@ class RoundWriter {
   }
 
  private:
-  // A bucket is on its way as soon as it is updated.
+  // A bucket is reduced as soon as it is updated.
   plan::Program averaging(const plan::Program& step) const {
     plan::Program program{plan::Schedule::averaging(step.name),
                           step.samples,
@@ -87,8 +87,8 @@ class RoundWriter {
     });
   }
 
-  // Rank and centre towards each other, both by the centre from before. The rank need not wait for
-  // the mean.
+  // Moves rank and center toward each other, both by the old center. The rank need not wait for the
+  // mean.
   void pull(std::vector<Op>& ops) const {
     const experiment::Elasticity& beta = *l_.elasticity;
     mean_.for_each_segment([&](int s, bool) {
@@ -112,13 +112,13 @@ class RoundWriter {
   const LocalSgd& l_;
   plan::RankPlan plan_;
   MeanOfRanks mean_;
-  Access parameters_, kept_;  // what is evaluated, and left in the end
+  Access parameters_, kept_;  // `kept_`: parameters for evaluation and at the end
 };
 
 }  // namespace
 
 base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment) {
-  if (experiment.world() < 2) return mirrored(experiment);  // nobody to meet
+  if (experiment.world() < 2) return mirrored(experiment);  // a single rank has no peers
   plan::Schedule steps = schedule(experiment);
   steps.local_steps = experiment.document.strategy.local_sgd.average_every_steps;
   return plan::Plan{

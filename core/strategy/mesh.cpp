@@ -35,7 +35,7 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
   rank.norms = known_or_new(groups.norms());
 }
 
-// What peers read in place, besides gradients that are summed.
+// Marks the buffers that peers read in place, other than summed gradients.
 void share(const MeshRank& rank, const model::Model& model, const ReplicaBuffers& b,
            plan::RankPlan& plan) {
   const auto is_read = [&](const plan::Access& buffer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks in a mesh of data x pipeline x tensor (experiment/mesh.h): what model_parallel, pipeline,
-// tensor_parallel and hybrid have in common.
+// Plan of a mesh of data x pipeline x tensor (experiment/mesh.h): common part of model_parallel,
+// pipeline, tensor_parallel and hybrid.
 #pragma once
 
 #include "core/base/result.h"
@@ -9,10 +9,11 @@
 
 namespace trainyard::strategy {
 
-// By strategy.stages, in the order of experiment::schedule_of. Coarse: one broadcast in a group of
-// two for each output or gradient that crosses between stages, of one micro-batch; one all-reduce
-// among the parts of a stage of what they sum of one micro-batch, and among replicas of each bucket
-// of gradients. Of a replica only the first part of the last stage counts samples.
+// Creates the plan, with stages in the order of experiment::schedule_of (strategy.stages). Coarse
+// collectives: for each output or gradient of a micro-batch that crosses between stages, one
+// broadcast in a group of two; for each sum of a micro-batch among the tensor ranks of a stage, one
+// all-reduce; for each gradient bucket, one all-reduce among replicas. In each replica only the
+// first tensor rank of the last stage counts samples.
 base::Result<plan::Plan> mesh_plan(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::strategy

@@ -72,8 +72,8 @@ class Room {
     return std::clamp(most + (ahead ? 1 : 0), 1, micro_batches_);
   }
 
-  // The fewest in which no micro-batch takes the place of another, of an output that is there in
-  // the forward cell and from the backward cell to the last.
+  // Returns the minimum number of slots for a recomputed output such that no micro-batch overwrites
+  // another. The output exists in the forward cell, and from the backward cell to the last.
   std::int32_t made_twice(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
@@ -130,7 +130,7 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (everyone_ != parts_.front()) list_.push_back(everyone(e));
 }
 
-// The number of its group, by rank; -1: it is in none.
+// Adds groups; returns the group number by rank, -1 for ranks in none.
 MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
   ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
   for (const std::vector<int>& ranks : groups) {
@@ -141,8 +141,8 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
   return by_rank;
 }
 
-// Gradients. Who calls, or has but a table that is in two stages, has nothing to sum with its
-// replicas; and who is called is there once.
+// Returns the groups that sum gradients. Ranks that call a remote stage, or hold only a table of
+// two stages, sum nothing with their replicas; a called rank has no replicas.
 std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
@@ -154,7 +154,7 @@ std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e
   return groups;
 }
 
-// Of a stage those who share out its layers' parts, and these among replicas.
+// Returns, for each stage, the ranks that hold shards of its split layers, across replicas.
 std::vector<std::vector<int>> MeshGroups::who_tells(const experiment::Resolved& e) const {
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)

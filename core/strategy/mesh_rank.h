@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank of a mesh (experiment/mesh.h): what it has, and by which groups it hands on and sums.
+// One rank of a mesh (experiment/mesh.h): its layers, and the groups by which it passes on and sums
+// values.
 #pragma once
 
 #include <optional>
@@ -15,26 +16,26 @@
 
 namespace trainyard::strategy {
 
-// The groups of a mesh, by number: of every pipeline its ways; of every part of a stage; of all
-// replicas of these, or where they share out what they have alike of those who do so among them,
-// then of those who have the same part of it, and of all of a stage who have parts of one; of those
-// who have a table that layers of two stages share; and of everybody, where norms are summed that
-// no rank has whole.
+// Groups of a mesh, by number, in this order: the ways of every pipeline; the tensor ranks of every
+// stage; the replicas of each of these or, with shards, the ranks that shard common state among
+// themselves, then the ranks with the same shard, then all ranks of a stage that hold parts of one
+// segment; the ranks that hold a table which layers of two stages share; and all ranks, if norms
+// are summed because no rank has the full gradient.
 class MeshGroups {
  public:
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
   std::int32_t way(const experiment::MeshPlace& at, std::int32_t way,
-                   int replica) const;  // as the next ones, -1 where the rank is in none
+                   int replica) const;  // these functions return -1 if the rank is in no such group
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
   std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
   std::int32_t statistics(
-      int rank) const;  // of who updates some of a segment that the rank updates
+      int rank) const;  // ranks that update parts of the same segments as this rank
   std::int32_t norms() const { return everyone_; }
-  // Whether of those who update the same the rank is the first.
+  // True if the rank is the first of those that update the same parameters.
   bool speaks(int rank) const;
 
  private:
@@ -51,7 +52,7 @@ class MeshGroups {
   bool shards_ = false;
 };
 
-// What one rank does, in any program.
+// Properties of one rank that all its programs share.
 struct MeshRank {
   const Split& split;
   experiment::Mesh mesh;
@@ -59,13 +60,14 @@ struct MeshRank {
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   std::vector<std::vector<Line>> ways =
-      {};  // by way and replica, where the rank is called; else the rank's own
+      {};  // by way and replica if the rank is called remotely, else by way
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
-  bool speaks = true;  // of those who update the same, it is the first
+  bool speaks = true;  // first of the ranks that update the same parameters
   std::optional<Shards> shards =
-      {};                       // of what replicas have alike, where each updates but its part
-  plan::Access summaries = {};  // of the logits, of all parts one after another; invalid where
-                                // every rank has all classes
+      {};  // sharding of common state among replicas, each of which updates its shard
+  // softmax summaries of all tensor ranks' logits, contiguous; invalid if every rank has all
+  // classes
+  plan::Access summaries = {};
 
   std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {
     return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches, mesh.callers(at));
@@ -84,13 +86,14 @@ struct MeshRank {
   }
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
   bool tells_of_samples() const { return has_loss() && at.part == 0; }
-  // Whether peers along the pipeline read what the rank has of a value.
+  // True if peers along the pipeline read the rank's copy of a value.
   bool sends(int value, bool forward) const;
 };
 
-// Room for all micro-batches that a rank holds at once. Of what comes from elsewhere one more, that
-// the next may come while it computes. Of what is given up, for the one that computes, and those
-// whose gradients of weights wait for it; where it is sent, one more.
+// Returns the numbers of micro-batches that a rank's buffers must hold at once. Received values
+// have one more, so that the next can arrive during compute. Recomputed values have one for the
+// current micro-batch, one for each that waits for its weight gradients and, if they are sent, one
+// more.
 Slots room_for(const experiment::Resolved& experiment, const MeshRank& rank,
                const experiment::Recomputation& recomputation);
 

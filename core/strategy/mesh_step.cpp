@@ -50,8 +50,8 @@ class MeshWriter : private UnitOps {
   }
 
  private:
-  // Each has a collective of its own among the parts of a stage, once for every place that it works
-  // on.
+  // Kinds of collectives among the tensor ranks of a stage; each has a number per slot that it
+  // works on.
   enum class Way { forward, backward, loss, norms, statistics, count };
   std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
     return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) *
@@ -70,7 +70,7 @@ class MeshWriter : private UnitOps {
     }
   }
 
-  // Of every step a replica takes its samples, though there be none.
+  // A replica loads samples once in every step, even if there are none.
   void go_forward(const model::Stage& stage, int k) {
     if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
@@ -85,8 +85,8 @@ class MeshWriter : private UnitOps {
         [&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
-  // The last run is made again before gradients come, and before the loss, which reads what it ends
-  // with.
+  // The last run is recomputed before gradients arrive, and before the loss, which reads its
+  // output.
   void go_back(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
     if (!stage.empty()) make_ready(stage.last);
@@ -106,7 +106,7 @@ class MeshWriter : private UnitOps {
       });
   }
 
-  // Before the layer's gradients.
+  // Gathers and recomputes what a layer's backward pass reads.
   void make_ready(int s) {
     gather_for(s);
     if (samples_ == 0) return;
@@ -116,15 +116,15 @@ class MeshWriter : private UnitOps {
     });
   }
 
-  // Who has the loss may have no layer: whatever learns nothing then, there is nothing to tell.
+  // The rank with the loss may have no layer; without samples, it then only zeroes its metrics.
   void end_forward(const model::Stage& stage) {
     if (samples_ > 0) add_loss();
     else if (stage.empty() && micro_ == first_micro_ && m_.tells_of_samples())
       add(zero(b_.metrics));
   }
 
-  // What a segment does on the way back, `is_learnt` where that ends with the gradient of its
-  // weights: then a bucket that ends with it is to be summed.
+  // Runs the backward ops of a segment. If `is_learnt`, its weight gradient is then complete, and a
+  // bucket that ends with it is summed.
   template <class GoBack>
   void learning(int s, bool is_learnt, GoBack go_back) {
     if (is_learnt) take_place_of_gradient(s);
@@ -148,7 +148,7 @@ class MeshWriter : private UnitOps {
     if (!op.writes.empty()) add(std::move(op));
   }
 
-  // Of what the layer is split by, the rank's own.
+  // Returns the rank's columns of a split layer.
   plan::Columns columns(int s) const {
     if (segment(s).split == model::Split::none) return {};
     return {segment(s).split_first, model::split_count(model_, s), segment(s).split_of};
@@ -171,7 +171,7 @@ class MeshWriter : private UnitOps {
     add(std::move(op));
   }
 
-  // What parts sum crosses while the gradient of the weights is computed.
+  // Tensor ranks sum the input gradient while the weight gradient is computed.
   void pass_back(int s) {
     const bool weight_first = is(s, Kind::batch_norm),
                sums = s > first() && model::sums_input_gradient(segment(s));
@@ -194,7 +194,8 @@ class MeshWriter : private UnitOps {
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
 
-  // Of pipedream, which keeps the versions that are asked for later (versions.h).
+  // Updates after each micro-batch (pipedream); versions.h keeps the versions that are needed
+  // later.
   void update_by_micro_batch() {
     add(count(micro_));
     if (is_last_micro_step()) begin_telling();
@@ -208,7 +209,7 @@ class MeshWriter : private UnitOps {
     if (is_last_micro_step()) tell();
   }
 
-  // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
+  // A rank that does not report samples writes no metrics, so it has no loss op in evaluation.
   void add_loss() {
     Op op = loss();
     if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1)
@@ -237,8 +238,8 @@ class MeshWriter : private UnitOps {
     collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
   }
 
-  // Of the samples only what the rank's layers look at, or those that it calls. One that is called
-  // is sent that.
+  // Loads only the sample data that the rank's layers, or those that it calls, read. A called rank
+  // receives its data.
   void add_load() {
     Op op = load();
     loaded_ = micro_;
@@ -277,17 +278,17 @@ class MeshWriter : private UnitOps {
     return hop.forward() ? activation(hop.value) : gradient(hop.value);
   }
 
-  // Once a step
-  // --------------------------------------------------------------------------------------------------------
+  // Once per step
+  // ------------------------------------------------------------------------------------------
 
-  // Whether the rank tells of a segment: of one that all parts have the first does, of one that is
-  // split each of its part.
+  // True if the rank reports a segment: the first tensor rank for a segment that all have, every
+  // rank for its part of a split one.
   bool tells(int s) const {
     return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none);
   }
 
-  // Each rank its part of the norm of the whole gradient; of those who have the same the first, and
-  // of two that have a table who has its segment.
+  // Each rank adds its part of the squared norm of the full gradient. Of ranks with equal gradients
+  // only the first counts, and for a tied table only the rank with its segment.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
@@ -315,7 +316,7 @@ class MeshWriter : private UnitOps {
                m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
   }
 
-  // What is told of an update is that of whole segments.
+  // Update statistics are reported for full segments.
   void update_all() {
     begin_telling();
     const auto change = [&](int s, Op update) {
@@ -329,7 +330,7 @@ class MeshWriter : private UnitOps {
     tell();
   }
 
-  // Where ranks have parts of what is told of: each writes its own, and all are summed.
+  // If ranks hold only parts of reported values, each writes its own and all are summed.
   bool sums_statistics() const { return m_.statistics.group >= 0; }
   void begin_telling() {
     if (sums_statistics()) add(zero(b_.statistics));
@@ -347,7 +348,7 @@ class MeshWriter : private UnitOps {
 
   const MeshRank& m_;
   const ProgramSize& size_;
-  bool separate_ = false;  // gradients of weights have cells of their own
+  bool separate_ = false;  // weight gradients have separate cells
   std::int32_t loaded_ = -1;
 };
 

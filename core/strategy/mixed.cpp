@@ -22,7 +22,7 @@ using plan::OpKind;
 constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot",
                                                                "stash", "params"};
 
-// Of one rank.
+// Adds casts to one rank.
 class Caster {
  public:
   Caster(plan::RankPlan& rank, const experiment::Resolved& e)
@@ -44,7 +44,7 @@ class Caster {
   }
 
  private:
-  // What an op reads of parameters to multiply by it; null: nothing.
+  // Returns the parameters that an op multiplies by; null if none.
   const Access* factors(const Op& op) const {
     const bool passes = op.kind == OpKind::partial || op.kind == OpKind::forward ||
                         op.kind == OpKind::recompute || op.kind == OpKind::backward_input;
@@ -61,7 +61,7 @@ class Caster {
 
   void cast(plan::Program& program, std::vector<std::int32_t>& casts_before) {
     std::vector<Op> ops;
-    std::vector<Access> are_cast;  // and have not changed since
+    std::vector<Access> are_cast;  // casts that are still valid
     std::int32_t casts = 0;
     for (Op& op : program.ops) {
       if (const Access* read = factors(op)) {
@@ -88,7 +88,8 @@ class Caster {
     return {halves_, parameters.first, parameters.count};
   }
 
-  // It stands before the op on its lane, and waits for what that waits for, but samples.
+  // Returns a cast that precedes the op on its lane and has the op's dependencies, except those on
+  // samples.
   Op cast_for(const Op& op, const Access& source) const {
     Op cast;
     cast.kind = OpKind::cast;
@@ -104,8 +105,8 @@ class Caster {
     return cast;
   }
 
-  // What waited for so many compute ops. Which program the instance before ran is not said: enough
-  // for each.
+  // Adjusts dependencies on compute ops for the added casts. The program of the previous instance
+  // is unknown, so the number must suffice for each.
   void wait_for_as_much(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {
@@ -128,12 +129,12 @@ class Caster {
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId halves_;
-  std::vector<std::vector<std::int32_t>>
-      casts_before_;  // by program, by compute op without casts: until and before it
+  // by program, by compute op (casts excluded): number of casts up to and before it
+  std::vector<std::vector<std::int32_t>> casts_before_;
 };
 
-// The loss scale
-// --------------------------------------------------------------------------------------------------------
+// Loss scale
+// ------------------------------------------------------------------------------------------
 
 bool loses(const plan::RankPlan& rank, const Op& op) {
   return op.kind == OpKind::loss &&
@@ -180,8 +181,8 @@ class Scaler {
     return op;
   }
 
-  // Of central_storage: who updates finds the scale, and sends it after the parameters; who
-  // computes the loss waits for the one of the step before.
+  // For central_storage: the updating rank determines the scale and broadcasts it after the
+  // parameters; ranks that compute the loss wait for that of the previous step.
   void hand_out(plan::Program& program, bool judges) const {
     const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
                                    [](const Op& op) { return op.kind == OpKind::broadcast; });

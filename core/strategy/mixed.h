@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixed precision, as a pass over the finished plan of a rank, whatever strategy made it. Linear
-// layers and convolutions compute by what CAST has made of their parameters, in the buffer
-// "halves", where these lie as in the buffer that they are read from; before the first pass of a
-// program that reads them, and again once they have been overwritten or another unit has taken
-// their place. So what is cast is always what the pass would have read, and nothing of it lasts.
+// Mixed precision, as a pass over a rank's finished plan of any strategy. Linear layers and
+// convolutions read the cast of their parameters in buffer "halves", at the same offsets as in the
+// source buffer. CAST runs before the first pass of a program that reads the parameters, and again
+// after they were overwritten or another unit took their place. So the cast always equals what the
+// pass would have read, and does not persist.
 //
 // In fp16 LOSS multiplies its gradient by the scale in "loss_scale", CLIP divides by it, and SCALE,
-// the last op of a step, sets that of the next (run/loss_scale.h).
+// the last op of a step, sets the scale of the next step (run/loss_scale.h).
 #pragma once
 
 #include "core/experiment/resolve.h"

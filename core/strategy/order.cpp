@@ -14,14 +14,15 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// By the op with this number on its lane, counted from 1.
+// An access of the op with this number on its lane, counted from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  bool gathers = false;  // then what it waits for on its own lane is said too: of the place the
-                         // rank itself has written but its part, and peers may read the rest
+  // all-gather: also depends on its own lane, because the rank has written only its part of the
+  // span, and peers may still read the rest
+  bool gathers = false;
 
   bool conflicts(const OrderedTouch& other) const {
     return (lane != other.lane || gathers) && (writes || other.writes) &&
@@ -32,7 +33,7 @@ struct OrderedTouch {
   }
 };
 
-// The last of a program to touch each place, by buffer.
+// The last access of a program to each span, by buffer.
 class Touches {
  public:
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
@@ -56,7 +57,7 @@ class Touches {
   std::vector<std::vector<OrderedTouch>> by_buffer_;
 };
 
-// Whoever broadcasts reads, and all others write.
+// Returns the accesses of an op: the root of a broadcast reads, all others write.
 std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
   std::vector<OrderedTouch> list;
   const bool broadcasts = op.kind == plan::OpKind::broadcast,
@@ -70,10 +71,9 @@ std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32
   return list;
 }
 
-// What the ops of each lane have waited for so far, and what the next one is still to wait for. Who
-// reads what a collective brings waits for what it receives; who overwrites it, also until peers
-// have read what it sends (collective/expand.h). So a wait of the one kind tells nothing of the
-// other.
+// Dependencies that each lane already implies. An op that reads a collective's result waits for its
+// receives; one that overwrites it also waits until peers have read its sends
+// (collective/expand.h). So the two kinds of dependency do not imply each other.
 class WaitsOfLanes {
  public:
   explicit WaitsOfLanes(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
@@ -82,8 +82,8 @@ class WaitsOfLanes {
     wait(op, own.writes, {other.lane, other.sequence, 0});
   }
 
-  // Of a lane some op of which was waited for in this instance, all before is over. Collectives are
-  // counted anew when they are expanded: all of them.
+  // A dependency on a lane in this instance implies that all its ops of earlier instances are
+  // complete. Collectives are renumbered by expansion, so all of them are waited for.
   void before(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
     if (known_[op.lane.index()].contains(
             {other.lane.value, 0, own.writes && communicates(other.lane)}))
@@ -115,10 +115,10 @@ class WaitsOfLanes {
 
   const plan::RankPlan& rank_;
   std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>>
-      known_;  // by lane: sequence by lane, steps back, and whether for peers too
+      known_;  // by lane: sequence by {lane, steps back, also waits for peers}
 };
 
-// Calls `visit(op, its number on its lane)` in the order of the program.
+// Calls `visit(op, its number on its lane)` in program order.
 template <class Ops, class Visit>
 void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
   std::vector<std::int32_t> count(lanes);
@@ -142,7 +142,7 @@ void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& pro
 }  // namespace
 
 void order_by_data(plan::RankPlan& rank) {
-  Touches of_all(rank.buffers.size());  // the furthest that any program goes
+  Touches of_all(rank.buffers.size());  // latest accesses over all programs
   for (const plan::Program& program : rank.programs)
     for_each_op(rank.lanes.size(), program.ops, [&](const Op& op, std::int32_t sequence) {
       for (const OrderedTouch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What strategies have in common whose ranks train parameters of their own: all sum them to the
-// mean, bucket by bucket, by an all-reduce of one n-th of each rank's; by the mean, or by what a
-// strategy puts in its place, all evaluate and end; and each says how far it is from the mean.
+// Common part of strategies whose ranks train local parameters. All ranks sum them to the mean,
+// bucket by bucket, by an all-reduce of 1/n of each rank's parameters. All evaluate and end with
+// the mean, or with the strategy's replacement for it, and each reports its distance from the mean.
 #pragma once
 
 #include <utility>
@@ -12,13 +12,13 @@
 
 namespace trainyard::strategy {
 
-// What is read counts so much of `denominator`, in what is written.
+// Weighted sum of the reads, with coefficients `numerators` / `denominator`.
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 
-// Of one rank, whose plan is a replica's. Buffers: mean, of all ranks' parameters, which peers
-// read; spread, fp64, by segment the squared distance from it. A comm lane of `group`, which is of
-// all `ranks`.
+// The mean of all ranks' parameters, on one rank with a replica's plan. Buffers: mean, which peers
+// read; spread (fp64), the squared distance from the mean by segment. Adds a comm lane of `group`,
+// which contains all ranks.
 class MeanOfRanks {
  public:
   MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment,
@@ -31,22 +31,22 @@ class MeanOfRanks {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets_.size()); }
   std::int32_t bucket_of(int segment) const;
 
-  // What a rank adds to the mean of a bucket. The first to do so waits for the mean before: peers
-  // read what a rank adds until the last one is made everywhere.
+  // Returns the op that writes a rank's term of a bucket's mean. The first such op waits for the
+  // previous mean, because peers read the terms until the last bucket is complete everywhere.
   plan::Op addend(std::int32_t bucket) const;
   plan::Op all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) const;
 
-  // The program "average": the mean, and the rank's distance from it; `scratch` is as long as the
-  // parameters, and nobody reads what was in it.
+  // Returns the program "average": the mean, and the rank's distance from it. `scratch` is as long
+  // as the parameters, and its contents are overwritten.
   std::vector<plan::Op> average(const plan::Access& scratch) const;
   void evaluate_by(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
-                             const plan::Access& to) const;  // segment by segment
+                             const plan::Access& to) const;  // by segment
   std::vector<plan::Op> end(
-      const plan::Access& parameters) const;  // all end with these, once the last mean is made
+      // all ranks end with these parameters, after the last mean
+      const plan::Access& parameters) const;
 
-  // Segments with parameters, bucket by bucket: `visit(segment, whether it is the first of its
-  // bucket)`.
+  // Visits the segments with parameters, bucket by bucket: `visit(segment, first of its bucket)`.
   template <class Visit>
   void for_each_segment(Visit visit) const {
     for (const Bucket& one : buckets_) {

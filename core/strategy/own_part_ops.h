@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ops of a rank that updates but its part of every unit (units.h).
+// Ops of a rank that updates its shard of every unit (units.h).
 #pragma once
 
 #include "core/strategy/replica_ops.h"
@@ -9,18 +9,17 @@ namespace trainyard::strategy {
 
 struct Shards {
   Units units;
-  plan::Access parameters =
-      {};  // the rank's own parts, side by side; invalid where all parameters are there
-  plan::Access gradients = {};  // likewise
+  plan::Access parameters = {};  // the rank's shards, contiguous; invalid if it has all parameters
+  plan::Access gradients = {};   // likewise
 };
 
-// Appends the buffers of a rank's own parts. `peers_read`: who has the same parts of gradients sums
-// them with the rank.
+// Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their
+// gradients.
 void add_own_parts(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
 
 class OwnPartOps : protected ReplicaOps {
  protected:
-  // `shards`: null where what the rank has is its own; then none of these is asked for.
+  // `shards`: null without sharding; then the other functions must not be called.
   OwnPartOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
@@ -34,7 +33,7 @@ class OwnPartOps : protected ReplicaOps {
     return units().scatters ? own_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit);
   }
 
-  // Last units first: `visit(unit, a segment of which some is the rank's own)`.
+  // Visits from the last unit to the first: `visit(unit, segment that overlaps the rank's shard)`.
   template <class Visit>
   void for_each_own_part(Visit visit) const {
     for (std::int32_t u = units().count() - 1; u >= 0; --u) {
@@ -54,8 +53,8 @@ class OwnPartOps : protected ReplicaOps {
   static Access as_in_model(const Access& flat, const Unit& unit) {
     return {flat.buffer, unit.own.first, unit.own.count};
   }
-  // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of
-  // the model.
+  // Returns the overlap of the rank's shard with a segment. `span`: as long as the shard; `own`:
+  // the shard in the flat model.
   static Access part_of(const Access& span, const experiment::Part& own,
                         const model::Segment& segment);
 };

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Workers have a replica's step without its update: in its place their gradient goes to the
-// servers, share by share, while the backward pass goes on. Before every round comes a turn: what
-// to compute next, from the first server, and parameters of one version, from every server. A
-// server has no steps; its programs say what it does when a gradient is there, when an update is
-// whole, and when somebody may be answered.
+// Parameter servers. Workers have a replica's step without its update; instead, their gradient is
+// pushed to the servers, share by share, during the backward pass. Before every round comes a turn:
+// the work assignment from the first server, and parameters of one version from every server. A
+// server has no steps; its programs run when a gradient has arrived, when an update is complete,
+// and when a worker may be answered.
 //
-// Of a table that samples look rows up in, a worker pulls and pushes but the rows that those of its
-// round name. Which they are it knows once it has its turn: then it sends the list, and is given
-// these rows, of the same version as all else that the server gives it. It pushes them in the same
-// order.
+// Of a table in which samples look up rows, a worker pulls and pushes only the rows that its round
+// uses. It knows them after it has its turn; then it sends the list and is given these rows, of the
+// same version as everything else from that server. It pushes them in the same order.
 //
-// Groups: one of each server with all workers, for what asks and answers; then one of each share's
-// server with all workers.
+// Groups: one per server with all workers, for requests and answers; then one per share, of its
+// server and all workers.
 #include <algorithm>
 #include <numeric>
 

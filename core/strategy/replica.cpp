@@ -34,7 +34,7 @@ std::int32_t count_collectives(const Replica& parts) {
   return static_cast<std::int32_t>(count);
 }
 
-// A step of each stretch of an epoch.
+// Adds a training program for each batch size in an epoch.
 void add_training(const experiment::Resolved& e, const Replica& parts, plan::RankPlan& plan) {
   const data::Shares shares = e.shares();
   const auto stretches = shares.stretches();
@@ -61,7 +61,8 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
     return;
   }
-  // All ranks take part in every round, as long as one has samples. All but the last are alike.
+  // All ranks take part in every round while any of them has samples. All rounds but the last are
+  // equal.
   const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
   const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) {
     return rows.all == batch * e.world();
@@ -99,8 +100,7 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
   const bool compressed =
       group >= 0 &&
-      experiment::compresses(
-          e);  // then peers read what is encoded, and the gradients are the rank's own
+      experiment::compresses(e);  // peers then read encoded data, and gradients are private
   const Shared shared = group < 0 || compressed ? Shared::nothing
                         : averages_weights      ? Shared::parameters
                                                 : Shared::gradients;
@@ -147,7 +147,8 @@ bool is_training(const plan::Program& program) {
 
 plan::RankPlan evaluator(const experiment::Resolved& e, std::int32_t rank) {
   experiment::Resolved alone = experiment::on_one_device(e);
-  alone.document.training.batch_per_rank = e.document.training.batch_per_rank;  // as workers would
+  // same batch as workers
+  alone.document.training.batch_per_rank = e.document.training.batch_per_rank;
   plan::RankPlan plan = replica(alone, 0, {}, -1);
   plan.rank = rank;
   std::erase_if(plan.programs, is_training);

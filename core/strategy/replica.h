@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What data-parallel strategies have in common: a whole model on a rank, its buffers, and the
-// compute ops of a step. A strategy says which groups sum which buckets; without groups nothing is
-// sent.
+// Common part of data-parallel strategies: a full model on a rank, its buffers, and the compute ops
+// of a step. A strategy defines the groups that sum buckets; without groups nothing is sent.
 #pragma once
 
 #include <vector>
@@ -11,34 +10,32 @@
 
 namespace trainyard::strategy {
 
-int moments(const experiment::OptimizerSpec&
-                optimizer);  // running averages that it keeps of each parameter
+int moments(const experiment::OptimizerSpec& optimizer);  // number of moments per parameter
 
 using experiment::Bucket;
 
-// The plan of one rank: programs train, and where needed tail, tail2, ..., evaluate and
-// evaluate_tail. A step of each stretch of an epoch is a program of its own, as the whole batch of
-// the step is in its gradients: each sample counts 1 / that. A rank without samples in it sets its
-// gradients to zero and reduces with the others. `group` is the number of the group that sums every
-// bucket, -1 for none. Where the experiment synchronises batch normalisation, the group after that
-// sums its statistics; where columns are shared, the next one exchanges rows. They have the same
-// ranks.
+// Returns the plan of one rank: programs train and, if needed, tail, tail2, ..., evaluate and
+// evaluate_tail. Steps of different batch sizes in an epoch have separate programs, since gradients
+// include the global batch size: each sample has weight 1/batch. A rank without samples zeroes its
+// gradients and reduces with the others. `group`: group that sums every bucket, -1 for none. With
+// synchronized batch norm the next group sums its statistics; with vertical sharding the next one
+// exchanges rows. All these groups have the same ranks.
 plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank,
                        const std::vector<Bucket>& buckets, std::int32_t group);
 
-// Samples may be brought in when nobody reads the last ones of the step before any more. That may
-// have more micro-steps than the step that waits, but none more than the longest. `replica` did so;
-// a strategy that drops ops does it again.
+// Adds dependencies of loads: samples may be loaded when no op of the previous step reads the old
+// ones. The previous step may have more micro-steps than the waiting one, but at most as many as
+// the longest. `replica` does this; a strategy that drops ops must call it again.
 void order_loads(plan::RankPlan& rank);
 
-// Of a rank that evaluates alone: the programs evaluate and evaluate_tail of one device, over all
+// Returns the plan of an evaluator: programs evaluate and evaluate_tail of one device, over all
 // held-out samples.
 plan::RankPlan evaluator(const experiment::Resolved& experiment, std::int32_t rank);
 
-// Without evaluations where a rank has no other work than these.
+// Returns the schedule. Evaluations are omitted if separate ranks run them.
 plan::Schedule schedule(const experiment::Resolved& experiment);
 
-// All ranks, in order.
+// Returns the group of all ranks, in order.
 plan::Group everyone(const experiment::Resolved& experiment);
 
 bool is_training(const plan::Program& program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The buffers of a rank that passes samples through layers.
+// Buffers of a rank that runs layers.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,14 @@
 
 namespace trainyard::strategy {
 
-// What peers read in place.
+// Buffers that peers read in place.
 enum class Shared { nothing, gradients, parameters };
 
-// Of how many micro-steps a rank has rows side by side.
+// Number of micro-steps whose rows a buffer holds side by side.
 struct Slots {
   std::int32_t samples = 1;
-  std::vector<std::int32_t>
-      activations = {},
-      gradients = {},
-      sums = {};  // by segment, the latter of batch normalisation; empty: of one each
+  std::vector<std::int32_t> activations = {}, gradients = {},
+                            sums = {};  // by segment (`sums`: of batch norm); empty: one each
 
   std::int32_t of_activation(std::size_t s) const {
     return activations.empty() ? 1 : activations[s];
@@ -26,14 +24,13 @@ struct Slots {
   std::int32_t of_sums(std::size_t s) const { return sums.empty() ? 1 : sums[s]; }
 };
 
-// Elements of flat buffers.
+// Sizes of flat buffers, in elements.
 struct Flat {
   std::int64_t parameters = 0, gradients = 0, moments = 0;
 };
 Flat whole_model(const experiment::Resolved& experiment);
 
-// Appends all that a model asks for, whose `experiment` that is. `synchronises`: sums of batch
-// normalisation are read by peers.
+// Appends all buffers of the model of `experiment`. `synchronises`: peers read batch norm sums.
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read,
                            bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots,
                            const Flat& flat);
@@ -41,7 +38,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_
                            bool synchronises, std::vector<plan::Buffer>& list,
                            const Slots& slots = {});
 
-// By buffer, as in Replica: of those that add_buffers appended, which are the first of a rank.
+// Returns the slots by buffer, as in Replica. The buffers from add_buffers must be the rank's first
+// ones.
 std::vector<std::int32_t> slots_by_buffer(const ReplicaBuffers& buffers, const Slots& slots,
                                           std::size_t count);
 

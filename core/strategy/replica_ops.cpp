@@ -45,7 +45,7 @@ plan::Op ReplicaOps::count(std::int32_t update) const {
   return op;
 }
 
-// The sums over the rank's own samples, which become those over all.
+// Computes the sums over the rank's samples, which are then reduced over all ranks.
 plan::Op ReplicaOps::statistics(int s) const {
   Op op = made(OpKind::statistics, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
@@ -54,7 +54,7 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-// Computes a segment's output. A batch normalisation's sums are no part of it.
+// Computes a segment's output, without batch norm sums.
 plan::Op ReplicaOps::pass(OpKind kind, int s) const {
   Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
@@ -74,14 +74,14 @@ plan::Op ReplicaOps::forward(int s) const {
   return op;
 }
 
-// Running statistics have followed the sums already.
+// Running statistics were already updated in the forward pass.
 plan::Op ReplicaOps::recompute(int s) const {
   Op op = pass(OpKind::recompute, s);
   if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));
   return op;
 }
 
-// In training running statistics follow those of the batch, in evaluation they take their place.
+// Training updates running statistics from those of the batch; evaluation uses them.
 void ReplicaOps::with_running(Op& op) const {
   const Access running{b_.running.buffer, segment(op.segment).running,
                        2 * segment(op.segment).channels()};
@@ -91,7 +91,7 @@ void ReplicaOps::with_running(Op& op) const {
   (synchronises(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
 }
 
-// What is dropped follows from the samples and the step.
+// Dropout depends only on the sample numbers and the step.
 void ReplicaOps::with_numbers(Op& op) const {
   op.reads.push_back(sample_numbers());
   op.reads.push_back({b_.rate.buffer, 1, 1});
@@ -117,7 +117,7 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   return op;
 }
 
-// Adds to what earlier micro-steps left, or a segment that is tied to it.
+// Accumulates onto earlier micro-steps or a tied segment.
 void ReplicaOps::with_sum(Op& op) const {
   op.reads.push_back(segment_of(b_.gradients, op.segment));
   const std::int64_t elements = model_.owner(segment(op.segment)).elements;
@@ -155,7 +155,7 @@ plan::Op ReplicaOps::backward_input(int s) const {
   return op;
 }
 
-// Writes the gradient at a segment's output, or adds to it.
+// Writes the gradient at a segment's output, or accumulates into it.
 void ReplicaOps::give(Op& op, int to, bool accumulates) const {
   if (accumulates) op.reads.push_back(gradient(to));
   op.writes.push_back(gradient(to));

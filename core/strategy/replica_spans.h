@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the ops of a micro-step touch, and what its segments ask for.
+// Accesses of the ops of a micro-step, and properties of its segments.
 #pragma once
 
 #include <algorithm>
@@ -30,21 +30,22 @@ class ReplicaSpans {
   std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
   bool compressed() const {
     return !r_.compression.encoded.empty();
-  }  // then comm works on what is encoded, and never on gradients
+  }  // comm then works on encoded data, never on gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
-  int first() const { return model_.first_with_parameters; }  // no gradient is wanted before it
+  // no gradient is needed before this segment
+  int first() const { return model_.first_with_parameters; }
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
   bool computes_by_parameters(int s) const { return model_.owner(segment(s)).elements > 0; }
   bool is_tied(int s) const { return segment(s).tied_to >= 0; }
-  // Whether another segment has put its part of the gradient there before.
+  // True if a tied segment has already written its gradient term there.
   bool adds_to_tied(int s) const {
     return std::any_of(
         model_.segments.begin(), model_.segments.end(),
         [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
   }
-  // Whether what it learns is in no other segment's gradient of this rank: its own, or of one that
-  // is elsewhere.
+  // True if no other segment of this rank writes the same gradient: it has its own, or the tied
+  // segment is on another rank.
   bool learns_alone(int s) const { return has_parameters(s) || (is_tied(s) && segment(s).apart); }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
   bool synchronises() const { return r_.statistics.group >= 0; }
@@ -54,17 +55,17 @@ class ReplicaSpans {
   bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
   bool shares_columns(int s) const {
     return r_.shares_columns() && s == 0;
-  }  // then its rows are those of all ranks
+  }  // its rows are then those of all ranks
   bool sums_gradients(int s) const {
     return synchronises(s) && s > first();
-  }  // then what it hands on depends on those of all samples
+  }  // its input gradient then depends on the samples of all ranks
   bool reads_output(int s) const { return model::goes_back_by_output(segment(s)); }
   bool reads_input(int s) const { return model::goes_back_by_input(segment(s)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) {
     return by_segment[static_cast<std::size_t>(s)];
   }
 
-  // Of a buffer that has room for several micro-steps the place of this one.
+  // Returns the current micro-step's slot in a buffer with several slots.
   Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
     return {buffer.buffer, micro_ % r_.slots_of(buffer.buffer) * room, count};
   }
@@ -87,7 +88,7 @@ class ReplicaSpans {
     return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1);
   }
 
-  // Where a segment begins in a flat buffer: as in the model, but for units that come and go.
+  // Returns the start of a segment in a flat buffer: as in the model, except for gathered units.
   std::int64_t first_in(plan::BufferId flat, int s) const {
     const std::vector<std::int64_t>& moved =
         flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
@@ -101,13 +102,11 @@ class ReplicaSpans {
   const ReplicaBuffers& b_;
   const model::Model& model_;
   std::int32_t micro_ = 0,
-               first_micro_ =
-                   0;         // the current micro-step, and the first of a step that the rank takes
-  std::int64_t samples_ = 0;  // of the current one, the rank's own
+               first_micro_ = 0;  // current micro-step; first micro-step that the rank processes
+  std::int64_t samples_ = 0;      // samples of this rank in the current micro-step
   bool trains_ = true;
   std::vector<std::int64_t> moved_parameters_,
-      moved_gradients_;  // by segment: how much further on it lies than in the model; empty:
-                         // nothing is moved
+      moved_gradients_;  // by segment: offset from its place in the model; empty: no offsets
 };
 
 }  // namespace trainyard::strategy

@@ -68,8 +68,8 @@ class StepWriter : private ReplicaOps {
     if (!empty || r_.shares_columns()) input_free_ = compute_ops_;
   }
 
-  // The step's gradient of a segment is there. Weights are updated and averaged at once where
-  // nothing is asked of the whole gradient.
+  // Called when the step's gradient of a segment is complete. Without clipping, weights are updated
+  // and averaged immediately.
   void with_gradient(int s, std::int32_t bucket) {
     if (averages_weights() && !clips()) update_and_average(s, bucket);
     if (reduces_gradients() && s == span_of(bucket).first_segment) reduce(bucket);
@@ -91,8 +91,8 @@ class StepWriter : private ReplicaOps {
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
   }
 
-  // From the last segment to the first, as their gradients come: `visit(segment, number of its
-  // bucket)`.
+  // Visits segments from last to first, in the order of their gradients: `visit(segment, bucket
+  // number)`.
   template <class Visit>
   void for_each_segment(Visit visit) {
     for (std::size_t i = 0; i < r_.buckets.size(); ++i)
@@ -125,8 +125,8 @@ class StepWriter : private ReplicaOps {
     add(loss());
   }
 
-  // Without samples a rank still adds to the sums of all, and keeps the running statistics that
-  // they have.
+  // A rank without samples still contributes to common sums, and updates its running statistics
+  // from them.
   void forward_of_others() {
     for (int s = 0; s <= last(); ++s)
       if (synchronises(s)) add_forward(s);
@@ -149,8 +149,8 @@ class StepWriter : private ReplicaOps {
     add_up(sums(s), number_of_sums(s));
   }
 
-  // Peers may read what the last micro-step summed until its collectives are over on both sides:
-  // the first op that overwrites any waits.
+  // Peers may read the sums of the last micro-step until its collectives are complete on both
+  // sides, so the first op that overwrites them waits.
   void after_last_statistics(Op& op) {
     if (!std::exchange(statistics_free_, true))
       op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0}
@@ -162,8 +162,8 @@ class StepWriter : private ReplicaOps {
   }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
 
-  // A bucket may be overwritten once its last reduction is over on both sides: the first op that
-  // does so waits.
+  // A bucket may be overwritten after its last reduction is complete on both sides, so the first op
+  // that writes it waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
     if (!compressed() && std::exchange(overwritten_, bucket) != bucket)
       op.after.push_back({kComm, bucket + 1, 1});
@@ -192,8 +192,8 @@ class StepWriter : private ReplicaOps {
 
   void add_up_gradients(int s) { add_up(of(b_.gradient_sums, s), number_of_sums(s) + 1); }
 
-  // A rank without samples in the step has gradients of zero; one that has none left adds zeros to
-  // what all sum.
+  // A rank without samples in the step has zero gradients; one that has run out of samples adds
+  // zeros to the common sums.
   void backward_of_others(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shares_columns(s)) {
@@ -232,15 +232,16 @@ class StepWriter : private ReplicaOps {
     if (reduces_gradients() && !shares_columns(s)) after_last_reduction(op, bucket);
   }
 
-  // The first layer by columns
-  // -----------------------------------------------------------------------------------------
+  // First layer by columns
+  // ------------------------------------------------------------------------------------------
 
   LaneId rows_lane() const { return r_.shared_columns.lane; }
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
   std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
 
-  // What was exchanged before this micro-step, on both sides: peers may read its buffers until
-  // then. All else of a micro-step follows from its sums, to which all ranks add.
+  // Depends on the previous exchange of rows being complete on both sides, because peers may read
+  // its buffers until then. Everything else in a micro-step depends on its sums, to which all ranks
+  // contribute.
   Dependency gathered_last() const {
     return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0}
                       : Dependency{rows_lane(), Dependency::end, 1};
@@ -286,7 +287,7 @@ class StepWriter : private ReplicaOps {
         reduce_encoded(bucket, 1);
   }
 
-  // Peers may read what the last step encoded until its collective is over on both sides.
+  // Peers may read the encoding of the last step until its collective is complete on both sides.
   void reduce_encoded(std::int32_t bucket, std::size_t stage) {
     const Encoded& encoded = r_.compression.encoded[static_cast<std::size_t>(bucket)][stage];
     Op encode = strategy::encode(r_, bucket, stage);
@@ -300,7 +301,7 @@ class StepWriter : private ReplicaOps {
     collective(encoded.collective, kComm, r_.group, encoded.number, encoded.whole);
   }
 
-  // What follows on the lane has the reduced gradient.
+  // Later ops on the lane read the reduced gradient.
   void decode_before(int s, std::int32_t bucket) {
     if (!compressed() || s != span_of(bucket).last_segment) return;
     Op op = strategy::decode(r_, bucket);
@@ -316,7 +317,7 @@ class StepWriter : private ReplicaOps {
                {of.buffer, span_of(bucket).first, span_of(bucket).count});
   }
 
-  // Of what compute has made so far.
+  // Adds a collective on the results of all compute ops so far.
   void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number,
                   const Access& whole) {
     Op& op = add(kind, lane);
@@ -351,13 +352,12 @@ class StepWriter : private ReplicaOps {
 
   const SamplesOfStep& step_;
   std::int32_t last_micro_ = 0,
-               last_own_micro_ =
-                   0;  // of all ranks, and of this one: after it the rank has no samples
+               last_own_micro_ = 0;  // of all ranks; of this rank, which has no samples after it
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
-  std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more
-  std::int32_t overwritten_ = -1;  // the bucket that was last written
-  bool statistics_free_ = true;    // nobody reads the sums of the last micro-step any more
+  std::int32_t input_free_ = 0;    // number of compute ops after which the input is no longer read
+  std::int32_t overwritten_ = -1;  // bucket that was written last
+  bool statistics_free_ = true;    // sums of the last micro-step are no longer read
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ops of a replica's programs: one step of training, one of evaluation.
+// Ops of a replica's programs: training step and evaluation.
 #pragma once
 
 #include <vector>
@@ -9,76 +9,77 @@
 
 namespace trainyard::strategy {
 
-// Whole buffers. Those of clipping are invalid where nothing is clipped.
+// Accesses to full buffers. Those for clipping are invalid without clipping.
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor,
       statistics, rate;
-  plan::Access running, sample_numbers;  // of batch normalisation and of dropout; invalid without
+  plan::Access running, sample_numbers;  // of batch norm and of dropout; invalid without these
   std::vector<plan::Access> moments, activations,
-      activation_gradients;  // the latter two by segment, as are:
+      // `activations` and `activation_gradients` are by segment, like the following:
+      activation_gradients;
   std::vector<plan::Access> partial_gradients, sums,
-      gradient_sums;             // invalid where a segment has none
-  plan::Access micro_gradients;  // of one segment; invalid where nothing is added to a gradient
+      gradient_sums;             // invalid for segments without them
+  plan::Access micro_gradients;  // for one segment; invalid if no gradient is accumulated
 };
 
-// What travels of a bucket in one collective: where it lies in the buffer `encoded`, and what of
-// that the rank itself writes.
+// Payload of a bucket in one collective: its span in buffer `encoded`, and the part of it that the
+// rank writes.
 struct Encoded {
-  std::int32_t number = 0;  // of the collective
+  std::int32_t number = 0;  // number of the collective
   plan::OpKind collective = plan::OpKind::all_reduce;
   plan::Access whole, own;
 };
 
-// Of gradient compression. The residual is invalid without error feedback; guess and basis are
-// those of power_sgd.
+// Buffers of gradient compression. The residual is invalid without error feedback; guess and basis
+// are for power_sgd.
 struct CompressionBuffers {
   plan::Access residual, squared_errors, guess, basis;
   std::vector<std::vector<Encoded>>
-      encoded;  // by bucket, in the order of its collectives; empty: nothing is compressed
+      encoded;  // by bucket, in the order of its collectives; empty: no compression
 };
 
-// Of synchronised batch normalisation. Its sums have a group of their own, so that they wait for no
-// gradient: the passes wait for them.
+// Synchronized batch norm. Its sums have their own group, so that they do not queue behind
+// gradients, since passes wait for them.
 struct SummedStatistics {
-  std::int32_t group = -1;  // -1: nothing is synchronised
-  // By segment, of the collective forward; the one backward has the next number. -1: it is none of
-  // these.
+  std::int32_t group = -1;  // -1: not synchronized
+  // By segment: number of the forward collective; the backward one has the next number. -1: not a
+  // synchronized batch norm.
   std::vector<std::int32_t> numbers;
 };
 SummedStatistics summed_statistics(const model::Model& model, std::int32_t group,
-                                   std::int32_t first);  // numbers from `first` on
+                                   std::int32_t first);  // numbers start at `first`
 
-// Of vertical sharding: what a rank computes of the first layer for the rows of all ranks, by its
-// own columns. Rows are exchanged in a group of their own. In micro-step m collective
-// `first_number` + 2 m sums over columns, and the next gathers gradients.
+// Vertical sharding: a rank computes the first layer's products for the rows of all ranks, with its
+// columns. Rows are exchanged in a separate group. In micro-step m collective `first_number` + 2 m
+// sums over columns, and the next one gathers gradients.
 struct SharedColumns {
   plan::LaneId lane;  // invalid: the rank has all columns
   std::int32_t group = -1, first_number = 0;
   plan::Columns columns;
   plan::Access sums,
-      gradients;         // before the first activation, of the rows of all ranks; whole buffers
-  plan::Access weights;  // packed: of the weights, or of their gradient, the own columns
+      gradients;         // before the first activation, for the rows of all ranks; full buffers
+  plan::Access weights;  // packed local columns of the weights or their gradient
 };
 
-// The rows of one micro-step: of all ranks, and of these the rank's own.
+// Rows of one micro-step: of all ranks, and this rank's among them.
 struct MicroRows {
   std::int64_t all = 0, own_first = 0, own = 0;
 };
 
-// What all programs of a rank have in common. Its lanes are input, compute and, each with its
-// group, those of buckets, of statistics and of rows, in this order, as far as they are there.
+// Properties that all programs of a rank share. Its lanes are, in this order and if they exist:
+// input, compute, and those of buckets, statistics and rows, each with its group.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
-  std::int32_t group = -1;  // that sums every bucket; -1: none
+  std::int32_t group = -1;  // group that sums every bucket; -1: none
   bool averages_weights =
-      false;  // buckets of parameters, each rank's after its own update; needs a group
+      false;  // averages buckets of parameters, after each rank's local update; requires a group
   ReplicaBuffers buffers;
   CompressionBuffers compression;
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
   std::vector<std::int32_t> slots =
-      {};  // by buffer, of how many micro-steps it has the rows side by side; empty: of one each
+      {};  // by buffer: number of micro-steps whose rows it holds side by side; empty: one each
   experiment::Recomputation recomputation = {};
 
   std::int32_t slots_of(plan::BufferId buffer) const {
@@ -87,20 +88,20 @@ struct Replica {
   bool shares_columns() const { return shared_columns.lane.valid(); }
 };
 
-// What a step takes: the rank itself, and who takes most; by micro-step the rows of all ranks,
-// where columns are shared.
+// Samples of a step: of this rank, and of the rank with the most; with vertical sharding also the
+// rows of all ranks, by micro-step.
 struct SamplesOfStep {
   std::int64_t own = 0, most = 0;
   std::vector<MicroRows> rows = {};
 };
 
-// The samples of the step are taken in micro-steps of training.batch_per_rank, the last of which
-// may be shorter. The gradients of the first overwrite, those of later ones are added; what is
-// reduced is the sum, while the last backward pass goes on. Where weights are averaged, each
-// segment is updated by the rank's own gradient, weighed, and summed with those of the others
-// instead. With synchronised batch normalisation, and where columns are shared, all ranks take the
-// micro-steps of the one with most samples: who has none left adds nothing to the sums, and
-// computes for the rows of others by its columns.
+// Return the ops of a program. The samples are processed in micro-steps of training.batch_per_rank,
+// the last of which may be shorter. Gradients of the first overwrite, those of later ones
+// accumulate. The sum is reduced during the last backward pass. With weight averaging, each segment
+// is instead updated with the local gradient, weighted, and summed with those of the others. With
+// synchronized batch norm or vertical sharding, all ranks run the micro-steps of the rank with the
+// most samples: a rank without samples adds nothing to the sums, and computes its columns for the
+// rows of others.
 std::vector<plan::Op> train(const Replica& replica, const SamplesOfStep& samples);
 std::vector<plan::Op> evaluate(const Replica& replica, const SamplesOfStep& samples);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trainers, each with samples of its own, call layers that parameter servers keep. A mesh whose
-// first stage has all replicas, the trainers, and each later one is a server, which all of them
+// RPC: trainers, each with its own samples, call layers on parameter servers. This is a mesh whose
+// first stage has all replicas (the trainers); each later stage is one server that all trainers
 // call (experiment/rpc.h).
 #include "core/strategy/mesh.h"
 #include "core/strategy/strategy.h"

@@ -13,7 +13,8 @@ namespace {
 
 using Samples = std::vector<std::int64_t>;  // by replica
 
-// Those of the rank's own, or where replicas call, of all in turn.
+// Returns the micro-batches of the rank's replica or, if replicas call remotely, of all replicas
+// interleaved.
 std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
                                         const Samples& samples, std::int64_t most) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
@@ -28,7 +29,8 @@ std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
   return list;
 }
 
-// By number, of all replicas together; where they call, each number is one's alone.
+// Returns the samples of all replicas by micro-batch number; with remote calls each number belongs
+// to one replica.
 std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const Samples& samples,
                                           std::int64_t most) {
   const std::int64_t batch = e.document.training.batch_per_rank;

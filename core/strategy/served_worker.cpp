@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker of parameter servers (parameter_server.cpp says what it does when).
+// A worker of parameter servers (see parameter_server.cpp).
 #include <algorithm>
 
 #include "core/strategy/lanes.h"
@@ -46,7 +46,7 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        program.ops.front().after.front().steps_back = 2;  // between two rounds comes a turn
+        program.ops.front().after.front().steps_back = 2;  // a turn runs between two rounds
     add("start", asks(0));
     add("turn", turn());
     if (s_.servers() > 1) add("last", last());
@@ -55,8 +55,8 @@ class WorkerPlan {
   }
 
  private:
-  // Out of step whoever asks takes the next batch: every worker has the programs of the one that
-  // would take all of them.
+  // Under asynchronous rules a worker that asks takes the next batch, so every worker has the
+  // programs of a single worker that processes all batches.
   std::int32_t sampled_as(std::int32_t rank) const {
     return s_.rule.answers_after_update ? rank : 0;
   }
@@ -70,7 +70,8 @@ class WorkerPlan {
     return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
 
-  // Of each table's share what the round names of it, and these rows of its gradient.
+  // Adds, for each share of a table, the list of rows that the round uses and these rows of its
+  // gradient.
   void add_lists() {
     lists_.resize(s_.shares.size()), packed_.resize(s_.shares.size());
     std::int64_t tables = 0;
@@ -106,7 +107,7 @@ class WorkerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Of all servers from `first` on.
+  // Requests to all servers from `first` on.
   std::vector<Op> asks(int first) const {
     std::vector<Op> ops;
     for (int server = first; server < s_.servers(); ++server) {
@@ -149,8 +150,8 @@ class WorkerPlan {
     return ops;
   }
 
-  // Of the batch that the turn names; once the round before has packed its gradient by the last
-  // list, which had long been sent.
+  // Lists the rows of the batch that the turn assigns, after the previous round has packed its
+  // gradient with the last list, which was sent long before.
   void name_rows(std::vector<Op>& ops) const {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (!is_table(i)) continue;
@@ -163,7 +164,7 @@ class WorkerPlan {
     }
   }
 
-  // Among the lists of a turn, this one is there.
+  // Returns the dependency on this share's list among the lists of a turn.
   Dependency named(std::size_t share) const {
     const auto lists =
         std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1,
@@ -180,15 +181,16 @@ class WorkerPlan {
     return op;
   }
 
-  // The other servers do not know which turn is the last: what they answered before it may be of an
-  // earlier version.
+  // Other servers do not know which turn is the last: their last answers may be of an earlier
+  // version.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
         ops.push_back(want(
-            i));  // all, as the turn before it did; once the server knows that no gradient follows
+            // all rows, as in the turn before; after the server knows that no gradient follows
+            i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }
       ops.push_back(pull(i));
@@ -205,8 +207,8 @@ class WorkerPlan {
     }
   }
 
-  // By share: how many ops of the program have computed when the last of its gradients is there, of
-  // the last micro-step; or when it is packed.
+  // Returns, by share, the number of compute ops after which its gradient of the last micro-step is
+  // complete or packed.
   std::vector<std::int32_t> whole_after(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
@@ -245,7 +247,7 @@ class WorkerPlan {
     return op;
   }
 
-  // A share goes once its gradient is whole.
+  // Pushes a share when its gradient is complete.
   void push_gradients(plan::Program& program) const {
     const std::vector<std::int32_t> after = whole_after(program);
     program.global_samples = scaled(program.global_samples);
@@ -260,7 +262,7 @@ class WorkerPlan {
     }
   }
 
-  // Each sample counts 1 / all those of an update.
+  // Returns the samples of an update, over which gradients are averaged.
   std::int64_t scaled(std::int64_t samples) const {
     return s_.rule.answers_after_update
                ? std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers)
@@ -271,7 +273,7 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  std::vector<Access> lists_, packed_;         // by share, of tables
+  std::vector<Access> lists_, packed_;         // by share, for tables
   std::vector<LaneId> asks_, pushes_, pulls_;  // by server; by share
   LaneId turns_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server (parameter_server.cpp says what it does when).
+// A parameter server (see parameter_server.cpp).
 #include <algorithm>
 #include <map>
 
@@ -18,7 +18,7 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr int kVersions =
-    3;  // that a server keeps: one is read, one may still be crossing, one is written
+    3;  // versions of a server: one current, one still being sent, one being written
 
 class ServerPlan {
  public:
@@ -51,7 +51,7 @@ class ServerPlan {
     return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
 
-  // Of each table's share the lists of all workers, one after another, and likewise the rows that
+  // Adds, for each share of a table, the lists of all workers, contiguous, and likewise the rows
   // they are given.
   void add_lists(base::DType dtype) {
     for (const std::size_t i : own_) {
@@ -90,7 +90,8 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // `visit(place among the own shares, number, where it begins in the server's buffers, elements)`.
+  // Calls `visit(index among this server's shares, number, start in the server's buffers,
+  // elements)`.
   template <class Visit>
   void for_each_share(Visit visit) const {
     std::int64_t first = 0;
@@ -116,7 +117,7 @@ class ServerPlan {
     return ops;
   }
 
-  // Where it is of a table: last of all that it reads, the list.
+  // For a table share, adds the list as the last read.
   void carries_named(Op& op) const {
     const auto list = wanted_.find(static_cast<std::size_t>(op.bucket));
     if (list == wanted_.end()) return;
@@ -125,12 +126,13 @@ class ServerPlan {
     op.row = s_.row_of(s_.shares[list->first]);
   }
 
-  // Where workers wait for each other's update, nothing comes late.
+  // Synchronous rules have no stale gradients to compensate.
   bool compensates() const {
     return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
            !s_.rule.answers_after_update;
   }
-  // What a worker was given of the share: that of the first stands for all, which lie behind it.
+  // Returns what a worker was given of the share; the first worker's stands for all, which follow
+  // it.
   Access given(std::int64_t first, std::int64_t count) const {
     return {given_.buffer, first * s_.workers(), count};
   }
@@ -174,7 +176,7 @@ class ServerPlan {
     return op;
   }
 
-  // A worker that was answered says which rows it wants, and is given them.
+  // A worker that was answered sends the rows it wants, and is given them.
   std::vector<Op> named() const {
     std::vector<Op> ops;
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
@@ -188,13 +190,13 @@ class ServerPlan {
 
   const Serving& s_;
   int server_;
-  std::vector<std::size_t> own_;  // numbers of its shares
+  std::vector<std::size_t> own_;  // numbers of this server's shares
   plan::RankPlan plan_;
   std::vector<Access> versions_, moments_;
   Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
-  std::map<std::size_t, Access> wanted_, handed_;  // by share, of tables
+  std::map<std::size_t, Access> wanted_, handed_;  // by share, for tables
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the plans of workers and of parameter servers have in common: who keeps what, the rule,
-// groups, and ops between them.
+// Common part of the plans of workers and parameter servers: the shares of the servers, the arrival
+// rule, groups, and ops.
 #pragma once
 
 #include <string>
@@ -29,18 +29,19 @@ struct Serving {
   std::int64_t row_of(const experiment::Share& share) const {
     return share.table < 0 ? 1 : table_of(share).table[1];
   }
-  // Rows that a round can name: no more than there are, nor than its samples have places to name
-  // some.
+  // Maximum number of rows that a round can name: at most the rows of the share, and at most the
+  // lookups of its samples.
   std::int64_t most_named(const experiment::Share& share) const;
 };
 
-// Its buffers, beside those of a replica: wish and turn, of what is asked and told
-// (core/run/turn.h); and of each share of a table the list rows.bN, which servers read, and
-// packed.bN, the rows of the gradient that it names. packed_rows: how many, by share.
+// Returns the plan of a worker. In addition to a replica's buffers it has: wish and turn, for
+// requests and assignments (core/run/turn.h); for each share of a table the list rows.bN, which
+// servers read, and packed.bN, the listed rows of the gradient; packed_rows, their numbers by
+// share.
 plan::RankPlan served_worker(const Serving& serving, std::int32_t rank);
-// params.v0 to v2: its shares one after another, in versions; grads, moments and statistics of an
-// update; of each share of a table, by worker, the list wanted.bN and the rows handed.bN; where
-// late gradients are compensated, what it has given each worker.
+// Returns the plan of a server. Buffers: params.v0 to v2, versions of its contiguous shares; grads,
+// moments and statistics of an update; for each share of a table, by worker, the list wanted.bN and
+// the rows handed.bN; with delay compensation, what it has given each worker.
 plan::RankPlan server_of_parameters(const Serving& serving, int server);
 
 inline plan::LaneId add_lane(plan::RankPlan& rank, plan::LaneKind kind, std::int32_t group) {

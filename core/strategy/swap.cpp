@@ -35,8 +35,8 @@ void for_each_access(const Op& op, Visit visit) {
   for (const Access& write : op.writes) visit(write, true);
 }
 
-// The compute ops of a program, counted from 1, as dependencies count them; and the groups that
-// they are in: those in a row of one segment and micro-step.
+// Compute ops of a program, counted from 1 as in dependencies, and their groups: consecutive ops of
+// one segment and micro-step.
 class Timeline {
  public:
   Timeline(const plan::RankPlan& rank, const plan::Program& program) {
@@ -62,7 +62,7 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // How many are complete when so many groups are left before that of this op.
+  // Returns the number of ops complete when `groups` groups remain before that of this op.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }
@@ -72,8 +72,8 @@ class Timeline {
   std::vector<std::int32_t> group_, first_;
 };
 
-// What is to be on the copy lane: once so many compute ops are complete; and the compute op that
-// waits for it, 0: none.
+// An op for the copy lane: `from`, the number of compute ops it waits for; `until`, the compute op
+// that waits for it (0: none).
 struct Copy {
   Op op;
   std::int32_t from = 0, until = 0;
@@ -91,9 +91,9 @@ Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::ve
 }
 
 // Outputs
-// ---------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-// Spans of a buffer that no access reaches beyond, in order.
+// Returns spans of a buffer, in order, such that each access lies within one of them.
 std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer) {
   std::vector<Access> spans;
   for (const plan::Program& program : rank.programs)
@@ -114,7 +114,7 @@ std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer)
   return pieces;
 }
 
-// Each piece but the first becomes a buffer of its own.
+// Makes each piece but the first a separate buffer.
 void split(plan::RankPlan& rank, plan::BufferId buffer) {
   const std::vector<Access> pieces = pieces_of(rank, buffer);
   if (pieces.size() < 2) return;
@@ -138,7 +138,7 @@ void split(plan::RankPlan& rank, plan::BufferId buffer) {
         }
 }
 
-// Outputs that nothing but compute ops touches.
+// Returns the outputs that only compute ops access.
 std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   std::vector<bool> alone(rank.buffers.size(), true);
   for (const plan::Program& program : rank.programs)
@@ -154,14 +154,14 @@ std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   return list;
 }
 
-// What a compute op does to one buffer: one span of it.
+// Access of a compute op to one buffer, with a single span.
 struct Touch {
   std::int32_t sequence = 0;
   Access span;
   bool reads = false, writes = false;
 };
 
-// Nothing where an op touches several spans.
+// Returns nothing if an op accesses several spans.
 std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const Timeline& timeline,
                                              plan::BufferId buffer) {
   std::vector<Touch> touches;
@@ -183,7 +183,7 @@ class Aside {
  public:
   Aside(plan::RankPlan& rank, Place place) : rank_(rank), place_(place) {}
 
-  // What an output has there, once it is asked for.
+  // Returns the home of an output's span, which is created on first use.
   Access of(const Access& span) {
     if (homes_.size() < rank_.buffers.size()) homes_.resize(rank_.buffers.size());
     plan::BufferId home = homes_[span.buffer.index()];
@@ -201,7 +201,7 @@ class Aside {
  private:
   plan::RankPlan& rank_;
   Place place_;
-  std::vector<plan::BufferId> homes_;  // by buffer; invalid: nothing of it is put aside
+  std::vector<plan::BufferId> homes_;  // by buffer; invalid: not offloaded
 };
 
 void put_outputs_aside(const plan::Program& program, const Timeline& timeline,
@@ -224,16 +224,16 @@ void put_outputs_aside(const plan::Program& program, const Timeline& timeline,
 }
 
 // Moments
-// ---------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 struct Moment {
   plan::BufferId home, near;
-  std::int64_t room = 0;  // elements of two updates in a row, at most
+  std::int64_t room = 0;  // maximum number of elements of two consecutive updates
 };
 
 bool updates(const Op& op) { return op.kind == OpKind::update && op.segment >= 0; }
 
-// Of those that updates of segments write, and no other op touches.
+// Returns the moments that only updates of segments access.
 std::vector<Moment> moments_of(const plan::RankPlan& rank) {
   std::vector<Moment> moments;
   for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
@@ -255,8 +255,8 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
   return moments;
 }
 
-// Lets an update work on the device's copies of its moments, at the beginning or at the end of
-// their room; which spans those are, and where.
+// Redirects an update to the device copies of its moments, at the start or end of their room;
+// returns the home and device spans.
 std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update,
                                                                const std::vector<Moment>& moments,
                                                                bool at_end) {
@@ -272,10 +272,10 @@ std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update,
   return {std::move(homes), std::move(near)};
 }
 
-// In turn at one end of the room and at the other.
+// Alternates between the two ends of the room.
 void put_moments_aside(plan::Program& program, const Timeline& timeline,
                        const std::vector<Moment>& moments, std::vector<Copy>& copies) {
-  std::vector<std::int32_t> done;  // updates
+  std::vector<std::int32_t> done;  // compute op numbers of the updates so far
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
     if (!updates(op)) continue;
@@ -290,9 +290,9 @@ void put_moments_aside(plan::Program& program, const Timeline& timeline,
 }
 
 // Both
-// ------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-// In the order in which they may begin; what makes room goes first.
+// Adds copies in the order in which they may begin; offloads first, since they free memory.
 void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, LaneId compute,
                  std::vector<Copy> copies) {
   std::stable_sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
@@ -300,7 +300,7 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
            std::pair(b.from, b.op.kind != OpKind::swap_out);
   });
   std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1,
-                                   0);  // by compute op: copies that it waits for
+                                   0);  // by compute op: number of copies it waits for
   for (std::size_t c = 0; c < copies.size(); ++c) {
     Copy& copy = copies[c];
     copy.op.lane = lane;

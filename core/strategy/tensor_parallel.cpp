@@ -6,7 +6,7 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment) {
   return experiment.world() > 1 ? mesh_plan(experiment)
-                                : mirrored(experiment);  // alone it has nothing to share out
+                                : mirrored(experiment);  // a single rank has nothing to split
 }
 
 }  // namespace trainyard::strategy

@@ -33,8 +33,8 @@ UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line,
   }
 }
 
-// Parameters come and go
-// --------------------------------------------------------------------------------------------------
+// Parameters
+// ------------------------------------------------------------------------------------------
 
 void UnitOps::begin_pass(UnitPass pass, int first_segment, int last_segment) {
   pass_ = pass;
@@ -58,7 +58,7 @@ void UnitOps::gather_for(int s) {
   for (; ahead_ < end; ++ahead_) gather(in_pass_[ahead_]);
 }
 
-// One that stays is there from the first micro-step on.
+// A unit with a permanent slot is gathered only in the first micro-step.
 void UnitOps::gather(std::int32_t u) {
   if (units().parameters.stays(u) && (pass_ == UnitPass::backward || micro_ > first_micro_)) return;
   const Unit& unit = units().at(u);
@@ -78,10 +78,10 @@ void UnitOps::gather_updated() {
     collective(OpKind::all_gather, line_, unit_number(UnitWay::forward, u), parameters_of(u));
 }
 
-// Gradients come and go
-// ---------------------------------------------------------------------------------------------------
+// Gradients
+// ------------------------------------------------------------------------------------------
 
-// Whatever was summed there has gone by then.
+// First keeps the shards of earlier sums in the slot.
 void UnitOps::take_place_of_gradient(int s) {
   const std::int32_t u = shards_ == nullptr ? -1 : units().of(s);
   if (u < 0 || s != units().at(u).bucket.last_segment || units().gradients.stays(u)) return;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Units that come and go (units.h), for whoever passes layers forward and back: a whole model
-// (fsdp), or one of its stages (mesh_step.h). Parameters of a unit are gathered before its layers
-// compute, some units ahead of the pass, where a rank has but its part of them. Gradients of a unit
-// are reduce-scattered once the pass is through with it, and added to what earlier micro-steps left
-// of the rank's part; or, where they are added up in place, in the last micro-step.
+// Ops for units that are gathered and scattered (units.h), for a full model (fsdp) or a stage
+// (mesh_step.h). Parameters of a unit are gathered before its layers compute, some units ahead, if
+// a rank has only its shard. Gradients of a unit are reduce-scattered after the pass has finished
+// the unit, and added to the shard's sum of earlier micro-steps; if they are accumulated in place,
+// only in the last micro-step.
 //
-// All ranks that share units out take the same passes in the same order, whether they have samples
-// or not.
+// All ranks that shard units run the same passes in the same order, with or without samples.
 #pragma once
 
 #include <deque>
@@ -19,9 +18,8 @@ namespace trainyard::strategy {
 
 class UnitOps : protected OwnPartOps {
  protected:
-  // `shards`: null where nothing is shared out, and nothing comes or goes; `line` leads to those
-  // who share. `micro_batches`: of a step, by number, their samples; the rank takes those of
-  // `callers`.
+  // `shards`: null without sharding; `line`: group of the ranks that shard. `micro_batches`:
+  // samples by number, in a step; the rank processes those of `callers`.
   UnitOps(const Replica& replica, const Shards* shards, const Line& line,
           const std::vector<std::int64_t>& micro_batches, const experiment::Callers& callers = {});
 
@@ -29,7 +27,8 @@ class UnitOps : protected OwnPartOps {
     return micro_batches_[static_cast<std::size_t>(micro)];
   }
 
-  // Each unit has a collective each way; after those come two that are of no unit.
+  // Kinds of collectives. Each unit has one number per kind; `norms` comes last and has two numbers
+  // without a unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
   std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
     return static_cast<std::int32_t>(way) * units().count() + unit;
@@ -40,43 +39,45 @@ class UnitOps : protected OwnPartOps {
     add(collective_op(kind, line, number, whole));
   }
 
-  // A pass through segments in a row; then, before each of them in its order, what is to be there
-  // for it.
+  // Begins a pass through consecutive segments. `gather_for` must precede each of them in order,
+  // and gathers its parameters.
   void begin_pass(UnitPass pass, int first_segment, int last_segment);
   void gather_for(int s);
 
-  // What segments learn: before and after each, from the last to the first.
+  // Gradients: call before and after each segment's backward pass, from the last to the first.
   void take_place_of_gradient(int s);
   void sum_gradient(int s);
-  void keep_own_parts();  // of all that is summed
+  void keep_own_parts();  // keeps the local shard of everything that was summed
   void sum_own_parts(
-      const Line& alike);  // with whoever has the same parts, and shares them out with others
+      const Line& alike);  // sums with the ranks that hold the same shards, in other shard groups
 
-  // Whether what a segment learns is added to what earlier micro-steps left there.
+  // True if the segment's gradient accumulates over micro-steps in place.
   bool adds_up(int s) const {
     return shards_ == nullptr ? !learns_each_
                               : units().gradients.stays(units().of(model_.owner(s)));
   }
-  // Whether the rank's own gradient of the step is anywhere whole, so that its norm can be told.
+  // True if the rank's full local gradient of the step exists somewhere, so that its norm can be
+  // reported.
   bool leaves_norms() const {
     return shards_ == nullptr || !units().scatters || taken_.size() == 1;
   }
-  // Of a micro-step without samples: gradients of zero, where others do not stand there.
+  // For a micro-step without samples: returns an op that zeroes gradients, where no others are
+  // stored.
   Op learn_nothing(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }
   bool learns_last() const { return micro_ == last_with_samples_; }
 
-  void gather_updated();  // all parameters, each part by whom it was updated
+  void gather_updated();  // gathers all parameters, each shard from the rank that updated it
 
   std::vector<Op> ops_;
   const std::vector<std::int64_t>& micro_batches_;
-  std::vector<std::int32_t> taken_;  // micro-batches that the rank takes
-  bool learns_each_ = false;         // each has a gradient of its own
+  std::vector<std::int32_t> taken_;  // micro-batches of this rank
+  bool learns_each_ = false;         // each has a separate gradient
 
  private:
   struct Summed {
     std::int32_t unit = 0;
-    bool adds = false;  // to what earlier micro-steps left
+    bool adds = false;  // accumulates onto earlier micro-steps
   };
 
   void gather(std::int32_t u);
@@ -88,9 +89,9 @@ class UnitOps : protected OwnPartOps {
   Line line_;
   std::int32_t last_with_samples_ = -1;
   UnitPass pass_ = UnitPass::forward;
-  std::vector<std::int32_t> in_pass_;  // units, in its order
-  std::size_t ahead_ = 0, begun_ = 0;  // of these: gathered, and at work or through
-  std::deque<Summed> summed_;          // of whose sums the rank has not kept its part yet
+  std::vector<std::int32_t> in_pass_;  // units, in order of the pass
+  std::size_t ahead_ = 0, begun_ = 0;  // number of units gathered; number in use or finished
+  std::deque<Summed> summed_;          // sums whose local shard is not yet kept
 };
 
 }  // namespace trainyard::strategy

@@ -8,7 +8,7 @@ namespace {
 
 using experiment::Shard;
 
-// Stage by stage those that come and go, last layers first.
+// Returns the units without permanent slots, by stage, last layers first.
 template <class Stays>
 std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::vector<Bucket>& units,
                                     Stays stays) {
@@ -26,7 +26,7 @@ std::int64_t most_of_a_stage(const std::vector<Places::Turns>& stages) {
   return most;
 }
 
-// Gathered forward, first layers first, and back again.
+// Parameters are gathered forward, first layers first, and backward in reverse.
 Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full)
     return Places::as_in_model(units, e.model.elements);
@@ -36,7 +36,7 @@ Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& u
           std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, most_of_a_stage(stages))};
 }
 
-// Two places: one unit is summed while the next is computed.
+// Two slots: one unit is reduced while the next is computed.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer)
     return Places::as_in_model(units, e.model.elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the units of a sharded model lie on a rank (experiment/fsdp.h).
+// Memory of a rank for the units of a sharded model (experiment/fsdp.h).
 #pragma once
 
 #include "core/experiment/fsdp.h"
@@ -9,22 +9,22 @@ namespace trainyard::strategy {
 
 enum class UnitPass { forward, backward };
 
-// The places of a flat buffer: some units have one of their own, the others take turns, in every
-// pass of a stage in the same way.
+// Slots of a flat buffer: some units have a permanent slot, the others share slots in rotation, in
+// the same way in every pass of a stage.
 class Places {
  public:
-  // All where they lie in the model.
+  // All units at their offsets in the model.
   static Places as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
-  // `passes`: of each stage the units that share so many places, in the order in which they take
-  // them, one after the other, forward and then back; the others have one each. A place is as long
-  // as the longest that takes it.
+  // Units of each stage that share `shared` slots in rotation, in the order of use, forward and
+  // then backward; all other units have a slot each. A slot is as long as the longest unit that
+  // uses it.
   struct Turns {
     std::vector<std::int32_t> forward, backward;
   };
   Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages, std::int64_t shared);
 
   bool stays(std::int32_t unit) const { return stays_[static_cast<std::size_t>(unit)]; }
-  // Where the unit begins.
+  // Returns the start of the unit.
   std::int64_t first(std::int32_t unit, UnitPass pass) const {
     return (pass == UnitPass::forward ? forward_ : backward_)[static_cast<std::size_t>(unit)];
   }
@@ -33,32 +33,32 @@ class Places {
  private:
   Places() = default;
 
-  std::vector<bool> stays_;  // as the next ones by unit: whether it has a place of its own
+  std::vector<bool> stays_;  // by unit, like the next two: has a permanent slot
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t elements_ = 0;
 };
 
-// What a rank has of a unit.
+// Shard of a rank in a unit.
 struct Unit {
   Bucket bucket;
-  experiment::Part own;     // of the flat parameters
-  std::int64_t own_at = 0;  // where that begins among the rank's own, which lie side by side
+  experiment::Part own;     // in the flat parameters
+  std::int64_t own_at = 0;  // offset among the rank's contiguous shards
 };
 
-// Of an experiment as the rank sees it.
+// Units of an experiment as seen by one rank.
 struct Units {
   Units(const experiment::Resolved& experiment, std::int32_t rank);
 
-  bool gathers;   // parameters come and go; else all of them are there
-  bool scatters;  // so do gradients
+  bool gathers;   // parameters are gathered and dropped; else all are kept
+  bool scatters;  // gradients are reduce-scattered
   std::int32_t prefetch;
   std::vector<Unit> list;
-  std::int64_t own = 0;  // elements
+  std::int64_t own = 0;  // elements of the rank's shards
   Places parameters, gradients;
 
   std::int32_t count() const { return static_cast<std::int32_t>(list.size()); }
   const Unit& at(std::int32_t unit) const { return list[static_cast<std::size_t>(unit)]; }
-  std::int32_t of(int segment) const;  // -1: it is in none
+  std::int32_t of(int segment) const;  // -1 if it is in none
   Flat flat() const { return {parameters.elements(), gradients.elements(), own}; }
 };
 

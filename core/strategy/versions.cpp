@@ -14,25 +14,26 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Where the span of a segment's parameters begins.
+// Start of a segment's parameters.
 using First = std::int64_t;
 
 bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::recompute; }
 
-// A version that is put aside: from before the update that ends it to the last op that reads it.
+// Lifetime of a stashed version: from before the update that overwrites it to the last op that
+// reads it.
 struct Life {
   std::int32_t version = 0;
   std::size_t update = 0, last_reader = 0;
 };
 
-// What one program needs of older versions. They are wanted in the order in which they were made.
+// Stashed versions that one program needs. They are read in the order in which they were written.
 class Versions {
  public:
   Versions(const plan::Program& program, plan::BufferId parameters) : parameters_(parameters) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) look_at(program.ops[i], i);
   }
 
-  // Of a segment: how many at once.
+  // Returns the maximum number of versions of a segment that are stashed at once.
   std::int64_t at_once(First first) const {
     const auto known = lives_.find(first);
     if (known == lives_.end()) return 0;
@@ -45,8 +46,8 @@ class Versions {
     return static_cast<std::int64_t>(most);
   }
 
-  // Which of those that are put aside, counted from 0: the one that an op reads, or that an update
-  // would end. -1: none.
+  // Return the index (from 0) of the stashed version that an op reads, or that an update would
+  // overwrite; -1: none.
   std::int64_t read_by(std::size_t op) const { return number_in(read_, op); }
   std::int64_t ended_by(std::size_t update) const { return number_in(ended_, update); }
 
@@ -88,14 +89,15 @@ class Versions {
   }
 
   plan::BufferId parameters_;
-  std::map<First, std::vector<std::size_t>> updates_;  // ops; the version before the n-th is n
+  // ops; the version before the n-th update is n
+  std::map<First, std::vector<std::size_t>> updates_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       forward_;  // versions by segment and micro-batch
   std::map<First, std::vector<Life>> lives_;
   Numbers read_, ended_;
 };
 
-// Where versions of a segment lie, one after the other.
+// Slots for the stashed versions of a segment, contiguous.
 struct Shelf {
   std::int64_t first = 0, elements = 0, room = 0;
   Access place(plan::BufferId stash, std::int64_t number) const {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weight stashing (Harlap et al. 2018, Narayanan et al. 2019: PipeDream): a micro-batch goes back
-// by the parameters that it went forward by, whatever updates came between.
+// Weight stashing (Harlap et al. 2018, Narayanan et al. 2019: PipeDream): the backward pass of a
+// micro-batch uses the parameters of its forward pass, regardless of updates in between.
 #pragma once
 
 #include "core/plan/plan.h"
 
 namespace trainyard::strategy {
 
-// Of a rank whose programs update after every micro-batch (UPD.s2.m0), in the order of its compute
-// lane: what an update would overwrite although the backward pass of a micro-batch, or the outputs
-// made again for it, asks for it later, is put aside before (STASH, of the number of that update),
-// and read from there. Adds a buffer "stash", with room for as many versions of each segment as are
-// needed at once besides the newest: where a micro-batch comes back after n others, n; of a segment
-// that goes back without its parameters, none. Does nothing to ranks that update once a step.
+// Adds stashing to a rank whose programs update after every micro-batch (UPD.s2.m0), in the order
+// of its compute lane. Parameters that an update would overwrite, and that a backward pass or a
+// recomputation reads later, are stashed before (STASH, with the number of that update) and read
+// from the stash. Adds a buffer "stash" with room for the older versions of each segment that are
+// needed at once: n if a micro-batch returns after n others, none if the segment's backward pass
+// does not read its parameters. Does nothing for ranks that update once per step.
 void keep_versions(plan::RankPlan& rank);
 
 }  // namespace trainyard::strategy

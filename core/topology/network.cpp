@@ -10,8 +10,8 @@
 namespace trainyard::topology {
 namespace {
 
-// Latencies add up as whole picoseconds, so that sums that should be equal are, and the fewest hops
-// then decide.
+// Latencies are summed in integer picoseconds, so that equal routes compare equal and the fewest
+// hops decide.
 std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); }
 
 }  // namespace
@@ -35,7 +35,7 @@ Network::Network(const Topology& topology) : topology_(topology) {
       const int device_node = add_node(device.name);
       devices_.push_back({&device, &host, static_cast<int>(h)});
       device_nodes_.push_back(device_node);
-      // Two attachments make one bus crossing: each carries half of its latency.
+      // A bus crossing uses two attachments, so each has half of the latency.
       add_edge({device.name, host.name, host.bus_bandwidth_bits_per_second,
                 host.bus_latency_seconds / 2, -1},
                device_node, host_node);
@@ -84,7 +84,7 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
   route.bandwidth_bits_per_second = std::numeric_limits<double>::infinity();
   if (from == to) return route;
 
-  // Dijkstra over (latency, hops, node).
+  // Dijkstra's algorithm over (latency, hops, node).
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   struct Reached {
     std::int64_t latency = kNever;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a graph: devices hang on their host's bus, hosts and switches on links. Rank r is
-// the r-th device with the role worker, in drawing order.
+// The drawing as a graph: devices are attached to their host's bus, hosts and switches to links.
+// Rank r is the r-th device with the role worker, in drawing order.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct EdgeTag;
 using DeviceId = base::Id<DeviceTag>;
 using EdgeId = base::Id<EdgeTag>;
 
-// A line of the graph: a drawn link, or a device's attachment to its host's bus.
+// An edge of the graph: a drawn link, or a device's attachment to its host's bus.
 struct Edge {
   std::string from, to;
   double bandwidth_bits_per_second = 0;
@@ -31,14 +31,15 @@ struct Hop {
 
 struct Route {
   std::vector<Hop> hops;
-  double latency_seconds = 0;            // sum over the hops
-  double bandwidth_bits_per_second = 0;  // of the narrowest hop; infinite for a route to itself
+  double latency_seconds = 0;  // sum over the hops
+  // of the narrowest hop; infinite for a route of a device to itself
+  double bandwidth_bits_per_second = 0;
 };
 
 class Network {
  public:
-  explicit Network(const Topology& topology);  // of a valid topology
-  Network(Network&&) = default;                // not copied: devices_ points into topology_
+  explicit Network(const Topology& topology);  // `topology` must be valid
+  Network(Network&&) = default;                // move-only: devices_ points into topology_
   Network& operator=(Network&&) = default;
 
   const std::vector<Edge>& edges() const { return edges_; }
@@ -47,12 +48,11 @@ class Network {
   const Host& host(DeviceId id) const { return *devices_[id.index()].host; }
   int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
   std::vector<DeviceId> with_role(Role role) const;  // in drawing order
-  std::vector<DeviceId> workers() const;             // likewise, the chief among them
-  std::vector<DeviceId> ranks()
-      const;  // rank -> device: workers, after them servers, after them evaluators
+  std::vector<DeviceId> workers() const;  // workers in drawing order, including the chief
+  std::vector<DeviceId> ranks() const;    // device by rank: workers, then servers, then evaluators
 
-  // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link
-  // drawn between them. An unreachable device is a Problem naming both.
+  // Returns the route with the least latency, then the fewest hops. Devices of one host use its
+  // bus, or a link drawn between them. An unreachable device is a Problem that names both.
   base::Result<Route> route(DeviceId from, DeviceId to) const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 using base::Problem;
 using base::ProblemCode;
 
-// Collects names with the path where each stands, and the host a device is on.
+// Collects names with their paths, and the host of each device.
 class NameCheck {
  public:
   explicit NameCheck(base::Problems& problems) : problems_(problems) {}
@@ -25,7 +25,7 @@ class NameCheck {
                            "a name of its own", "Rename one of the two."});
   }
 
-  // The host a name's device is on; -1 for hosts and switches, -2 when nothing has that name.
+  // Returns the host index of a device; -1 for hosts and switches, -2 for unknown names.
   int host_of(const std::string& name) const {
     const auto at = seen_.find(name);
     return at == seen_.end() ? -2 : at->second.host_of_device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing: hosts with devices on them, switches, and links. Names are unique over hosts,
-// devices and switches; links refer to names.
+// The drawing: hosts with their devices, switches, and links. Names are unique over hosts, devices
+// and switches; links refer to names.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,28 @@ namespace trainyard::topology {
 enum class DeviceKind { cpu, gpu, tpu };
 enum class Role {
   worker,
-  chief,  // the worker that writes what all have alike: checkpoints. At most one; without one, the
-          // first worker does
-  parameter_server,  // keeps variables for the workers; only of strategies that have servers
-  evaluator,  // trains nothing: reads checkpoints, and measures held-out samples by them; likewise,
-              // and at most one
-  idle,       // drawn, but no rank runs there
+  // the worker that writes shared outputs such as checkpoints; at most one; default: the first
+  // worker
+  chief,
+  parameter_server,  // keeps variables for the workers; only for strategies with servers
+  // does not train: evaluates held-out samples from checkpoints; only for strategies with servers,
+  // at most one
+  evaluator,
+  idle,  // drawn, but without a rank
 };
 
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
   Role role = Role::worker;
-  std::int64_t cores = 1;  // bounds a rank's threads
+  std::int64_t cores = 1;  // maximum number of a rank's threads
   std::int64_t memory_bytes = 4'000'000'000;
   double peak_flops = 50e9;  // flop/s, fp32
   double memory_bandwidth_bytes_per_second = 20e9;
-  double slow_down = 1;   // a straggler: its compute takes so many times longer
-  double jitter = 0;      // and each step up to this fraction longer still, at random
-  std::int64_t gpu = -1;  // of one drawn as a gpu: the number of this machine's that it is, as CUDA
-                          // counts; -1: none, it runs emulated on the CPU
+  double slow_down = 1;  // straggler: factor by which its compute takes longer
+  double jitter = 0;     // each step takes up to this fraction longer still, at random
+  // for a drawn gpu: CUDA index of this machine's GPU; -1: none, it runs emulated on the CPU
+  std::int64_t gpu = -1;
 
   bool operator==(const Device&) const = default;
 };
@@ -49,10 +51,10 @@ inline bool is_on_gpu(const Device& device) {
 }
 inline bool runs(const Device& device) { return device.role != Role::idle; }
 
-// Ranks are numbered by it, within one in drawing order: first workers, the chief among them, then
-// servers, then evaluators.
+// Class of a role in the numbering of ranks: first workers (with the chief), then servers, then
+// evaluators; within a class in drawing order.
 inline constexpr int kRankClasses = 3;
-constexpr int rank_class(Role role) {  // kRankClasses: there is no rank
+constexpr int rank_class(Role role) {  // kRankClasses: no rank
   switch (role) {
     case Role::worker:
     case Role::chief: return 0;
@@ -69,7 +71,7 @@ struct Host {
   std::vector<Device> devices;
   double bus_bandwidth_bits_per_second = 80e9;  // between the devices of the host
   double bus_latency_seconds = 1e-6;
-  double x = 0, y = 0;  // place on the canvas
+  double x = 0, y = 0;  // position on the canvas
 
   bool operator==(const Host&) const = default;
 };
@@ -81,9 +83,9 @@ struct Switch {
   bool operator==(const Switch&) const = default;
 };
 
-// Both ways, each with the full bandwidth.
+// Bidirectional; each direction has the full bandwidth.
 struct Link {
-  std::string from, to;  // of hosts, switches, or two devices of one host
+  std::string from, to;  // names of hosts, switches, or two devices of one host
   double bandwidth_bits_per_second = 10e9;
   double latency_seconds = 50e-6;
 
@@ -98,7 +100,7 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
-// Problems of the drawing alone: names that repeat or are empty, dangling links, links to itself.
+// Returns the problems of the drawing itself: empty or duplicate names, dangling links, self-links.
 // Paths start at `path`.
 base::Problems validate(const Topology& topology, const std::string& path);
 
