@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

@@ -2,6 +2,7 @@
 // Gradient compression: the kernels that all devices share which reach this memory.
 #include "backends/cpu/prepare.h"
 #include "core/compute/compression/kernels.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backends/cpu/prepare.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 

@@ -6,6 +6,7 @@
 #include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/threads.h"
+#include "core/compute/ops.h"
 #include "core/compute/row_number.h"
 
 namespace trainyard::cpu {

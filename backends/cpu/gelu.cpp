@@ -6,6 +6,7 @@
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/primitive.h"
 #include "core/base/fields.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

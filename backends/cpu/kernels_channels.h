@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

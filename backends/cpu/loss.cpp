@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/cpu/prepare.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

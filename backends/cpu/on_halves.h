@@ -8,6 +8,7 @@
 
 #include "backends/cpu/prepare.h"
 #include "core/compute/halves.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/halves.h"
 #include "core/compute/compute.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 

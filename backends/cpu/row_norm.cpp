@@ -4,6 +4,7 @@
 #include "backends/cpu/channel_sums.h"
 #include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/threads.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {

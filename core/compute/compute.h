@@ -16,9 +16,11 @@
 #include "core/base/result.h"
 #include "core/compute/device_use.h"
 #include "core/compute/memory.h"
-#include "core/compute/ops.h"
+#include "core/compute/tensor.h"
 
 namespace trainyard::compute {
+
+struct Op;  // core/compute/ops.h
 
 class Queue {
  public:

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/compute/compute.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::compute {
 

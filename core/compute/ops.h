@@ -15,20 +15,10 @@
 
 #include "core/compute/compression/power_sgd_layout.h"
 #include "core/compute/compression/scheme.h"
+#include "core/compute/layer_options.h"
 #include "core/compute/tensor.h"
 
 namespace trainyard::compute {
-
-enum class Activation : std::uint8_t { none, relu, tanh };
-
-// Format of the factors of products (linear layers and convolutions, in all three passes).
-// `bfloat16`, as the matrix unit of a TPU (Wang and Kanwar 2019): every factor is rounded to
-// bfloat16 (bfloat16.h); products and sums stay fp32. Only for fp32 tensors. The tensors themselves
-// are not rounded, nor are values that are not multiplied: biases, and sums of their gradients.
-// `tf32`, also for fp32 tensors: a device may use 11 significant bits of every factor, as tensor
-// cores do (NVIDIA A100 whitepaper 2020), with device-specific rounding; a device without such an
-// advantage uses all bits.
-enum class Multiplies : std::uint8_t { full, bfloat16, tf32 };
 
 // output = activation(input weight^T + bias)
 // input [B,I], weight [O,I], bias [O] or empty, output [B,O]
@@ -112,17 +102,6 @@ struct EmbeddingBagBackwardWeight {
   std::int64_t first_row = 0, all_rows = 0;  // As above.
 };
 
-// Square sliding window of an image, in pixels. The image is padded by `padding` on every side; H
-// rows result in `outputs(H)` rows. Outside the image an input is 0, but never a maximum.
-struct Window {
-  std::int64_t kernel = 1, stride = 1, padding = 0;
-
-  constexpr std::int64_t outputs(std::int64_t inputs) const {
-    return (inputs + 2 * padding - kernel) / stride + 1;
-  }
-  constexpr bool operator==(const Window&) const = default;
-};
-
 // output[b,y,x,o] = activation(bias[o] + sum over i, r, s of weight[o,i,r,s] input[b, y stride + r
 // - padding, x stride + s - padding, i])
 // input [B,H,W,I], weight [O,I,K,K], bias [O], output [B,H',W',O]      (torch.nn.Conv2d)
@@ -146,8 +125,6 @@ struct Conv2dBackwardWeight {
   Window window;
   Multiplies multiplies = Multiplies::full;
 };
-
-enum class Pooling : std::uint8_t { maximum, average };
 
 // Maximum of each window, or sum of each window / (K K), per channel: [B,H,W,C] -> [B,H',W',C]. The
 // padding is at most half the kernel.
@@ -206,11 +183,6 @@ struct BatchNormBackwardInput {
   Tensor input, output_gradient, weight, sums, gradient_sums, input_gradient;
   double epsilon = 1e-5;
 };
-
-// Statistics by which a row is normalized: mean and variance (layer normalization, Ba, Kiros,
-// Hinton 2016), or its root mean square (Zhang and Sennrich 2019), where the mean is taken as 0 and
-// there is no bias.
-enum class RowNorm : std::uint8_t { layer, root_mean_square };
 
 // Normalizes each row, where C is the last extent of the input. For a row x with mean m (or 0) and
 // variance v = mean of (x - m)^2: xhat = (x - m) / sqrt(v + epsilon), output = weight xhat + bias.
@@ -462,7 +434,8 @@ struct PowerSgdDecode {
   std::int64_t ranks = 1;
 };
 
-using Op = std::variant<
+// Any op.
+using AnyOp = std::variant<
     LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput,
     LinearBackwardWeight, EmbeddingBagForward, AddBag, EmbeddingBagBackwardWeight, Conv2dForward,
     Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
@@ -471,5 +444,9 @@ using Op = std::variant<
     AttentionForward, AttentionBackward, Dropout, Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy,
     SoftmaxSummary, SoftmaxCrossEntropyPart, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate,
     AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+
+struct Op : AnyOp {
+  using AnyOp::AnyOp;
+};
 
 }  // namespace trainyard::compute

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/compute/compute.h"
+#include "core/base/result.h"
+#include "core/compute/layer_options.h"
+#include "core/compute/tensor.h"
 #include "core/model/model_spec.h"
 
 namespace trainyard::model {

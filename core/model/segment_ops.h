@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/compute/ops.h"
 #include "core/model/model.h"
 
 namespace trainyard::model {

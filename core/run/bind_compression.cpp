@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/compute/ops.h"
 #include "core/run/bind_compression.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/compute/ops.h"
 #include "core/run/bound_plan.h"
 
 namespace trainyard::run {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/compute/compute.h"
+#include "core/compute/ops.h"
 #include "core/model/model.h"
 #include "core/run/layout.h"
 #include "core/run/memory_use.h"

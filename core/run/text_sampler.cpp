@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/compute/ops.h"
 #include "core/run/text_sampler.h"
 
 #include <algorithm>

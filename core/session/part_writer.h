@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/compute/compute.h"
 #include "core/session/checkpoint.h"
 #include "core/session/messages.h"
 

@@ -19,6 +19,7 @@
 #include "core/base/random.h"
 #include "core/compute/compression/power_sgd_layout.h"
 #include "core/compute/compression/scheme.h"
+#include "core/compute/ops.h"
 
 namespace {
 

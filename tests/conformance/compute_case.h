@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "core/compute/ops.h"
 #include "tests/conformance/compute_values.h"
 
 namespace trainyard::conformance {

@@ -2,6 +2,7 @@
 // Every op on made-up tensors.
 #pragma once
 
+#include "core/compute/ops.h"
 #include "tests/conformance/compute_image_cases.h"
 
 namespace trainyard::conformance {

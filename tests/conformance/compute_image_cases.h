@@ -2,6 +2,7 @@
 // The ops on images, and those that lie between layers, on made-up tensors.
 #pragma once
 
+#include "core/compute/ops.h"
 #include "core/compute/reference/reference.h"
 #include "tests/conformance/compute_case.h"
 

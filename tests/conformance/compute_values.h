@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "core/compute/compute.h"
 #include "core/compute/numbers.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::conformance {
 

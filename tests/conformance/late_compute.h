@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/compute/compute.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::tests {
 

@@ -2,6 +2,7 @@
 // What a run does when something in it is wrong: it ends, and says who and where.
 #include <gmock/gmock.h>
 
+#include "core/compute/ops.h"
 #include "core/telemetry/recording.h"
 #include "tests/conformance/faulty_transport.h"
 #include "tests/conformance/session_run.h"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/check/check.h"
+#include "core/compute/ops.h"
 #include "core/run/memory_use.h"
 #include "core/session/room.h"
 #include "core/strategy/swap.h"

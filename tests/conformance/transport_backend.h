@@ -16,6 +16,7 @@
 
 #include "core/comm/expect.h"
 #include "core/comm/transport.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::conformance {
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <barrier>
 
+#include "core/compute/ops.h"
 #include "tests/conformance/processes.h"
 #include "tests/conformance/transport_backend.h"
 

@@ -3,6 +3,7 @@
 // transport_conformance.h.
 #pragma once
 
+#include "core/compute/ops.h"
 #include "tests/conformance/processes.h"
 #include "tests/conformance/transport_backend.h"
 

@@ -6,6 +6,7 @@
 #include "core/compute/compression/random_k.h"
 #include "core/compute/compression/sign.h"
 #include "core/compute/compression/top_k.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::compute::compression {
 namespace {

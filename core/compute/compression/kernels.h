@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/compute/compute.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::compute::compression {
 

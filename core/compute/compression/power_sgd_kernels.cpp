@@ -6,6 +6,7 @@
 #include "core/compute/compression/gradient.h"
 #include "core/compute/compression/kernels.h"
 #include "core/compute/compression/power_sgd.h"
+#include "core/compute/ops.h"
 
 namespace trainyard::compute::compression {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/copy.h"
+#include "core/compute/ops.h"
 
 #include <gtest/gtest.h>
 

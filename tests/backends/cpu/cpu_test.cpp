@@ -8,6 +8,7 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/queue.h"
+#include "core/compute/ops.h"
 #include "tests/conformance/compute_cases.h"
 #include "tests/conformance/compute_image_cases.h"
 

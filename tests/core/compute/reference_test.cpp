@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The oracle against numbers worked by hand or taken from the published rule.
+#include "core/compute/ops.h"
 #include "core/compute/reference/reference.h"
 
 #include "tests/conformance/compute_values.h"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/compute/ops.h"
 #include "core/model/segment_ops.h"
 #include "tests/core/model/bad_models.h"
 

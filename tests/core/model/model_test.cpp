@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/compute/ops.h"
 #include "core/model/segment_ops.h"
 #include "tests/core/model/bad_models.h"
 

@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/random.h"
 #include "core/base/units.h"
+#include "core/compute/ops.h"
 #include "tests/gpu/gpus.h"
 
 namespace trainyard::tests {
