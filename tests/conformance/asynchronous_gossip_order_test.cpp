@@ -47,7 +47,7 @@ struct Followed {
   bool over = false;
 };
 
-// What training needs, and so outlives it.
+// Inputs of a training run, which outlive it.
 struct Training {
   plan::Plan plan;
   run::Recipe recipe;

@@ -38,7 +38,7 @@ class LinksFile {
   int fd_;
 };
 
-// What lies within each end, for backends that are asked whether they are connected.
+// Inner transports of each end, for backends that are asked whether they are connected.
 class Within {
  public:
   void note(const Transport& end, Transport& within) {
