@@ -325,6 +325,7 @@ TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
 }
 
 // Traffic and memory
+// ------------------
 
 TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
   const auto sent = [](const Experiment& e) {

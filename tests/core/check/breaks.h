@@ -99,7 +99,7 @@ inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op
                     [&](const plan::Op& other) { return other.lane == ops[op].lane; }));
 }
 
-// Somebody waits for an op; now that waits for it, too.
+// Makes an op wait for one of those that wait for it.
 inline bool a_circle_of_waiting(Victim& victim) {
   const auto waits = [](const plan::Op& op, const plan::Dependency& d) {
     return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane;
