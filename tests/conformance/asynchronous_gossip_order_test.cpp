@@ -202,7 +202,7 @@ TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
 }
 
 // Sessions
-// ------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 Experiment session_in_pairs(std::int64_t steps) {
   Experiment e = session_experiment(4, steps);

@@ -70,7 +70,7 @@ TEST(AsynchronousGossip, more_steps_allocate_nothing_more) {
 }
 
 // Sessions
-// ------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 double median_step(const telemetry::History& history, int rank) {
   const auto* series = history.find({Metric::step_seconds, rank, 0});

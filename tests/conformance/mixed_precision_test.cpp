@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(fp16, MixedTraining, testing::ValuesIn(cases(Precision:
                          [](const auto& one) { return one.param.name; });
 
 // The loss scale
-// --------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 Experiment scaled(Experiment e, double initial, std::int64_t double_every, double least = 1) {
   e.training.precision = Precision::fp16;

@@ -161,7 +161,7 @@ TEST(SynchronisedCompression, leaves_all_ranks_alike) {
 }
 
 // Micro-steps
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // One device, micro-step by micro-step, with the samples that the ranks have in theirs.
 class Reordered : public data::Dataset {
@@ -266,7 +266,7 @@ TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
 }
 
 // Gradients
-// -----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // The mean loss of the first step, over all ranks, with one parameter changed.
 double loss_of(const experiment::Experiment& e, std::int64_t parameter, double by) {

@@ -100,7 +100,7 @@ TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
 }
 
 // Feature columns
-// -----------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 const std::string kVertical = example("four_devices_vertical_digits");
 

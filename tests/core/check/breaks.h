@@ -90,7 +90,7 @@ inline bool a_group_that_names_a_rank_twice(Victim& victim) {
 }
 
 // Orders that are wrong
-// -----------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // How many ops of its lane there are up to an op.
 inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op) {
