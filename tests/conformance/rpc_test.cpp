@@ -153,7 +153,7 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
   EXPECT_EQ(by_reference[3][2], 2 * x * 4);
 }
 
-// Of a table of 42 rows of 4 numbers, only the looked-up rows are transferred.
+// Only the looked-up rows of a table of 42 rows of 4 numbers are transferred.
 TEST(RpcBytes, of_a_table_are_those_of_what_is_looked_up) {
   Experiment e = remote(strategy::small_clicks(1), {1, 1, kTables});
   const auto sent = payloads(e);
