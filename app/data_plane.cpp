@@ -77,7 +77,7 @@ class Plane final : public session::DataPlane {
         });
   }
 
-  // Peers of the own host are met in shared memory, where there is any.
+  // Clears the endpoints of peers on this host if shared memory serves them.
   std::vector<std::string> served_by_sockets(std::vector<std::string> endpoints) const {
     for (std::size_t peer = 0; shared_ && peer < endpoints.size(); ++peer)
       if (hosts_[peer] == hosts_[static_cast<std::size_t>(rank_)]) endpoints[peer].clear();
@@ -87,12 +87,12 @@ class Plane final : public session::DataPlane {
   std::vector<int> hosts_;
   int rank_;
   compute::Compute* compute_;
-  std::optional<Lent> lent_;  // nothing: the whole arena is in shared memory
+  std::optional<Lent> lent_;  // nullopt: the full arena is in shared memory
   std::string why_not_;
   Lendings lendings_;
   std::unique_ptr<shm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;
-  std::shared_ptr<comm::ShapedLinks> links_;  // null: not imposed
+  std::shared_ptr<comm::ShapedLinks> links_;  // null if link speeds are not imposed
 };
 
 base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRequest& request,

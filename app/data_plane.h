@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's end of the data plane over the transports that its experiment asks for: shared memory
-// inside a host, sockets between hosts.
+// Data plane of a rank over the transports of its experiment: shared memory inside a host, sockets
+// between hosts.
 #pragma once
 
 #include "core/comm/bell.h"
@@ -9,26 +9,26 @@
 
 namespace trainyard::app {
 
-// What the launcher passed on; -1 where there is none.
+// File descriptors inherited from the launcher; -1 if there is none.
 struct Inherited {
-  int shared_memory = -1;  // the memfd of the mailboxes and arenas
-  int shaped_links = -1;   // the memfd of the drawn links, when they are imposed
+  int shared_memory = -1;  // memfd of the mailboxes and arenas
+  int shaped_links = -1;   // memfd of the drawn links, if they are imposed
 };
 
-// Sockets are made in `socket_directory`.
+// Creates the data plane. Sockets are created in `socket_directory`.
 base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
     const session::DataPlaneRequest& request, const Inherited& inherited,
     const std::string& socket_directory);
 
-// Whether any two ranks of the experiment meet in shared memory.
+// True if any two ranks of the experiment use shared memory.
 bool uses_shared_memory(const experiment::Resolved& experiment);
 
-// How long ranks burn before they sleep. Those who train need the cores, and drawn links make them
-// wait for longer than is worth burning; an evaluator is told of checkpoints, and waits for no
-// peer.
+// Returns how long ranks spin before they sleep. Training ranks need the cores, and with imposed
+// links waits are too long for spinning. An evaluator waits for checkpoints, not for peers.
 comm::Patience patience_of(const experiment::Resolved& experiment);
 
-// Whether the drawn links hold in this run; and what they are then, scaled.
+// imposes_links: true if drawn link speeds are imposed in this run. imposed_links: these links,
+// scaled.
 bool imposes_links(const experiment::Resolved& experiment);
 base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& experiment);
 

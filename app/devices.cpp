@@ -15,7 +15,7 @@ constexpr const char* kAdvice =
     "Set it to -1: then it runs emulated on the CPU (where run.emulate is on). trainyard-cli "
     "doctor lists the GPUs of this machine.";
 
-// Nothing where this machine has the GPU, and can compute on it.
+// Returns nullopt if this machine has the GPU and can compute on it.
 std::optional<base::Problem> lacking(const Device& device, const std::string& path,
                                      const base::Result<std::vector<cuda::Gpu>>& here) {
   const std::string what =

@@ -6,13 +6,13 @@
 
 namespace trainyard::app {
 
-// The compute that stands behind a drawn device on this machine: the GPU that it is said to be,
-// else the CPU. There a gpu or tpu runs emulated: whether that is allowed was judged before
-// (run.emulate). Problems: as of gpu_problems.
+// Creates the compute of a drawn device: the GPU of this machine that it names, else the CPU. On
+// the CPU a gpu or tpu is emulated; run.emulate was checked before. Problems: those of
+// gpu_problems.
 base::Result<std::unique_ptr<compute::Compute>> make_compute(const topology::Device& device);
 
-// Of drawn devices that are said to be GPUs of this machine, where it lacks them. It is asked for
-// its GPUs only if there are such.
+// Returns problems for drawn devices that name GPUs that this machine lacks. Queries the GPUs only
+// if there are such devices.
 base::Problems gpu_problems(const topology::Topology& topology);
 
 }  // namespace trainyard::app

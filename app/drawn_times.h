@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long each op of a rank would take on the device that is drawn, by the simulator's model of
-// costs.
+// Durations of a rank's ops on the drawn device, by the simulator's cost model.
 #pragma once
 
 #include "core/base/result.h"
@@ -10,7 +9,7 @@
 
 namespace trainyard::app {
 
-// Of the device as it would be without being slowed down, on this host.
+// Computes the durations for a device of `host`, without its slowdown.
 base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
                                           const topology::Device& device,
                                           const topology::Host& host);

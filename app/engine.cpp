@@ -12,7 +12,8 @@
 namespace trainyard::app {
 namespace {
 
-// IPv4 throughout: ranks of one machine may know it by several names.
+// Returns an IPv4 address for local hosts, because ranks of one machine may know it by several
+// names.
 std::string address_of(const experiment::Resolved& experiment, int rank) {
   const topology::Network network(experiment.document.topology);
   const std::string& address =
@@ -52,14 +53,20 @@ base::Result<std::unique_ptr<comm::BoundCollectives>> bind_nccl(
 
 }  // namespace
 
-// NCCL is told to connect ranks for what all of a group do when they join, not in the midst of a
-// step, where they come to their groups each in its own order; to launch kernels of several groups
-// in the order of the calls; and where ranks share a GPU, that the others than the first are on
-// hosts of their own, for of one host it refuses them. Those at the same place of different GPUs
-// are on one, so that they reach each other as GPUs of one host do. CUDA loads kernels when a
-// process begins, not when they are first launched: that would wait for all that the GPU is at, and
-// so for a peer (NCCL User Guide, "CUDA Module Loading"). And each stream has a way to the GPU of
-// its own, up to 32, so that none waits behind one that waits for a peer.
+// Environment variables for NCCL and CUDA.
+//
+// NCCL_RUNTIME_CONNECT=0        Connects all ranks of a group when they join. Later, ranks
+//                               reach their groups in different orders.
+// NCCL_LAUNCH_ORDER_IMPLICIT=1  Launches kernels of several groups in the order of calls.
+// CUDA_MODULE_LOADING=EAGER     Loads kernels at the start of the process. Lazy loading
+//                               would wait for the GPU, and thereby for a peer (NCCL User
+//                               Guide, "CUDA Module Loading").
+// CUDA_DEVICE_MAX_CONNECTIONS   One hardware queue per stream, up to 32, so that no stream
+//                               waits behind one that waits for a peer.
+// NCCL_HOSTID                   If ranks share a GPU, all but the first get another host
+//                               id, because NCCL refuses ranks of one host on one GPU.
+//                               Ranks at the same index on different GPUs share a host id,
+//                               so that they communicate as GPUs of one host.
 std::vector<std::string> engine_settings(const experiment::Resolved& experiment, int rank) {
   if (experiment::engine_of(experiment) != experiment::Engine::nccl) return {};
   std::vector<std::string> settings{"NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1",

@@ -43,11 +43,11 @@ std::string rank_program() {
       .string();
 }
 
-// A device of several cores computes in OpenMP regions, oneDNN's and ours. Between two of them
-// libgomp's idle threads would spin for milliseconds: time that peers on the same cores, and the
-// rank's own other threads, need to get to the all-reduce that all wait for. So they sleep at once.
-// (Two ranks of two cores each on two cores: a step of 5 ms instead of 53.) OpenBLAS's threads give
-// their core up while they spin; to send them to sleep sooner changed nothing.
+// Environment variables for a device of several cores, which computes in OpenMP regions of oneDNN
+// and of our loops. Between regions, libgomp's idle threads would spin for milliseconds, and take
+// time from peers on the same cores and from the rank's other threads, which delays the all-reduce.
+// They therefore sleep immediately. (Two ranks of two cores each on two cores: 5 ms per step
+// instead of 53.) OpenBLAS's threads yield while they spin; making them sleep sooner had no effect.
 std::vector<std::string> thread_settings(std::int64_t cores) {
   if (cores <= 1) return {};
   return {"OMP_WAIT_POLICY=passive"};
@@ -58,14 +58,14 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
 }
 
-// Of the libraries of a rank's process.
+// Returns the environment variables for the libraries of a rank's process.
 std::vector<std::string> settings_of(const experiment::Resolved& experiment, int rank) {
   std::vector<std::string> settings = thread_settings(cores_of(experiment, rank));
   std::ranges::move(engine_settings(experiment, rank), std::back_inserter(settings));
   return settings;
 }
 
-// Files that the ranks inherit. Closed here once nobody is to be started any more.
+// Files that the ranks inherit. Closed here when no more ranks will be started.
 class InheritedFiles {
  public:
   InheritedFiles() = default;
@@ -109,10 +109,10 @@ class InheritedFiles {
   Inherited files_;
 };
 
-// What every process of a run is started with.
+// Common parameters of all processes of a run.
 struct Start {
   std::filesystem::path run_directory;
-  std::vector<std::vector<std::string>> settings;  // by rank
+  std::vector<std::vector<std::string>> settings;  // environment variables, by rank
   InheritedFiles files;
 };
 
@@ -132,7 +132,7 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
-// Of a drawn link, by its number.
+// Returns a function that sets the speed of a drawn link, by the link's number.
 decltype(session::Launched::set_link) setter(std::shared_ptr<comm::ShapedLinks> links,
                                              const experiment::Resolved& experiment) {
   std::map<int, int> edges;
@@ -165,7 +165,7 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   return launched;
 }
 
-// One process that is all ranks. Who ends one ends all.
+// Rank in a process that runs all ranks. Killing one rank kills all.
 class SharedProcessRank final : public session::RankHandle {
  public:
   explicit SharedProcessRank(std::shared_ptr<session::Process> process)
@@ -201,7 +201,7 @@ base::Result<session::Launched> launch_virtual(const session::LaunchRequest& req
   return launched;
 }
 
-// The ends of an in-process data plane, handed out once each.
+// Ends of an in-process data plane. Each end is returned once.
 class ThreadPlane final : public session::DataPlane {
  public:
   explicit ThreadPlane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}
@@ -239,7 +239,8 @@ class ThreadRank final : public session::RankHandle {
   }
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }
-  // A thread cannot be killed. One that does not leave when told ends with this process.
+  // Gives up on the rank: a thread cannot be killed. A thread that does not leave on request ends
+  // with this process.
   void kill() override { given_up_ = !*over_; }
   bool stall(bool) override { return false; }
 
@@ -264,7 +265,7 @@ base::Result<Ends> shaped(Ends ends, const std::shared_ptr<comm::ShapedLinks>& l
   return ends;
 }
 
-// `links` null: they are not imposed.
+// Creates the ends of the data plane. A null `links` means that link speeds are not imposed.
 base::Result<Ends> make_ends(const session::LaunchRequest& request,
                              const std::shared_ptr<comm::ShapedLinks>& links) {
   const std::size_t most =

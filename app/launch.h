@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Starts the ranks of a run on this machine: a process each, or, for the transport inproc, a thread
-// each.
+// Starts the ranks of a run on this machine: one process each, or one thread each with the
+// transport inproc.
 #pragma once
 
 #include "core/session/coordinator.h"

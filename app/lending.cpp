@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kWord = "lent";
 
-// The GPUs of all ranks; nothing where one is on none, on another host, or may be lost: whoever
-// takes its place would have other memory.
+// Returns the GPUs of all ranks. Returns nullopt if a rank is not on a GPU, is on another host, or
+// may be lost: its replacement would have other memory.
 std::optional<std::vector<int>> gpus_of_one_host(const experiment::Resolved& e) {
   const topology::Network network(e.document.topology);
   std::vector<int> gpus;

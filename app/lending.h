@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks of one host that are all on GPUs lend each other memory there: of the arena that peers
-// read, what the host touches by copies alone lies on the rank's GPU, and those of its peers read
-// it where it is. A rank whose GPU a peer's does not reach keeps its arena in shared memory.
+// GPU memory shared by ranks of one host (CUDA IPC), if all ranks are on GPUs. The part of the
+// arena that the host accesses only by copies is in memory of the rank's GPU, and peers' GPUs read
+// it in place. A rank whose GPU is not accessible to a peer keeps its arena in shared memory.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,27 @@
 
 namespace trainyard::app {
 
-// What a rank lends.
+// Memory that a rank exports.
 struct Lent {
-  std::size_t from = 0, bytes = 0;  // of its arena
+  std::size_t from = 0, bytes = 0;  // range of its arena
   compute::Lendable on_device;
 
-  std::string endpoint() const;  // what peers borrow by
+  std::string endpoint() const;  // returns the endpoint by which peers import the memory
 };
 
-// Nothing where the rank has nothing to lend. A Problem says why it cannot: then all of it stays in
-// shared memory.
+// Exports the device part of the rank's arena. Returns nullopt if there is nothing to export.
+// Problem: the export failed; the full arena then stays in shared memory.
 base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request);
 
-// What all ranks lend, and what keeps it there.
+// Exported memory of all ranks, and the imports that keep it mapped.
 struct Lendings {
   std::vector<shm::OnDevice> arenas;  // by rank
   std::vector<compute::Memory> borrowed;
 };
 
-// `endpoints` of all ranks, empty of those who lend nothing; `own` null of one. A Problem names the
-// rank whose memory cannot be had.
+// Imports the memory of all ranks. `endpoints` has one entry per rank, empty if the rank exports
+// nothing; `own` is null if this rank exports nothing. Problem: names the rank whose memory cannot
+// be imported.
 base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own,
                               compute::Compute& compute);
 

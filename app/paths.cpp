@@ -13,7 +13,8 @@ fs::path if_there(const fs::path& directory) {
   return fs::is_directory(directory, ignored) ? directory : fs::path{};
 }
 
-// A build lies in build/PRESET/bin of its source tree.
+// Searches `at` and its ancestors for the source tree. A build is in build/PRESET/bin of its source
+// tree.
 fs::path in_source_tree(fs::path at) {
   for (; at.has_relative_path(); at = at.parent_path())
     if (fs::path found = if_there(at / "resources" / "experiments"); !found.empty()) return found;

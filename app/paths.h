@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the files lie that come with the program.
+// Locations of the program's files.
 #pragma once
 
 #include <filesystem>
 
 namespace trainyard::app {
 
-std::filesystem::path program_directory();  // of the running program; empty where /proc cannot say
+// directory of the running program; empty if /proc is not available
+std::filesystem::path program_directory();
 
-// The directory of the example experiments: below $TRAINYARD_RESOURCES when that is set, else in
-// the installed share, else in the source tree that holds the build. Empty when there is none.
+// Returns the directory of the example experiments: in $TRAINYARD_RESOURCES if that is set, else in
+// the installed share directory, else in the source tree of the build. Empty if there is none.
 std::filesystem::path examples_directory();
 
 }  // namespace trainyard::app

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-rank: one process, one drawn device. Started by the coordinator, which hands it a token
-// on standard input.
+// trainyard-rank: one process, one drawn device. The coordinator starts it and passes a token on
+// standard input.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ namespace {
 
 using namespace trainyard;
 
-// Ends with the process that started us, also when that is killed.
+// Makes this process end with its parent, even if the parent is killed. Returns false if the parent
+// has ended already.
 bool end_with_parent(pid_t parent) {
   return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
 }
@@ -49,7 +50,7 @@ int not_a_child(pid_t parent) {
   return 2;
 }
 
-// All ranks; their tokens come line by line.
+// Runs all ranks in this process. Reads their tokens from standard input, one per line.
 base::Result<void> run_virtual(int ranks, const std::string& endpoint) {
   base::set_log_name("virtual ranks");
   std::vector<session::RankIdentity> identities;
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
   for (const int signal : {SIGPIPE, SIGXFSZ})
-    ::signal(signal, SIG_IGN);  // an error to report, not the end
+    ::signal(signal, SIG_IGN);  // an error to report instead of ending the process
   if (all) return finish(run_virtual(identity.rank + 1, identity.endpoint));
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
@@ -101,7 +102,7 @@ int main(int argc, char** argv) {
     return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
   };
   services.make_engine = app::make_engine;
-  base::log_info("process " + std::to_string(::getpid()) +
-                 ", software " TRAINYARD_VERSION);  // killed, it can say no more
+  // logged now, because a killed process can no longer log it
+  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
   return finish(session::run_rank(identity, services));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order that a virtual clock makes of an experiment's drawing, for whoever trains in it.
+// Order of ops that a virtual clock produces for a drawn experiment, for ranks that train in that
+// order.
 #pragma once
 
 #include "core/session/virtual_ranks.h"

@@ -39,7 +39,7 @@ void name_program() {
   QCoreApplication::setApplicationVersion(TRAINYARD_VERSION);
 }
 
-// Words only: for these no display is opened.
+// True if only text is requested (help or version), which needs no display.
 bool asks_for_words(int argc, char** argv) {
   const std::set<std::string_view> words{"-h", "--help", "--help-all", "-v", "--version"};
   return std::any_of(argv + 1, argv + argc,
@@ -51,12 +51,12 @@ int say_words(int argc, char** argv) {
   name_program();
   QCommandLineParser parser;
   app::describe(parser);
-  parser.process(application);  // leaves, once it has said them
+  parser.process(application);  // prints the text and exits
   return 0;
 }
 
-// Without a display Qt would abort, with words for programmers. What it says before that is held
-// back.
+// Messages of Qt before the application exists, held back. Without a display Qt would abort with
+// messages for programmers.
 std::string held_back;
 
 void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
@@ -74,9 +74,10 @@ void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& te
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   const auto before = qInstallMessageHandler(say_no_display);
   auto application = std::make_unique<QApplication>(argc, argv);
-  std::setlocale(
-      LC_NUMERIC,
-      "C");  // Qt took the person's: files of numbers, and figures, have a point everywhere
+  std::setlocale(LC_NUMERIC,
+                 // Restores the decimal point, because Qt sets the user's locale. Files and figures
+                 // always use a point.
+                 "C");
   qInstallMessageHandler(before);
   std::fputs(held_back.c_str(), stderr);
   name_program();
@@ -101,14 +102,15 @@ bool may_run(const ui::Document& document) {
   return experiment::validate(document.experiment(), document.directory().toStdString()).empty();
 }
 
-// The data are looked at first, which may take a while.
+// Starts the run and waits until its data are checked, which may take a while. Returns true if
+// there were no errors.
 bool starts_run(ui::MainWindow& window) {
   window.start_run();
   while (window.run_wanted()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   return window.errors().isHidden();
 }
 
-// What was asked for, as far as it can be had: 0, or the exit code of what could not.
+// Applies the options as far as possible. Returns 0, or the exit code of the part that failed.
 int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   if (options.size) {
     window.resize(*options.size);
@@ -122,7 +124,8 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
-// Whether a recording can be read is known once it begins to be, or was looked through.
+// True if the recording is readable. Waits until its first part was read, or all of it was
+// searched.
 bool has_run(ui::MainWindow& window) {
   const ui::Run* run = window.runs().current();
   while (run && run->history().ranks() == 0 && !run->complete())
@@ -130,7 +133,7 @@ bool has_run(ui::MainWindow& window) {
   return run && run->history().ranks() > 0;
 }
 
-// The window as it looks once everything is drawn, as a picture; for the README and for tests.
+// Saves a screenshot of the window after everything is drawn, for the README and for tests.
 int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   QEventLoop meanwhile;
   QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
@@ -142,8 +145,8 @@ int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
-// A window stays open whatever went wrong, and says it; a program that only takes a picture ends
-// with it.
+// Runs the workbench. Errors are shown in the window, which stays open; with --screenshot the
+// program exits with an error instead.
 int work(const app::WorkbenchOptions& options) {
   ui::Setup setup;
   setup.services = services();

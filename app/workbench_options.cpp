@@ -14,7 +14,7 @@ namespace trainyard::app {
 namespace {
 
 constexpr int kSettleMilliseconds =
-    1500;  // before a picture is taken: charts and cost line are drawn by then
+    1500;  // Default delay of a screenshot: charts and cost line are drawn by then.
 constexpr int kLongestWaitMilliseconds = 3'600'000;
 constexpr int kLeastSide = 100, kGreatestSide = 16'384;  // pixels
 
@@ -24,7 +24,7 @@ base::Problem bad(const QString& where, const QString& what, const QString& acce
           accepted.toStdString(), advice.toStdString()};
 }
 
-// Those that take a value of their own; the others stand alone.
+// Removes Qt's options and their values. Options that are not listed here take no value.
 QStringList without_options_of_qt(const QStringList& arguments) {
   static const QSet<QString> with_value{
       "platform", "platformpluginpath", "platformtheme", "plugin",       "qwindowgeometry",
@@ -69,8 +69,8 @@ bool holds_run(const QDir& directory) {
          (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
-// An experiment that can be read but not understood opens a window that says so; what is not there
-// opens none.
+// Returns a problem if a file does not exist. An experiment that exists but is invalid opens a
+// window that shows its errors.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
@@ -84,7 +84,7 @@ std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   return {};
 }
 
-// What excludes each other, or goes with something else.
+// Returns a problem if options exclude each other, or lack one that they need.
 std::optional<base::Problem> contradiction(const QCommandLineParser& parser,
                                            const WorkbenchOptions& options) {
   const QStringList files = parser.positionalArguments();
@@ -104,7 +104,7 @@ std::optional<base::Problem> contradiction(const QCommandLineParser& parser,
   return {};
 }
 
-// A directory that stands where an experiment may is that of a run.
+// Treats a directory in place of an experiment as a run directory.
 void take_run(WorkbenchOptions& options) {
   if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() &&
       !holds_sweep(options.experiment))

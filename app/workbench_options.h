@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The command line of the workbench, read before a display is opened: what is wrong with it is said
-// in the terminal.
+// Command line of the workbench, parsed before a display is opened, so that errors are printed on
+// the command line.
 #pragma once
 
 #include <QCommandLineParser>
@@ -15,15 +15,15 @@ namespace trainyard::app {
 struct WorkbenchOptions {
   QString experiment, run_directory, screenshot, settings;  // empty: not given
   std::optional<QSize> size;
-  int wait_milliseconds = 0;  // before the screenshot
+  int wait_milliseconds = 0;  // delay of the screenshot
   bool run = false;
 };
 
-// The options and their help.
+// Adds the options with their help.
 void describe(QCommandLineParser& parser);
 
-// `arguments` as the program was given them, its name first. Qt's own options ("-platform
-// offscreen") are passed over: Qt reads them.
+// Parses `arguments`, which begin with the program's name. Qt's own options ("-platform offscreen")
+// are skipped; Qt reads them.
 base::Result<WorkbenchOptions> read_options(const QStringList& arguments);
 
 }  // namespace trainyard::app

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What setup, run, test and .ci/run share. Sourced, after `set -euo pipefail`.
+# Functions shared by setup, run, test and .ci/run. Sourced, after `set -euo pipefail`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -10,7 +10,8 @@ fail() {
   exit 1
 }
 
-# phase NAME COMMAND...: runs it between two lines, the second with the time it took; its exit status is the command's.
+# phase NAME COMMAND...: runs the command between two lines, the second with its duration. Returns
+# the command's exit status.
 phase() {
   local name=$1 start=$EPOCHREALTIME status=0
   shift
@@ -22,13 +23,13 @@ phase() {
 
 elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { s = to - from; if (s < 60) printf "%.1f s", s; else printf "%d min %d s", s / 60, s % 60 }'; }
 
-# Compilers at once: one a core, but no more than the memory holds at about 1 GiB each.
+# Number of parallel compilers: one per core, limited by memory at about 1 GiB each.
 jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 1048576); n = cores < fit ? cores : fit; print (n > 1 ? n : 1) }' /proc/meminfo; }
 
-# configure PRESET: in build/PRESET.
+# configure PRESET: configures build/PRESET.
 configure() {
   local preset=$1 log=$root/build/$1-configure.log launcher=()
-  if command -v ccache >/dev/null; then  # what one checkout compiled serves the next
+  if command -v ccache >/dev/null; then  # reuses objects of other checkouts
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
   fi
@@ -39,7 +40,7 @@ configure() {
   }
 }
 
-# build PRESET [TARGET...]: configures and builds it; what is up to date stays.
+# build PRESET [TARGET...]: configures and builds incrementally.
 build() {
   local preset=$1
   shift
@@ -47,7 +48,8 @@ build() {
   (cd "$root" && cmake --build --preset "$preset" --parallel "$(jobs_at_once)" ${1:+--target "$@"})
 }
 
-# run_tests PRESET [CTEST ARGUMENTS]: its results go to build/PRESET-tests.xml as well (JUnit).
+# run_tests PRESET [CTEST ARGUMENTS]: runs the tests. Also writes the results to
+# build/PRESET-tests.xml (JUnit).
 run_tests() {
   local preset=$1
   shift

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipelines whose throughput has been published, drawn again and simulated: what of the machines is
-// not known is fitted where one number of devices is concerned, and the others are foretold.
-// Sources: Huang et al. 2019, GPipe, tables 2 and 3; the benchmarks that go with torchgpipe (Kim et
-// al. 2020).
+// Simulation of pipelines with published throughput. Unknown constants of the machines are fitted
+// at one number of devices; the other figures are predictions. Sources: Huang et al. 2019, GPipe,
+// tables 2 and 3; the benchmarks of torchgpipe (Kim et al. 2020).
 //
-// What is taken as it stands there: models, numbers of micro-batches, and of torchgpipe samples and
-// which layers each device has. Else layers are shared out by cost, as the experiment would. But
-// for what is fitted, devices have the peak speed and the memory bandwidth of their data sheets, so
-// that a batch normalisation takes as long as its bytes, a convolution as long as its products:
-// stages are unlike as their layers are. Outputs are made again in the backward pass.
+// Taken from these sources: models, numbers of micro-batches, and for torchgpipe the samples and
+// the layers of each device. Otherwise layers are partitioned by cost, as in an experiment. Except
+// for the fitted constants, devices have the peak speed and memory bandwidth of their data sheets.
+// A batch normalization therefore takes as long as its bytes, a convolution as long as its
+// products, and stages differ as their layers do. Outputs are recomputed in the backward pass.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ namespace trainyard::tests {
 struct Machine {
   double flops = 0;                     // flop/s of a device
   double memory_bytes_per_second = 0;   // likewise
-  double link_bits_per_second = 100e9;  // each way, between a device and the others
+  double link_bits_per_second = 100e9;  // per direction, between a device and the others
 };
 
 // A sample: its shape, and among how many classes the loss chooses.
@@ -127,7 +126,7 @@ struct Resnet {
   model::ModelSpec model;
   std::vector<std::int64_t> first;
 
-  // The places of so many of torchgpipe's layers on each device.
+  // Places of torchgpipe's layers, given the number of layers per device.
   std::vector<experiment::StagePlace> places(const std::vector<int>& balance) const {
     std::vector<experiment::StagePlace> places;
     std::size_t layer = 0;
@@ -275,8 +274,8 @@ inline double throughput(const Pipelined& of, const Machine& machine, int device
          step_seconds(of, machine, devices, micro_batches, outputs);
 }
 
-// Of more micro-batches than are worth simulating: once a pipeline is full, each further one takes
-// as long as the one before.
+// Throughput with many micro-batches, extrapolated: once a pipeline is full, each further
+// micro-batch takes as long as the previous one.
 inline double long_throughput(const Pipelined& of, const Machine& machine, int devices,
                               int micro_batches) {
   constexpr int kFew = 32, kMore = 64;
@@ -328,7 +327,7 @@ inline double fit(const Figure& figure) {
 inline constexpr int kMicroBatches = 32;  // GPipe, tables 2 and 3
 inline constexpr Machine kTpu{61.5e12, 450e9}, kP100{9.3e12, 732e9}, kP40{11.76e12, 346e9};
 
-// Relative to so many micro-batches on two devices.
+// Speed relative to `micro_batches_of_base` micro-batches on two devices.
 inline Point relative(const Pipelined& of, int devices, double published, const Pipelined& base,
                       int micro_batches_of_base) {
   return {devices, published, [=](const Machine& machine) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replicas whose scaling has been published, drawn again and simulated: Horovod (Sergeev and Del
-// Balso 2018) on 128 servers of four Pascal GPUs each, joined by 25 Gbit/s. What of the network is
-// not known is fitted where one model is concerned, and the others are foretold.
+// Simulation of replicas with published scaling: Horovod (Sergeev and Del Balso 2018) on 128
+// servers of four Pascal GPUs each, connected by 25 Gbit/s. Unknown constants of the network are
+// fitted for one model; the other figures are predictions.
 //
-// As there: gradients are all-reduced by a ring that takes a bucket whole, of 64 MiB at least,
-// while the backward pass goes on. Ours to choose: 64 images a GPU. VGG-16 and ResNet-101 are drawn
-// as they are. Inception-V3 is a row of modules, each with as many weights as the published one has
-// in all its branches, and as many channels behind it; so, on nearly the same image, its products
-// are nearly the same.
+// As in the source, gradients are all-reduced by a ring during the backward pass, in buckets of at
+// least 64 MiB. Our choice: 64 images per GPU. VGG-16 and ResNet-101 are drawn exactly.
+// Inception-V3 is a sequence of modules, each with as many weights as all branches of the published
+// one, and as many output channels; on nearly the same image size, its products are nearly the
+// same.
 #pragma once
 
 #include "tests/published_pipelines.h"
@@ -87,7 +87,7 @@ inline topology::Topology servers(const Machine& machine, int count, int devices
   return drawing;
 }
 
-// Of replicas on so many servers of four GPUs; 0: of one GPU by itself.
+// Step time of replicas on `count` servers of four GPUs; 0: on one GPU alone.
 inline double step_seconds(const Replicated& of, const Machine& machine, int count) {
   constexpr int kDevices = 4;
   experiment::Experiment e;

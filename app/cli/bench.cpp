@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench allreduce: times the product's own all-reduce between real ranks: processes, or threads for
-// inproc.
+// bench allreduce: times the all-reduce between real ranks, which are processes, or threads with
+// the transport inproc.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,7 +16,8 @@
 namespace trainyard::cli {
 namespace {
 
-// A repeat lasts from the first rank's begin to the last rank's end: all are on one clock.
+// Returns the duration of each repeat, from the first rank's begin to the last rank's end. All
+// ranks use one clock.
 std::vector<double> seconds_of(const BenchAllTimes& all) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < all.front().begin_ns.size(); ++i) {
@@ -57,7 +58,7 @@ base::Json result(const BenchJob& job, const BenchAllTimes& all) {
   if (own)
     for (const BenchTimes& rank : all)
       json["wire_bytes_per_rank"].push_back(rank.sent_payload_bytes);
-  else json["wire_bytes_per_rank"] = nullptr;  // it does not say
+  else json["wire_bytes_per_rank"] = nullptr;  // the engine reports no bytes
   return json;
 }
 
@@ -91,7 +92,8 @@ struct BenchArguments {
   bool json = false;
 };
 
-// The word is one of its names: that was checked when the command line was read.
+// Converts a name to its enum value. The command line parser has already checked that the name
+// exists.
 template <class Enum>
 Enum named(const std::string& word) {
   Enum value{};
@@ -100,7 +102,7 @@ Enum named(const std::string& word) {
   return value;
 }
 
-// Ranks of this machine, as a host is drawn first.
+// Chooses the algorithm for `ranks` devices on one host with default properties.
 collective::Choice choose(const BenchJob& job) {
   topology::Topology drawing;
   drawing.hosts.emplace_back();
@@ -117,7 +119,7 @@ collective::Choice choose(const BenchJob& job) {
       .value();
 }
 
-// An engine chooses for itself what an option would choose for ours.
+// Refuses options that an engine ignores, because it chooses algorithm and segments itself.
 base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::own) return {};
   if (job.engine == experiment::Engine::nccl)

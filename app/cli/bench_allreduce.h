@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench allreduce: what is measured, by one rank and by all.
+// bench allreduce: the job and the measurements of one rank and of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,42 @@ enum class BenchTransport { shm, zmq, inproc };
 struct BenchJob {
   std::int64_t ranks = 2;
   std::int64_t bytes = 64 << 20;  // of the fp32 buffer
-  std::int64_t bucket_bytes = 0;  // reduced as one; 0: the whole buffer
+  std::int64_t bucket_bytes = 0;  // bytes per all-reduce; 0: the full buffer
   std::int64_t segment_bytes =
-      0;  // a larger bucket is cut into segments of this size; 0: as in an experiment
+      0;  // Larger buckets are split into segments of this size. 0: the default of experiments.
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  BenchTransport transport =
-      BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
+  // With another engine: how ranks exchange addresses, as processes or threads.
+  BenchTransport transport = BenchTransport::shm;
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
-  bool bind = false;  // each process to a core of its own, in turn
+  bool bind = false;  // pin each process to a core, round-robin
 
   std::int64_t elements() const { return bytes / 4; }
 };
 
-// What a rank measured: begin and end of every repeat (CLOCK_MONOTONIC), and what it sent in one of
-// them.
+// Measurements of a rank: begin and end of every repeat (CLOCK_MONOTONIC), and the bytes sent in
+// one repeat.
 struct BenchTimes {
   std::vector<std::int64_t> begin_ns, end_ns;
   std::int64_t sent_payload_bytes = 0;
   std::int64_t peak_memory_bytes = 0;  // of the process
 };
 
-inline constexpr int kBenchChannels = 2;  // of the collective, and of the meetings between repeats
+// one for the collective, one for the barriers between repeats
+inline constexpr int kBenchChannels = 2;
 
 // Bytes of a rank's arena that peers read.
 std::int64_t bench_arena_bytes(const BenchJob& job);
 
-// One rank's part: the all-reduce once, verified against what must come out, then warm, then timed.
-// Before every repeat each rank writes its buffer anew, as a backward pass does, and the ranks
-// meet. The memory is the transport's arena, or own memory where that has none. Failure aborts the
+// Runs the bench on one rank: one verified all-reduce, warm-ups, then timed repeats. Before every
+// repeat each rank rewrites its buffer, as a backward pass does, and the ranks synchronize. The
+// buffer is in the transport's arena, or in private memory if it has none. A failure aborts the
 // transport.
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
 
 using BenchAllTimes = std::vector<BenchTimes>;  // by rank
-// All ranks' parts, in processes or threads of their own. The first to fail ends the others.
+// Runs the bench on all ranks, in processes or threads. The first failure ends the other ranks.
 base::Result<BenchAllTimes> measure_allreduce(const BenchJob& job);
 
 base::Json to_json(const BenchTimes& times);

@@ -29,7 +29,8 @@ constexpr int kWarmUps = 3;
 constexpr std::chrono::seconds kMeetingLimit{60};
 constexpr const char* kBuffer = "grads";
 
-// All of the buffer, bucket by bucket, as the mirrored strategy reduces gradients; nothing else.
+// Builds a plan that reduces the buffer bucket by bucket, as the mirrored strategy reduces
+// gradients, and nothing else.
 plan::RankPlan coarse_plan(const BenchJob& job, int rank) {
   plan::RankPlan plan;
   plan.rank = rank;
@@ -59,7 +60,7 @@ plan::Group all_ranks(const BenchJob& job) {
   return group;
 }
 
-// Whole numbers that every order of adding sums exactly in fp32.
+// Integers that fp32 sums exactly in any order.
 float value(std::int64_t rank, std::int64_t element) {
   return static_cast<float>(element % 1009 + rank);
 }
@@ -74,7 +75,7 @@ float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t elemen
   return 0;
 }
 
-// Brings all ranks to one point, over a channel of its own.
+// Barrier and exchange between all ranks, on a separate channel.
 class Meeting {
  public:
   explicit Meeting(comm::Transport& transport) : transport_(transport) {}
@@ -95,7 +96,7 @@ class Meeting {
     return {};
   }
 
-  // Each says something to all: what they said, by rank.
+  // Sends a string to all ranks. Returns the strings of all ranks, by rank.
   Result<std::vector<std::string>> exchange(const std::string& own) {
     const comm::Tag tag{kGeneration, count_++, 0};
     std::vector<std::string> all(static_cast<std::size_t>(transport_.ranks()));
@@ -118,7 +119,7 @@ class Meeting {
     return all;
   }
 
-  // Nobody may leave before its last words were heard.
+  // Waits until all peers have received this rank's messages. A rank must not leave before that.
   Result<void> end() {
     for (int peer = 0; peer < transport_.ranks(); ++peer)
       if (peer != transport_.rank())
@@ -216,7 +217,7 @@ class BenchRank {
     for (std::int64_t i = 0; i < job_.elements(); ++i) data_[i] = value(transport_.rank(), i);
   }
 
-  // What a backward pass leaves: every rank's cache has lines that it has written.
+  // Writes the buffer as a backward pass would, so that every rank's cache has modified lines.
   void rewrite() { std::fill_n(data_, job_.elements(), 0.0f); }
 
   Result<void> verify() const {
@@ -265,8 +266,8 @@ class BenchRank {
   comm::Transport& transport_;
   Meeting meeting_;
   std::unique_ptr<compute::Compute> compute_;
-  Memory private_memory_;  // of what no peer reads
-  Memory posted_from_;     // of what they read, where the transport has no arena
+  Memory private_memory_;  // for buffers that no peer reads
+  Memory posted_from_;     // for buffers that peers read, if the transport has no arena
   std::unique_ptr<comm::Collectives> engine_;
   std::unique_ptr<run::Exchange> exchange_;
   plan::RankPlan plan_;

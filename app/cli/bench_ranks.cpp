@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ranks of a bench: processes of this program, or threads for inproc; their times gathered.
+// Ranks of a bench: processes of this program, or threads for inproc. Collects their times.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -29,15 +29,15 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr int kSharedMemory = 3;  // number of the memfd in a rank's process
+constexpr int kSharedMemory = 3;  // descriptor of the memfd in a rank's process
 constexpr std::size_t kMostReport = std::size_t{256} << 20;
 
 std::string socket_of(const fs::path& directory, std::int64_t rank) {
   return "ipc://" + (directory / ("bench-" + std::to_string(rank))).string();
 }
 
-// One rank, in its own process
-// -----------------------------------------------------------------------------------------
+// One rank, in a separate process
+// ------------------------------------------------------------
 
 struct RankArguments {
   std::string job;  // JSON
@@ -61,7 +61,7 @@ Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job,
   return std::unique_ptr<comm::Transport>(std::move(*connected));
 }
 
-// The rank-th of the cores that this process may use, and so on from the first.
+// Pins this process to usable core number `rank`, modulo the number of usable cores.
 void stay_on_one_core(int rank) {
   cpu_set_t usable, own;
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
@@ -82,12 +82,12 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank)
                                                         : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
-  if (job.bind)
-    stay_on_one_core(arguments.rank);  // only now: whoever waits asked how many cores there are
+  // pinned only now, because the transport has counted the usable cores before
+  if (job.bind) stay_on_one_core(arguments.rank);
   return bench_rank(job, **transport);
 }
 
-// What the starter reads is the last line.
+// Prints the report as the last line, which the parent process reads.
 int run_rank(const RankArguments& arguments) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
       ::getppid() != static_cast<pid_t>(arguments.parent))
@@ -99,9 +99,9 @@ int run_rank(const RankArguments& arguments) {
 }
 
 // All ranks
-// ------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
-// Beside the sockets: it goes with them.
+// File of a rank's report, in the socket directory, which removes it.
 fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) {
   return scratch.path() / ("report-" + std::to_string(rank));
 }
@@ -152,7 +152,7 @@ Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::siz
       .and_then(bench_times);
 }
 
-// Waits for all. The first to fail ends the others, which would wait for it.
+// Waits for all ranks. The first failure ends the others, which would otherwise hang.
 Result<BenchAllTimes> gather(const session::SocketDirectory& scratch,
                              std::vector<session::Process>& processes) {
   BenchAllTimes all(processes.size());
@@ -216,7 +216,7 @@ Result<BenchAllTimes> measure_allreduce(const BenchJob& job) {
   return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job);
 }
 
-// Started by `bench` itself.
+// Adds the hidden verb that `bench` starts as a process.
 void add_bench_rank(Verb& program) {
   Verb verb = program.add_verb("bench-rank", "One rank of a bench");
   verb.hide();

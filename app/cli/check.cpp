@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// check: proves the plan of an experiment, as ranks run it, and says what it costs. Opens no
+// check: verifies the plan of an experiment as ranks run it, and reports its costs. Reads no
 // samples.
 #include "core/check/check.h"
 
@@ -70,12 +70,12 @@ std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
   return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
 }
 
-// What was proved of a plan, and whether the devices have room for it, as real ranks lay it out.
+// Verified plan, with its memory per rank as real ranks allocate it.
 struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
   const check::Report& report;
-  std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, as the next
+  std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, like `lacking_bytes`
   std::vector<std::int64_t> lacking_bytes = session::lacking_bytes(experiment, memory);
 };
 
@@ -143,7 +143,7 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
-// By which algorithm it sends, nobody sees.
+// Prints the costs of a plan with an engine, whose algorithm is unknown.
 void print_engine(const plan::Plan& plan, const std::string& engine) {
   std::printf(
       "%s takes every collective whole, and reports no bytes; by formula a step is at least\n",
@@ -153,8 +153,8 @@ void print_engine(const plan::Plan& plan, const std::string& engine) {
                 base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
 }
 
-// One number for what a rank takes: that of the layout, which is what has to fit. The most that
-// lives at once is less by gaps between addresses.
+// Prints the memory of a rank. The number to compare with the device is that of the layout. The
+// peak of live buffers is smaller, because of gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   std::printf("  rank %zu takes %s\n", rank, run::in_words(checked.memory[rank]).c_str());

@@ -104,7 +104,7 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
 
 namespace {
 
-constexpr std::int64_t kStepsToCompare = 3;  // what a step takes is seen in few
+constexpr std::int64_t kStepsToCompare = 3;  // a few steps suffice to determine the cost of a step
 
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolved) {
   return simulate(resolved, kStepsToCompare).map([](const sim::Outcome& outcome) {
@@ -149,7 +149,8 @@ void print_columns(const experiment::Resolved& resolved) {
 
 namespace {
 
-// Why it is no run, where a glance at the directory tells; empty where only reading it does.
+// Returns the reason why a directory is not a run, if its file names show it. Returns an empty
+// string if the directory must be read to decide.
 std::string why_no_run(const std::filesystem::path& directory) {
   using std::filesystem::file_type;
   std::error_code error;

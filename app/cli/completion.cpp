@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// completion: a bash script that completes verbs, options, their values and files. It is made from
-// the verbs as they are.
+// completion: a bash script that completes verbs, options, their values and files. It is generated
+// from the verbs.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
@@ -14,12 +14,13 @@ namespace {
 
 struct Completed {
   std::string verb;
-  std::string options;                                      // separated by blanks
-  std::vector<std::pair<std::string, std::string>> values;  // option -> what may follow it
+  std::string options;                                      // separated by spaces
+  std::vector<std::pair<std::string, std::string>> values;  // option -> accepted values
   std::string positional;                                   // words, or "file" or "directory"
 };
 
-// CLI11 writes what an option accepts at the end of its type: "TEXT:{csv,trace}".
+// Returns the accepted values of an option. CLI11 appends them to the option's type:
+// "TEXT:{csv,trace}".
 std::string accepted_words(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{'), end = type.rfind('}');
@@ -34,7 +35,7 @@ std::string what_follows(const CLI::Option& option) {
   if (std::string words = accepted_words(option); !words.empty()) return words;
   const std::string type = option.get_type_name();
   if (type == "DIR") return "@directory";
-  return type == "FILE" ? "@file" : "";  // a number, or a text that only a person knows
+  return type == "FILE" ? "@file" : "";  // nothing to complete for a number or free text
 }
 
 void add_options(const CLI::App& verb, Completed& c) {
@@ -52,7 +53,7 @@ void add_options(const CLI::App& verb, Completed& c) {
   }
 }
 
-// A verb of verbs takes the names and the options of those.
+// Collects the completions of a verb. A verb with subcommands gets their names and options.
 Completed completed(const CLI::App& verb) {
   Completed c{verb.get_name(), "", {}, ""};
   add_options(verb, c);

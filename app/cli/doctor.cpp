@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// doctor: what this machine has and lacks for running experiments.
+// doctor: checks what this machine provides for running experiments.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Verdict { good, absent, bad };  // absent: nothing that must be there
+enum class Verdict { good, absent, bad };  // absent: an optional component is missing
 
 struct Finding {
   std::string name;
@@ -49,7 +49,7 @@ const char* word(Verdict verdict) {
   return "";
 }
 
-// The value of the first line of a /proc file that starts with `key`.
+// Returns the value of the first line of a /proc file that starts with `key`.
 std::string proc_value(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -112,7 +112,7 @@ Finding gloo() {
   return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
 }
 
-// Its library is opened, and asked for its version: that needs no GPU.
+// Opens NCCL's library and reads its version, which needs no GPU.
 Finding nccl() {
   const auto bound = nccl::bind({.rank = 0, .groups = {{0}}}, nullptr);
   if (bound) return {"nccl", Verdict::good, "is installed; its ranks need GPUs", ""};
@@ -173,7 +173,7 @@ Finding runtime_directory() {
           "sockets go below " + directory->path().parent_path().string(), ""};
 }
 
-// The directory itself, or the nearest one above it that is there.
+// Returns the path, or its nearest existing ancestor.
 fs::path existing(fs::path path) {
   std::error_code ignored;
   while (!fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();

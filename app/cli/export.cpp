@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file
-// first, so that a failure leaves what was there.
+// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes to a temporary
+// file first, so that a failure leaves the old file unchanged.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -39,8 +39,8 @@ OpNames names_of(const plan::RankPlan& rank) {
   return names;
 }
 
-// What the recorded plans say. They are one rank's text each; together they read as a plan whose
-// groups nobody asks for. When one is lost or cannot be read, ops keep their numbers.
+// Names of the ops from the recorded plans. The recording has one text per rank; together they
+// parse as a plan without groups. If one is missing or unreadable, ops keep their numbers.
 std::vector<OpNames> recorded_names(const History& history) {
   std::string text = "plan 1\nschedule steps 0 full 0\n";
   for (int rank = 0; rank < history.ranks(); ++rank) text += history.plan_text(rank);
@@ -61,7 +61,7 @@ base::Result<void> write(const ExportArguments& arguments, const History& histor
   if (arguments.format == "csv") return telemetry::export_csv(history, out);
   auto written = telemetry::export_trace(arguments.directory, recorded_names(history), out);
   if (!written && out && !history.damage().empty())
-    return {};  // damage, of which the caller warns: what can be read was written
+    return {};  // The caller warns of the damage; the readable part was written.
   return written;
 }
 
@@ -76,7 +76,7 @@ base::Result<void> write_into(const fs::path& file, const ExportArguments& argum
                      "Free space on that disk, or write elsewhere"});
 }
 
-// Whole or not at all, behind whatever link leads there.
+// Writes the file completely or not at all. Follows symbolic links to the target.
 base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
   if (base::is_something_else(arguments.out)) return write_into(arguments.out, arguments, history);
   std::error_code error;
@@ -84,7 +84,7 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   fs::path partial;
   base::Descriptor made(-1);
   for (int i = 0; i < 100 && !made.is_open();
-       ++i) {  // none that is left, nor by a link that somebody laid there
+       ++i) {  // O_EXCL: neither an old file nor a symbolic link planted at that path
     partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
     made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!made.is_open() && errno != EEXIST) break;
@@ -110,7 +110,7 @@ int run_export(const ExportArguments& arguments) {
   if (const auto written = write_file(arguments, *history); !written)
     return complain({written.error()}, arguments.json);
   std::error_code error;
-  const auto bytes = fs::file_size(arguments.out, error);  // a device has none
+  const auto bytes = fs::file_size(arguments.out, error);  // fails for a device
   base::Json result{{"type", "result"},
                     {"status", "completed"},
                     {"format", arguments.format},

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ctrl-C and what else asks a program to end.
+// Ctrl-C and other requests to end the program.
 #pragma once
 
 #include <cstdint>
 
 namespace trainyard::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP are counted; a closed pipe or a full file is an error to
-// report, not the end.
+// Starts to count SIGINT, SIGTERM and SIGHUP. A closed pipe or a full file becomes an error to
+// report instead of ending the process.
 void catch_signals();
-int interrupts();  // so far
+int interrupts();  // interrupts so far
 
-// From now on the end of the process that started this one counts as an interrupt. False: it has
-// ended already, for `process` is another.
+// Makes the end of the parent process count as an interrupt. Returns false if it has ended already,
+// which is the case if the parent is not `process`.
 bool end_with(std::int64_t process);
 
 }  // namespace trainyard::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// list: the stable names of what can be chosen, with a line of help each; and the GPUs of this
-// machine.
+// list: the stable names of strategies, algorithms, models and so on, with one line of help each,
+// and the GPUs of this machine.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 struct Item {
   std::string name, help;
-  std::string file;                   // of examples
-  std::optional<cuda::Gpu> gpu = {};  // of those
+  std::string file;                   // for examples
+  std::optional<cuda::Gpu> gpu = {};  // for GPUs
 };
 
 const char* help(experiment::StrategyKind kind) {
@@ -103,7 +103,7 @@ std::vector<Item> named() {
   return items;
 }
 
-// A model is a list of layers; what it is called follows from those in it.
+// Lists kinds of models. A model is a list of layers, which determine its kind.
 std::vector<Item> models() {
   std::string layers;
   for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
@@ -147,7 +147,7 @@ std::vector<Item> examples() {
   return items;
 }
 
-// Why there are none is said apart.
+// Lists the GPUs. If there are none, prints the reason to standard error.
 std::vector<Item> gpus() {
   std::vector<Item> items;
   const auto found = cuda::gpus();
@@ -168,7 +168,7 @@ std::vector<Item> gpus() {
   return items;
 }
 
-// As a device is drawn; what is not known is not said.
+// Adds the properties of a GPU under the names of a drawn device. Unknown properties are left out.
 void add_gpu(const cuda::Gpu& gpu, base::Json& line) {
   line["number"] = gpu.number, line["memory_bytes"] = gpu.memory_bytes;
   if (gpu.peak_flops > 0) line["peak_flops"] = gpu.peak_flops;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-cli: everything the workbench does, without a window.
+// trainyard-cli: all functions of the workbench on the command line.
 #include <poll.h>
 #include <unistd.h>
 
@@ -18,13 +18,13 @@ namespace {
 
 using namespace trainyard;
 
-// What a person types to ask for it: "trainyard-cli bench allreduce".
+// Returns the full command of a verb, for example "trainyard-cli bench allreduce".
 std::string words_of(const CLI::App& verb) {
   const CLI::App* outer = verb.get_parent();
   return outer == nullptr ? verb.get_name() : words_of(*outer) + " " + verb.get_name();
 }
 
-// Its own verbs but the hidden ones; empty: it has none.
+// Returns the names of the visible subcommands of a verb; empty if there are none.
 std::string verbs_of(const CLI::App& verb) {
   const auto shown = [](const CLI::App* inner) { return !inner->get_group().empty(); };
   std::string verbs;
@@ -33,8 +33,8 @@ std::string verbs_of(const CLI::App& verb) {
   return verbs;
 }
 
-// The first words name verbs, each of the one before. A word that is none is said to be that; CLI11
-// would only ask for one.
+// Reports the first word that should name a verb but does not. CLI11 would only report that a
+// subcommand is required.
 std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
   const std::string word = *words == nullptr ? "" : *words, verbs = verbs_of(outer);
   if (verbs.empty() || word.empty() || word.front() == '-') return {};
@@ -45,7 +45,7 @@ std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
                        verbs, words_of(outer) + " --help shows examples"};
 }
 
-// The innermost verb, as far as the command line was understood.
+// Returns the innermost verb that was parsed.
 const CLI::App& asked_for(const CLI::App& outer) {
   const auto verbs = outer.get_subcommands();
   return verbs.empty() ? outer : asked_for(*verbs.back());
@@ -61,15 +61,15 @@ base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
           words_of(verb) + " --help shows what it takes"};
 }
 
-// Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line
-// is understood.
+// True if --json is given. Scans the raw arguments, because errors of the parser must also be
+// printed as NDJSON.
 bool wants_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc,
                      [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
-// False behind a redirection to a full disk: what was asked for did not arrive. A reader that went
-// away wanted no more.
+// False if standard output lost data, for example on a full disk. A reader that closed the pipe is
+// not an error.
 bool output_arrived() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, POLLOUT, 0};

@@ -6,8 +6,8 @@
 namespace trainyard::cli {
 namespace {
 
-// CLI11 says of what is no number, too, that it is not in range. Without a name, so that help says
-// nothing of it.
+// Validates an integer range. Rejects only integers, because CLI11 would also report a non-number
+// as out of range. It has no name, so that help does not mention it.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const std::string accepted = std::to_string(least) + " to " + std::to_string(most);
   const auto judge = [accepted](const std::string& text) {

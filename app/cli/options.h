@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What verbs take from the command line. CLI11 reads it; verbs do not see that, because its headers
-// take long to compile.
+// Command line options of verbs. Hides CLI11 from the verbs, because its headers are slow to
+// compile.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class Option;
 
 namespace trainyard::cli {
 
-// An option of a verb. Every call says more of it and gives it again.
+// Option of a verb. Every call sets a property and returns the option.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required();
   Option type_name(
-      const std::string& name);  // what help calls the value; a shell completes FILE and DIR
+      const std::string& name);  // Name of the value in help. The shell completes FILE and DIR.
   Option range(std::int64_t least, std::int64_t most);
   Option one_of(const std::vector<std::string>& words);
   Option excludes(const Option& other);
@@ -32,31 +32,32 @@ class Option {
   CLI::Option* option_;
 };
 
-// A verb of the program, or of another verb; the program itself is the outermost. Copies are the
-// same verb.
+// Verb of the program, or of another verb; the program itself is the outermost verb. Copies refer
+// to the same verb.
 class Verb {
  public:
   Verb(CLI::App& verb, int& exit_code) : app_(&verb), exit_code_(&exit_code) {}
 
   Verb add_verb(const std::string& name, const std::string& help);
-  void require_verb();  // one of its own must be asked for
+  void require_verb();  // one of its subcommands is required
   void examples(
-      const std::string& text);  // at the end of help; verbs added to it later inherit them
-  void hide();                   // from help and from completion
+      // Examples at the end of help. Verbs added to it later inherit them.
+      const std::string& text);
+  void hide();  // hides it from help and completion
   const CLI::App& app() const { return *app_; }
 
-  // A name without dashes is that of a positional argument. The variable is written when the
-  // command line is read, so it must live: see on_run.
+  // Adds an option; a name without dashes is a positional argument. The variable is written when
+  // the command line is parsed, so it must live until then: see on_run.
   Option option(const std::string& name, std::string& value, const std::string& help = "");
   Option option(const std::string& name, int& value, const std::string& help = "");
   Option option(const std::string& name, std::int64_t& value, const std::string& help = "");
   Option option(const std::string& name, std::vector<std::string>& values,
-                const std::string& help = "");  // one each time; may be repeated
+                const std::string& help = "");  // one value per use; may be repeated
   Option flag(const std::string& name, bool& value, const std::string& help);
-  void json_flag(bool& json);  // --json, which means the same everywhere
+  void json_flag(bool& json);  // --json, with the same meaning for all verbs
 
-  // When the verb is the one asked for, `run` gives the exit code. What it takes is made here, for
-  // options to write, and lives as long as the verb.
+  // Sets the function that runs the verb and returns the exit code. Creates its arguments, to which
+  // options write; they live as long as the verb.
   template <class Arguments>
   Arguments& on_run(int (*run)(const Arguments&)) {
     auto arguments = std::make_shared<Arguments>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// plan: what every rank will do, as text that parses back, as a rank x time grid, or as JSON.
+// plan: the ops of every rank, as text that parses back, as a rank x time grid, or as JSON.
 #include <cstdio>
 
 #include "app/cli/verbs.h"
@@ -14,7 +14,7 @@ using base::Json;
 
 struct PlanArguments : ExperimentArguments {
   bool expand = false, grid = false;
-  int rank = -1;  // -1: all
+  int rank = -1;  // -1: all ranks
 };
 
 Json accesses(const plan::RankPlan& rank, const std::vector<plan::Access>& list) {
@@ -118,7 +118,7 @@ int run_plan(const PlanArguments& arguments) {
                       "0 to " + std::to_string(plan->ranks - 1), ""}},
                     arguments.json);
   if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
-  // The text of a plan parses back: beside it, not in it.
+  // Notes go to standard error, because the text of a plan must parse back.
   if (const std::string chosen = chosen_algorithm(*resolved); !chosen.empty())
     std::fprintf(stderr, "note: %s\n", chosen.c_str());
   if (arguments.grid) print_grids(*plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// replay: what happened in a run, told from its recording. Runs nothing.
+// replay: the history of a run, from its recording. Runs nothing, unless asked to recompute.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -22,12 +22,12 @@ using telemetry::StepValue;
 
 struct ReplayArguments {
   std::string directory;
-  std::int64_t every = 0;  // 0: about twenty lines
+  std::int64_t every = 0;  // steps per line; 0: about 20 lines
   bool recompute = false;
   bool json = false;
 };
 
-// Something that happened, as a line of JSON and as a line of text.
+// An event of a run, as JSON and as text.
 struct Moment {
   double seconds = 0;
   Json json;
@@ -40,7 +40,7 @@ std::string formatted(const char* format, double value) {
   return text;
 }
 
-// The number of the same step in another series: both grow by step.
+// Returns the value of a step in a series, which is sorted by step; null if there is none.
 const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
   const auto at =
       std::lower_bound(values.begin(), values.end(), step,
@@ -105,8 +105,8 @@ std::string problem_text(const Json& object) {
          (advice.empty() ? "" : ". " + advice);
 }
 
-// States carry the time in nanoseconds of the same clock as everything else; the history counts
-// from the first.
+// Adds state changes. States carry nanoseconds of the common clock; the history counts seconds from
+// the first state.
 void add_states(const History& history, std::vector<Moment>& moments) {
   const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
   const std::int64_t first = history.states().empty() ? 0 : time_of(*history.states().front());
@@ -147,7 +147,7 @@ std::vector<Moment> tell(const History& history, std::int64_t every) {
   return moments;
 }
 
-// A run that never said how it ended: what its recording holds.
+// Summarizes the recording of a run that did not report its end.
 Json unfinished(const History& history) {
   const telemetry::Summary s = telemetry::summarize(history);
   Json json{{"type", "result"},
@@ -210,7 +210,7 @@ void print_emulation(const Json& header) {
     std::printf("EMULATED: %s\n", said->c_str());
 }
 
-// Who owned which samples or feature columns, where ranks did.
+// Prints which rank has which samples or feature columns, if they are not iid.
 void print_recorded_shards(const Json& header) {
   const auto resolved = base::value_at(header, "experiment"),
              kind = base::value_at(header, "experiment.document.data.sharding.kind");
@@ -266,7 +266,7 @@ void print_recomputed(const session::Recomputed& again) {
                                      : others.c_str());
 }
 
-// Exit code 3 where it does not come to what was recorded.
+// Recomputes the run. The exit code is 3 if the result differs from the recording.
 int recompute(const ReplayArguments& arguments) {
   const auto again = session::recompute(arguments.directory, in_this_process());
   if (!again) return complain({again.error()}, arguments.json);

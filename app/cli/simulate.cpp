@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// simulate: the run on a virtual clock, from the drawn speeds, and whether one device would have
-// been faster.
+// simulate: the run on a virtual clock with the drawn speeds, compared with one device.
 #include <cstdio>
 #include <optional>
 
@@ -66,7 +65,8 @@ Json rank_json(const sim::RankUse& use, std::size_t rank) {
           {"idle_fraction", use.idle_fraction}};
 }
 
-// By the virtual clock; of stages, whose order is fixed, by the formula.
+// Returns the mean staleness of the virtual clock; for pipeline stages, whose order is fixed, that
+// of the formula.
 double mean_staleness(const experiment::Resolved& resolved, const sim::Outcome& o) {
   const auto theory = resolved.servers > 0 ? std::nullopt : experiment::staleness_theory(resolved);
   return theory ? *theory->mean : o.mean_staleness;

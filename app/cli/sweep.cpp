@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sweep: one experiment on several numbers of ranks by several algorithms, each as a run of its
-// own, and how it scales.
+// sweep: one experiment on several numbers of ranks with several algorithms, each as a separate
+// run, and the scaling.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -56,8 +56,8 @@ base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
   return wish;
 }
 
-// Leaves out what cannot run by its data too, or by the GPUs of this machine. All of it: then what
-// is wrong is wrong with the experiment.
+// Marks variants that their data or the GPUs of this machine do not allow. If no variant is left,
+// returns the problems, which are then those of the experiment.
 base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& whole,
                                  const fs::path& directory) {
   base::Problems first;
@@ -102,7 +102,7 @@ Json result_json(const Sweep& sweep, const fs::path& directory) {
   return json;
 }
 
-// Says each change once: what begins, and what came of it.
+// Prints each change of a variant once: its start and its result.
 class Teller {
  public:
   Teller(bool json, std::size_t variants) : json_(json), told_(variants, VariantState::waiting) {}
@@ -144,7 +144,7 @@ class Teller {
   std::vector<VariantState> told_;
 };
 
-// Columns as wide as what stands in them; the last is not padded.
+// Prints left-aligned columns. The last column is not padded.
 void print_table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& cells : rows) {
     std::string line;
@@ -196,7 +196,7 @@ base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
   return session::run_sweep(std::move(parts));
 }
 
-// Directory, lock and document, then the runs.
+// Creates the directory, takes the lock, writes the document, then runs the variants.
 int sweep_there(const SweepArguments& arguments, Sweep sweep, const experiment::Experiment& whole) {
   const auto directory = session::make_sweep_directory(arguments.out, whole.name);
   if (!directory) return complain({directory.error()}, arguments.json);
@@ -220,7 +220,7 @@ int run_sweep(const SweepArguments& arguments) {
   auto sweep = session::make_sweep(*given, *wish);
   if (!sweep) return complain({sweep.error()}, arguments.json);
   sweep->started = now_in_words();
-  const fs::path data = *arguments.directory();  // it was found when the file was read
+  const fs::path data = *arguments.directory();  // present, because the file was already read
   if (auto problems = leave_out_invalid(*sweep, *given, data); !problems.empty())
     return complain(problems, arguments.json);
   if (interrupts() > 0)

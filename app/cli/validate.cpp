@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// validate: everything that is wrong with an experiment, at once.
+// validate: reports all problems of an experiment at once.
 #include <algorithm>
 #include <cstdio>
 
@@ -64,7 +64,7 @@ std::string said_to_compute(int first, int last, const topology::Device& device)
          std::to_string(last) + " compute ";
 }
 
-// Ranks that follow each other and are as slow are one note.
+// Adds notes on slowed ranks. Consecutive ranks with the same slowdown share a note.
 void add_slowed_down(const topology::Topology& topology, std::vector<std::string>& notes) {
   const topology::Network network(topology);
   const auto ranks = network.ranks();
@@ -86,7 +86,8 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
     add(network.device(idle).name + " is idle: it makes no odds that it is ", network.device(idle));
 }
 
-// `auto` leaves it to whoever knows, and what a strategy does anyway may be said.
+// True if the document names an algorithm other than the one that the strategy uses anyway. `auto`
+// names none.
 bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
   const auto fixed = experiment::fixed_algorithm(strategy.kind);
   return strategy.algorithm != collective::Algorithm::automatic &&
@@ -106,7 +107,7 @@ std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
 
 namespace {
 
-// What belongs beside the figures of a run, and what is set in vain.
+// Returns caveats on the figures of a run, and unused settings.
 std::vector<std::string> notes_of(const experiment::Experiment& given,
                                   const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;

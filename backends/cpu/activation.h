@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The activation that follows an op: in oneDNN's own loops, or in ours.
+// Activation functions that follow an op. oneDNN fuses them where it can; otherwise these loops
+// apply them.
 #pragma once
 
 #include <cmath>
@@ -21,7 +22,7 @@ inline dnnl::primitive_attr with_activation(compute::Activation activation) {
   return attributes;
 }
 
-// In place, while the values are warm.
+// Applies the activation in place, while the values are still in cache.
 template <class T>
 void activate(compute::Activation activation, T* values, std::int64_t elements) {
   if (activation == compute::Activation::relu) kernels<T>().relu(values, 0, elements);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, head by head and a tile of rows at a time: scores exist for one tile only.
-// Products are OpenBLAS's, which takes matrices where they lie, rows of all heads side by side, and
-// needs no memory of its own; what is between them are our loops.
+// Causal attention, computed per head and per tile of rows, so that scores exist for one tile only.
+// Products use OpenBLAS, which accepts strided matrices (the rows of all heads are interleaved) and
+// allocates nothing. Softmax and its gradient are our own loops.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ using compute::Tensor;
 
 constexpr std::int64_t kTileRows = 64;
 
-// A matrix in memory, its rows `stride` apart.
+// Matrix in memory with row stride `stride`, in elements.
 template <class T>
 struct Matrix {
   T* data;
@@ -29,8 +29,8 @@ struct Matrix {
   Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
 };
 
-// result [m,n] = left [m,k] right [k,n], or with `adds` the sum of it and what is there; either may
-// be transposed.
+// Computes result [m,n] = left [m,k] right [k,n]. Adds to `result` if `adds` is true. Either factor
+// may be transposed.
 template <class T>
 void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n,
               std::int64_t k, const Matrix<T>& left, const Matrix<T>& right,
@@ -47,7 +47,7 @@ void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m,
                 to_blas(result.stride));
 }
 
-// result[r] = row r of left . row r of right
+// Computes result[r] = dot(row r of left, row r of right).
 template <class T>
 void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left,
               const Matrix<T>& right, T* result) {
@@ -66,13 +66,13 @@ struct AttentionSizes {
         heads(of_heads),
         width(together / heads) {}
 
-  // body(first row among those of all samples, first column of the head)
+  // Calls body(first row among the rows of all samples, first column of the head) for each head.
   template <class Body>
   void for_heads(const Body& body) const {
     for (std::int64_t b = 0; b < samples; ++b)
       for (std::int64_t h = 0; h < heads; ++h) body(b * rows, h * width);
   }
-  // body(first row, rows of the tile, columns that they see)
+  // Calls body(first row, rows of the tile, columns visible to the tile) for each tile.
   template <class Body>
   void for_tiles(const Body& body) const {
     for (std::int64_t first = 0; first < rows; first += kTileRows) {
@@ -102,7 +102,7 @@ T scale_of(const AttentionSizes& s) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(s.width)));
 }
 
-// Of a tile: how much of every row that it sees goes into each of its own.
+// Computes the attention probabilities of a tile: softmax of scaled scores, [rows, seen].
 template <class T>
 void attend(const AttentionSizes& s, const Matrix<T>& query, const Matrix<T>& key,
             std::int64_t first, std::int64_t rows, std::int64_t seen, const Matrix<T>& parts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Batch normalisation in our own loops: they are bound by memory, and the parts must come apart
-// (see core/compute/ops.h).
+// Batch normalization in our own loops. It is memory-bound, and its steps must be separate ops for
+// synchronized statistics (see core/compute/ops.h).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -18,7 +18,7 @@ using compute::DType;
 using compute::Queue;
 using compute::Tensor;
 
-// Numbers by channel, in the type that the loops want.
+// Per-channel values in the dtype of the loops.
 template <class T>
 struct Channels {
   explicit Channels(std::int64_t count)
@@ -80,7 +80,7 @@ void set_channel(Channels<T>& channels, std::int64_t c, const Moments& moments, 
   channels.shift[i] = bias.as<T>()[c];
 }
 
-// Shared by the forward ops of training and of evaluation.
+// Normalizes the input. Shared by the forward ops of training and of evaluation.
 template <class T, class AnyForward>
 void normalise(const AnyForward& op, const Channels<T>& channels, int cores) {
   ChannelArguments<T> arguments = channels.arguments();

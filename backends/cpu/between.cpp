@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What lies between layers: pooling, dropout, sums and copies.
+// Ops between layers: pooling, dropout, sums and copies.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -117,7 +117,7 @@ PreparedKernel prepare_scale(const compute::Scale& op, const Device& device) {
   });
 }
 
-// Tile by tile, so that the sums stay in the nearest cache.
+// Adds the weighted inputs tile by tile, so that the sums stay in the L1 cache.
 template <class T>
 void add_weighted(const compute::WeightedSum& op, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kTile = 512;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled so that its loop is vectorised (backends/CMakeLists.txt).
+// Compiled with -O3 so that the loop is vectorized (backends/CMakeLists.txt).
 #include "backends/cpu/bfloat16.h"
 
 #include "backends/cpu/threads.h"
@@ -8,7 +8,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Copies begin where vectors like to.
+// Alignment of the copies in bytes, for vector loads.
 constexpr std::size_t kAlignment = 64;
 
 std::size_t room_of(const compute::Tensor& tensor) {

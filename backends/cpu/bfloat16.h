@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products under Multiplies::bfloat16: their factors are rounded to copies, and fp32 primitives
-// multiply these. The product of two bfloat16 numbers is exact in fp32, so that is what a unit for
-// bfloat16 computes, up to the order of sums. oneDNN's own bf16 and its `fpmath_mode` are of no use
-// here: both need a CPU that has bfloat16, the latter is only a permission, and whether it was used
-// shows nowhere.
+// Products under Multiplies::bfloat16. Factors are rounded to copies, which fp32 primitives then
+// multiply. The product of two bfloat16 numbers is exact in fp32, so the result equals that of a
+// bfloat16 unit, up to the order of sums. oneDNN's own bf16 and its `fpmath_mode` do not help: both
+// need a CPU with bfloat16, and `fpmath_mode` is only a permission whose use cannot be observed.
 #pragma once
 
 #include <utility>
@@ -14,18 +13,18 @@
 
 namespace trainyard::cpu {
 
-// The factors of one op; under all else there is nothing to do.
+// Rounded factors of one op. Does nothing unless `multiplies` is Multiplies::bfloat16.
 class Factors {
  public:
   Factors(compute::Multiplies multiplies, int cores)
       : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}
 
-  // A primitive finds the factor `source` in `memory`: from now on the rounded copy, of the same
-  // plain layout.
+  // Makes `memory` refer to the rounded copy of the factor `source`, in the same plain layout,
+  // instead of `source` itself.
   void add(const compute::Tensor& source, const dnnl::memory& memory);
 
-  // Before the primitives that read them. Allocates as a queue does: only when more is asked for
-  // than ever before.
+  // Rounds all factors. Call it before the primitives that read them. Allocates only when more
+  // memory is requested than ever before, like a queue.
   void round(CpuQueue& queue);
 
   bool rounds() const { return rounds_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums by channel over the rows of a tensor, whose last extent is the channels.
+// Per-channel sums over the rows of a tensor whose last extent is the number of channels.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ inline std::int64_t columns_of(const compute::Tensor& tensor) {
   return tensor.shape[tensor.shape.dimensions - 1];
 }
 
-// Rows that are taken at a time: about a block of elements, whatever the cores.
+// Rows per block: about kBlockElements elements, whatever the number of cores.
 inline std::int64_t block_rows(const compute::Tensor& tensor) {
   return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor));
 }
 
-// Two sums a channel over the rows of a tensor, added block by block in order.
+// Two sums per channel over the rows of a tensor. Blocks are added in a fixed order.
 class ChannelSums {
  public:
   ChannelSums(const compute::Tensor& tensor, int cores)
@@ -31,7 +31,8 @@ class ChannelSums {
 
   std::int64_t rows() const { return rows_; }
 
-  // run(begin, end, sums) adds what its rows have; `total` is overwritten.
+  // Writes the sums to `total`. run(begin, end, sums) adds the contribution of rows [begin, end) to
+  // `sums`.
   template <class Run>
   void operator()(const Run& run, double* total) {
     std::fill(partial_.begin(), partial_.end(), 0.0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A linear layer in parts: what is done to its rows and columns when its product is made by several
-// ranks.
+// Row and column ops of a linear layer whose product is split over several ranks.
 #include <algorithm>
 #include <functional>
 
@@ -15,7 +14,7 @@ namespace {
 using compute::DType;
 using compute::Queue;
 
-// Row by row: what a row becomes depends on itself alone.
+// Processes rows independently.
 template <class T>
 PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device) {
   return make_kernel([op, cores = device.cores](Queue&) {

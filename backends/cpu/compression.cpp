@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression: the kernels that all devices share which reach this memory.
+// Gradient compression by the shared host kernels of core/compute/compression.
 #include "backends/cpu/prepare.h"
 #include "core/compute/compression/kernels.h"
 #include "core/compute/ops.h"

@@ -21,7 +21,7 @@ using Layout = dnnl::memory::format_tag;
 constexpr const char* kConvolution = "convolution";
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-// oneDNN names extents [B,C,H,W] wherever they lie.
+// Descriptor of images. oneDNN lists extents as [B,C,H,W] for every memory layout.
 Descriptor image(const Tensor& t) {
   return {{t.shape[0], t.shape[3], t.shape[1], t.shape[2]}, kFloat, Layout::nhwc};
 }
@@ -35,7 +35,7 @@ struct Sides {
 };
 Sides sides_of(const compute::Window& w) { return {{w.stride, w.stride}, {w.padding, w.padding}}; }
 
-// The forward op, which the backward ones want to know of.
+// Forward descriptor. oneDNN needs it as a hint for the backward descriptors.
 dnnl::convolution_forward::primitive_desc describe(const Tensor& input, const Tensor& kernel,
                                                    const Tensor& output,
                                                    const compute::Window& window,
@@ -50,8 +50,8 @@ dnnl::convolution_forward::primitive_desc describe(const Tensor& input, const Te
   return {forward, with_activation(activation), engine};
 }
 
-// A weight in the layout that oneDNN likes best, and the way between that and the plain one; or the
-// plain one itself.
+// Weight in the layout that oneDNN prefers, with reorders from and to the plain layout. Uses the
+// plain weight directly if that is the preferred layout.
 class Weight {
  public:
   Weight(const Tensor& plain, const Descriptor& best, const Device& device)
@@ -89,7 +89,8 @@ void run_all(std::initializer_list<std::optional<Primitive>*> primitives, Queue&
     if (*primitive) (*primitive)->run(static_cast<CpuQueue&>(queue));
 }
 
-// Two primitives in order, either of which may be missing, after what they multiply was rounded.
+// Returns a kernel that rounds the factors, then runs two primitives in order. Either primitive may
+// be missing.
 std::unique_ptr<compute::Kernel> in_order(Factors factors, std::optional<Primitive> first,
                                           std::optional<Primitive> second) {
   return make_kernel([factors = std::move(factors), first = std::move(first),
@@ -144,8 +145,8 @@ std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwa
   return in_order(std::move(factors), kernel.from_plain(device), std::move(convolution));
 }
 
-// The gradient of the bias is a sum, not a product: where factors are rounded, it is none of the
-// convolution's.
+// The bias gradient is a sum, not a product. If factors are rounded, it is computed outside the
+// convolution so that it reads unrounded gradients.
 dnnl::convolution_backward_weights::primitive_desc describe_backward(
     const compute::Conv2dBackwardWeight& op, const Device& device) {
   const Sides sides = sides_of(op.window);
@@ -163,7 +164,7 @@ dnnl::convolution_backward_weights::primitive_desc describe_backward(
   return {backward, user_scratchpad(), device.engine, forward};
 }
 
-// Of each channel, over all samples.
+// Sums each channel over all samples and pixels.
 void sum_pixels(const Tensor& image, const Tensor& sums, int cores) {
   const std::int64_t channels = image.shape[3];
   sum_columns(image.as<float>(), image.elements() / channels, channels, sums.as<float>(), cores);
@@ -194,7 +195,7 @@ std::unique_ptr<compute::Kernel> make_backward_weight(const compute::Conv2dBackw
       });
 }
 
-// A rank without samples: sums are 0, and images have no elements.
+// Handles a rank without samples: the weight gradients are 0, and the images have no elements.
 PreparedKernel prepare_zeros(const compute::Conv2dBackwardWeight& op, const Device& device) {
   std::vector<std::unique_ptr<compute::Kernel>> zeros;
   for (const Tensor& tensor : {op.weight_gradient, op.bias_gradient, op.squared_norm})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolution in fp64, sample by sample, as a matrix product: the columns of a sample are [H'W', K
-// K I], for each pixel of the result what its window sees.
+// Convolution in fp64 as one matrix product per sample. The columns (im2col) of a sample are [H'W',
+// K K I]: one row per output pixel, which holds the input values in its window.
 #include <algorithm>
 
 #include "backends/cpu/activation.h"
@@ -14,7 +14,7 @@ namespace {
 using compute::Queue;
 using compute::Tensor;
 
-// What the loops know of a convolution.
+// Sizes of a convolution, for the loops.
 struct ConvolutionSizes {
   ConvolutionSizes(const Tensor& image, const Tensor& result, const compute::Window& w)
       : samples(image.shape[0]),
@@ -27,7 +27,8 @@ struct ConvolutionSizes {
         window(w) {}
 
   std::int64_t pixels() const { return rows * columns; }
-  std::int64_t seen() const { return window.kernel * window.kernel * channels; }  // by a window
+  // Number of input values in one window.
+  std::int64_t seen() const { return window.kernel * window.kernel * channels; }
   std::int64_t image_elements() const { return height * width * channels; }
   std::int64_t result_elements() const { return pixels() * outputs; }
   std::size_t scratch_bytes() const {
@@ -38,7 +39,8 @@ struct ConvolutionSizes {
   compute::Window window;
 };
 
-// visit(column, pixel of the image or null where the window is outside): `channels` numbers each.
+// Calls visit(column, image pixel) for each window position, with `channels` values each. The image
+// pixel is null if the position is outside the image.
 template <class Image, class Visit>
 void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {
   for (std::int64_t row = 0; row < s.rows; ++row)
@@ -65,7 +67,7 @@ void add_columns(const ConvolutionSizes& s, double* columns, double* image) {
   });
 }
 
-// Between weights [O,I,K,K] and [O, K K I].
+// Converts between weights [O,I,K,K] and [O, K K I].
 template <class Copy>
 void for_weights(const ConvolutionSizes& s, const Copy& copy) {
   const std::int64_t square = s.window.kernel * s.window.kernel;

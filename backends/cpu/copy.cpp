@@ -12,11 +12,13 @@
 namespace trainyard::cpu {
 namespace {
 
-constexpr std::int64_t kLong = 4096;  // below, what is copied is soon read from the cache
+// Shorter copies go through the caches, because the copy is soon read.
+constexpr std::int64_t kLong = 4096;
 constexpr std::int64_t kLine = 64;
 
 #if defined(__SSE2__)
-// Whole lines, from the beginning of one on; how many bytes those were.
+// Copies full cache lines with non-temporal stores. `destination` must begin at a cache line.
+// Returns the number of bytes copied.
 std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* source,
                                     std::int64_t bytes) {
   std::int64_t done = 0;
@@ -30,7 +32,7 @@ std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* sou
     _mm_stream_si128(to + 2, c);
     _mm_stream_si128(to + 3, d);
   }
-  _mm_sfence();  // before anybody is told of it
+  _mm_sfence();  // Makes the stores visible before the caller announces the data.
   return done;
 }
 #else
@@ -54,7 +56,8 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, W
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
-// In the order of Thue and Morse: two copies that take turns in a step do not fall to one way each.
+// Tries the ways in the Thue-Morse order. Two copies that alternate within a step then both get
+// measured in both ways.
 Way WayChoice::next(std::int64_t bytes) const {
   const Known& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);

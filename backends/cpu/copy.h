@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Copies of what peers have just read, in the faster of two ways. Which one that is differs from
-// machine to machine, by how far its cores are from each other: 1 MiB between two cores of one EPYC
-// takes 31 us past the caches and 220 through them, of another 36 and 25.
+// Copies data that a peer has just read, in the faster of two ways. The faster way depends on the
+// machine, by the distance between its cores. Example: 1 MiB between two cores takes 31 us past the
+// caches and 220 us through them on one EPYC; on another, 36 us and 25 us.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@ namespace trainyard::cpu {
 
 enum class Way : std::uint8_t {
   through_caches,
-  past_caches,  // the destination's lines are not fetched first; whoever reads them next finds them
-                // in memory
+  // Does not load the destination's cache lines first. The next reader finds the data in memory.
+  past_caches,
 };
 
-// The ranges do not overlap.
+// Copies `bytes` bytes. The ranges must not overlap.
 void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way);
 
-// Tries both ways on the first copies of about a length, and from then on says the one that had the
-// least time. Any thread.
+// Tries both ways on the first copies of a length class, then always returns the way with the least
+// time. Thread-safe.
 class WayChoice {
  public:
-  static constexpr int kTries = 8;  // of both together
+  static constexpr int kTries = 8;  // tries of both ways together
 
   bool decided(std::int64_t bytes) const {
     return known(bytes).tries.load(std::memory_order_relaxed) >= kTries;
@@ -36,7 +36,7 @@ class WayChoice {
  private:
   struct Known {
     std::atomic<int> tries{0};
-    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // nanoseconds a byte, by way
+    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // least time in ns per byte, by way
   };
   static std::size_t length_class(std::int64_t bytes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));

@@ -49,12 +49,12 @@ void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> 
   }
 }
 
-// Where oneDNN computes in the format itself.
+// True if oneDNN computes in bf16 without conversion to fp32.
 bool is_native(const Tensor& tensor) {
   return tensor.dtype == DType::bf16 && multiplies_bfloat16();
 }
 
-// Whether an op is prepared on tensors of 16 bits as they are.
+// True if the op is prepared directly on tensors of 16 bits, without fp32 copies.
 template <class OneOp>
 bool takes_halves(const OneOp&) {
   return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of a table, summed and scattered. What they cost is reaching the rows, not adding them up.
+// Embedding bags: sums and scatters rows of a table. The cost is in memory access to the rows, not
+// in the additions.
 #include <algorithm>
 #include <limits>
 
@@ -22,7 +23,7 @@ void add(const T* row, std::int64_t width, T* sum) {
   for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
 }
 
-// The rows that a sample names, added to `sum`.
+// Adds the table rows that a sample names to `sum`.
 template <class T>
 void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum,
              std::int64_t first_row = 0, std::int64_t all_rows = 0) {
@@ -53,7 +54,7 @@ void sum_bag(const compute::AddBag& op, std::int64_t sample) {
   add_bag(op.samples.as<T>() + sample * op.samples.shape[1], op.slot_count, op.table, output);
 }
 
-// Of the rows [begin, end): what the samples have for them, in the order of samples.
+// Adds the output gradients of all samples to table rows [begin, end), in the order of samples.
 template <class T>
 void scatter(const compute::EmbeddingBagBackwardWeight& op, std::int64_t begin, std::int64_t end) {
   const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0],
@@ -81,8 +82,8 @@ PreparedKernel prepare_bag(const Bag& op, const Device& device) {
   });
 }
 
-// A part of the rows for each thread, which looks through all samples: whoever adds a row up does
-// it in the same order.
+// Gives each thread a range of table rows; each thread scans all samples. The additions to a row
+// are therefore in the same order for any number of threads.
 template <class T>
 PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op,
                                const Device& device) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gaussian error linear units: fp32 and bf16 in oneDNN's loops, fp64 in ours.
+// Gaussian error linear units (GELU). fp32 and bf16 use oneDNN, fp64 uses our own loops.
 #include <cmath>
 #include <numbers>
 
@@ -64,7 +64,7 @@ double density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// number(i) for every element.
+// Returns a kernel that writes number(i) to each element i of the output.
 template <class Number>
 std::unique_ptr<compute::Kernel> each(const compute::Tensor& output, int cores, Number number) {
   return make_kernel([output, cores, number](Queue&) {

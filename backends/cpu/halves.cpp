@@ -27,7 +27,7 @@ class InSlices final : public compute::Kernel {
   }
 
  private:
-  // Each slice before it had as many elements as those of `each_`.
+  // Runs `part` on slice `slice`. All earlier slices have the size of `each_`.
   void run(HalvesPart& part, std::int64_t slice, compute::Queue& queue) const {
     const auto halves = [&](std::size_t i) {
       return part.passing[i].half.data + slice * each_.passing[i].half.bytes();

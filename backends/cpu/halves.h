@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tensors of 16 bits (core/compute/halves.h) on the cpu.
+// Tensors of 16 bits on the CPU (see core/compute/halves.h).
 #pragma once
 
 #include <memory>
@@ -9,31 +9,32 @@
 
 namespace trainyard::cpu {
 
-// Whether this CPU has products of bfloat16 (AVX512-BF16 or AMX). On others oneDNN's own are slower
-// than fp32, which then takes their place.
+// True if this CPU multiplies bfloat16 natively (AVX512-BF16 or AMX). On other CPUs, oneDNN's bf16
+// is slower than fp32, so fp32 is used.
 bool multiplies_bfloat16();
 
-// As compute::widen and compute::round, with so many threads.
+// Convert as compute::widen and compute::round do, with up to `cores` threads.
 void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements,
            int cores);
 void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
            int cores);
 
-// An op on fp32 copies of as many rows as are taken at a time.
+// Op prepared on fp32 copies of one slice of rows.
 struct HalvesPart {
-  std::unique_ptr<compute::Kernel> kernel;  // null: nothing is left
+  std::unique_ptr<compute::Kernel> kernel;  // null if there are no rows
   std::vector<compute::Passing> passing;
 };
 
 class Widened;
-// `each` for so many slices in a row, then `rest`.
+// Returns a kernel that runs `each` on `count` consecutive slices, then `rest`.
 std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest,
                                            int cores, std::shared_ptr<Widened> memory);
 
-// Memory for fp32 copies, which all ops of a device share, as they run one after another.
+// Scratch memory for fp32 copies. All ops of a device share it, because they run one after another.
 class Widened {
  public:
-  // The `number`-th of an op, and of all others. What was lent stays where it is.
+  // Returns buffer `number`, which all ops share, with at least `elements` elements. Earlier
+  // pointers stay valid.
   float* lend(std::size_t number, std::int64_t elements);
 
  private:
@@ -41,7 +42,8 @@ class Widened {
     std::int64_t elements = 0;
     std::unique_ptr<float[]> memory;
   };
-  std::vector<std::vector<Block>> blocks_;  // by number, each larger than the one before
+  // by buffer number; each block is larger than the previous one
+  std::vector<std::vector<Block>> blocks_;
 };
 
 }  // namespace trainyard::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of attention between its products: rows of scores. See kernels_body.h.
+// Loops over rows of scores, used between the products of attention. See kernels_body.h.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -7,9 +7,9 @@
 namespace trainyard::cpu {
 namespace {
 
-// e^x, of x <= 0, by a polynomial: x = n ln 2 + r with |r| <= ln 2 / 2, e^r by its Taylor series
-// (to the 7th power: the next is below half a unit in the last place), 2^n in the exponent. Below
-// -87 it is 0, as the smallest numbers that are not subnormal.
+// Computes e^x for x <= 0 by a polynomial. x = n ln 2 + r with |r| <= ln 2 / 2; e^r is its Taylor
+// series up to the 7th power (the next term is below half a unit in the last place); 2^n goes into
+// the exponent. Returns 0 below -87, where results would be close to subnormal.
 inline Lanes<float> exponential(Lanes<float> x) {
   constexpr float kFactors[] = {1 / 120.0f, 1 / 24.0f, 1 / 6.0f, 0.5f, 1.0f, 1.0f};
   constexpr float kToNearest = 0x1.8p23f, kLog2 = 1.44269504088896341f, kHigh = 0x1.62e4p-1f,

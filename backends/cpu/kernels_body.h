@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops behind kernels.h, for the CPU that the including file is compiled for. All is in an
-// unnamed namespace, so that each file keeps its own copy. Written on vectors of eight elements:
-// the order of every sum is fixed in the source, and a last short piece runs the same arithmetic on
-// lanes filled with zeros.
+// Loops behind kernels.h, compiled for the CPU of the including file. Everything is in an unnamed
+// namespace, so that each file keeps a private copy. Loops use vectors of eight elements: the
+// source fixes the order of every sum, and a short tail runs the same arithmetic on lanes padded
+// with zeros.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -21,7 +21,7 @@ template <class T>
 using Lanes = typename LanesOf<T>::Type;
 using Doubles = Lanes<double>;
 
-// Eight elements in memory.
+// Access to eight elements in memory.
 struct Whole {
   template <class T>
   Lanes<T> load(const T* from) const {
@@ -35,8 +35,8 @@ struct Whole {
   }
 };
 
-// Fewer than eight: the other lanes are 0 and stay away from memory. Copied, as above: what a
-// socket received may lie at any address.
+// Access to fewer than eight elements. The other lanes are 0 and are never loaded or stored. Uses
+// memcpy as above, because data received from a socket may be unaligned.
 struct Part {
   std::int64_t count;
   template <class T>
@@ -51,7 +51,8 @@ struct Part {
   }
 };
 
-// body(i, piece) for eight elements at a time from `begin`, then for what is left.
+// Calls body(i, Whole{}) for each full group of eight elements from `begin` on, then body(i,
+// Part{...}) for the tail.
 template <class Body>
 inline void for_lanes(std::int64_t begin, std::int64_t end, const Body& body) {
   std::int64_t i = begin;
@@ -79,7 +80,7 @@ inline double total(Doubles lanes) {
          ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-// sum gradient^2, sum (new - old)^2, sum new^2
+// Sums of gradient^2, (new - old)^2 and new^2.
 struct Statistics {
   Doubles gradient{}, change{}, parameter{};
 
@@ -152,7 +153,7 @@ void adam(const AdamArguments<T>& a, std::int64_t begin, std::int64_t end, doubl
 
 template <class T>
 void squared_norm(const T* values, std::int64_t begin, std::int64_t end, double* sum) {
-  Doubles even{}, odd{};  // two chains, to hide the latency of the sum
+  Doubles even{}, odd{};  // two dependency chains, to hide the latency of the sum
   const std::int64_t paired = begin + (end - begin) / (2 * kLanes) * (2 * kLanes);
   for (std::int64_t i = begin; i < paired; i += 2 * kLanes) {
     const Doubles a = widen<T>(Whole{}.load<T>(values + i)),
@@ -183,8 +184,8 @@ void tanh_backward(const T* output, T* gradient, std::int64_t begin, std::int64_
   });
 }
 
-// Four vectors of columns side by side, so that a row gives whole cache lines. load(piece, address)
-// gives eight numbers.
+// Sums four vectors of columns side by side, so that each row access uses full cache lines.
+// load(piece, address) returns eight numbers.
 template <class T, class Stored, class Load>
 inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
@@ -212,8 +213,8 @@ void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::
                  [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
-// Four vectors side by side, whole cache lines of a source: with one, asking whether there is
-// another source costs as much as adding.
+// Adds four vectors side by side, which are full cache lines of a source. With one vector, the loop
+// over sources would cost as much as the additions.
 template <class T>
 void sum(T* destination, const std::byte* const* sources, std::size_t count,
          std::int64_t elements) {
@@ -238,8 +239,7 @@ template <class T>
 void relu(T* values, std::int64_t begin, std::int64_t end) {
   for_lanes(begin, end, [&](std::int64_t i, auto piece) {
     const Lanes<T> v = piece.template load<T>(values + i);
-    piece.template store<T>(values + i,
-                            v <= T{0} ? Lanes<T>{} : v);  // what is not a number stays so
+    piece.template store<T>(values + i, v <= T{0} ? Lanes<T>{} : v);  // NaN stays NaN
   });
 }
 

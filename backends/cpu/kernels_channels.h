@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of batch normalisation: rows of channels, and numbers by channel. See kernels_body.h.
+// Loops of batch normalization over rows of channels and per-channel values. See kernels_body.h.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -8,7 +8,8 @@
 namespace trainyard::cpu {
 namespace {
 
-// Two sums a channel over rows: add(place in the matrix, channel, piece, first sum, second sum).
+// Computes two sums per channel over rows [begin, end). Calls add(index in the matrix, channel,
+// piece, first sum, second sum).
 template <class T, class Add>
 inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums,
                            const Add& add) {

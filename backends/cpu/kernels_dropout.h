@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dropout: eight blocks of Philox4x32-10 at a time, each four words. See core/base/random.h, which
-// gives the same words.
+// Dropout: eight blocks of Philox4x32-10 at a time, with four words each. core/base/random.h
+// generates the same words.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -8,7 +8,7 @@
 namespace trainyard::cpu {
 namespace {
 
-using Words = Lanes<std::uint64_t>;  // 32 bits each, in 64 for the products
+using Words = Lanes<std::uint64_t>;  // 32-bit words stored in 64 bits, for the products
 
 struct Counters {
   Words w0, w1, w2, w3;
@@ -28,7 +28,7 @@ inline void philox(Counters& c, std::uint64_t key) {
 
 constexpr std::int64_t kWordsAtOnce = 4 * kLanes;
 
-// The words of elements [32 turn, 32 turn + 32).
+// Generates the random words of elements [32 turn, 32 turn + 32).
 inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::int64_t turn,
                  std::uint32_t* words) {
   const Words zero{}, step = {0, 1, 2, 3, 4, 5, 6, 7},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp32 to 16 bits and back, as core/compute/compression/half.h does it, whose code must not be
-// shared with these files (kernels.h).
+// Conversions between fp32 and 16 bits, with the results of core/compute/compression/half.h. That
+// code must not be shared with these files (see kernels.h).
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -40,7 +40,7 @@ inline void round_bf16(const float* values, std::uint16_t* halves, std::int64_t 
 inline void widen_fp16(const std::uint16_t* halves, float* values, std::int64_t begin,
                        std::int64_t end) {
   constexpr std::int32_t bias =
-      0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
+      0x38000000;  // (127 - 15) at the exponent of fp32; added twice for Inf and NaN
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int32_t half = halves[i], sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
     const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias),
@@ -55,8 +55,8 @@ inline void round_fp16(const float* values, std::uint16_t* halves, std::int64_t 
     const std::int32_t bits = bits_of(values[i]), sign = (bits >> 16) & 0x8000,
                        magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
-    const std::int32_t subnormal =
-        bits_of(from_bits(magnitude) + 0.5F) - 0x3F000000;  // 0.5 has the last bit where it has it
+    // Adding 0.5 rounds to a multiple of 2^-24, the spacing of fp16 subnormals.
+    const std::int32_t subnormal = bits_of(from_bits(magnitude) + 0.5F) - 0x3F000000;
     const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal,
                        rounded = number < 0x7C00 ? number : 0x7C00;
     halves[i] = static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of pooling: a window's pixels, eight channels at a time. See kernels_body.h.
+// Loops of pooling over the pixels of a window, eight channels at a time. See kernels_body.h.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -7,7 +7,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// The part of a window that lies within the image: rows [top, bottom), columns [left, right).
+// Part of a window that is inside the image: rows [top, bottom), columns [left, right).
 struct Pixels {
   std::int64_t top, bottom, left, right;
 };
@@ -20,8 +20,9 @@ inline Pixels pixels_of(const PoolArguments<T>& a, std::int64_t row, std::int64_
           right < a.width ? right : a.width};
 }
 
-// visit(place in the image) for each pixel of the window, row by row. A `side` that is known, of a
-// window that lies within the image wholly, lets the compiler unroll; 0: any.
+// Calls visit(index in the image) for each pixel of the window, row by row. A positive `side` is
+// the compile-time side of a window entirely inside the image, so that the compiler can unroll. A
+// `side` of 0 accepts any window.
 template <int side, class T, class Visit>
 inline void for_pixels(const PoolArguments<T>& a, std::int64_t sample, const Pixels& p,
                        const Visit& visit) {
@@ -41,7 +42,7 @@ struct Side {
   static constexpr int value = number;
 };
 
-// run(Side) with the side that the compiler may know.
+// Calls run(Side) with the window side, if it is one known at compile time, or with Side<0>.
 template <class T, class Run>
 inline void with_side(const PoolArguments<T>& a, const Run& run) {
   if (a.padding == 0 && a.kernel == 2) run(Side<2>{});
@@ -49,7 +50,8 @@ inline void with_side(const PoolArguments<T>& a, const Run& run) {
   else run(Side<0>{});
 }
 
-// visit(sample, pixels of the window, place in the result) for each window of samples [begin, end).
+// Calls visit(sample, pixels of the window, index in the result) for each window of samples [begin,
+// end).
 template <class T, class Visit>
 inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
                         const Visit& visit) {
@@ -62,8 +64,8 @@ inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int6
 
 template <class T>
 inline Lanes<T> larger(Lanes<T> largest, Lanes<T> value) {
-  const Lanes<T> number = value > largest ? value : largest;  // where neither is NaN
-  return value != value ? value : number;  // the first NaN stays: nothing is larger
+  const Lanes<T> number = value > largest ? value : largest;  // correct if neither is NaN
+  return value != value ? value : number;  // the first NaN stays, since nothing is larger
 }
 
 template <class T>
@@ -108,9 +110,9 @@ inline bool windows_cover(const PoolArguments<T>& a) {
          a.out_width * a.kernel == a.width;
 }
 
-// give(side, add, sample, pixels, place) for each window, where add(place, piece, lanes) hands on a
-// pixel's gradient. Sample by sample, so that what had to be cleared is in the cache when windows
-// add to it.
+// Calls give(side, add, sample, pixels, index) for each window; add(index, piece, lanes) adds to
+// the gradient of a pixel. Works sample by sample, so that the cleared gradients are in cache when
+// windows add to them.
 template <class T, class Give>
 inline void give_back(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
                       const Give& give) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of row normalisation: each row by statistics of its own. See kernels_body.h.
+// Loops of row normalization, which normalizes each row by its own statistics. See kernels_body.h.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -11,8 +11,8 @@ struct RowMoments {
   double mean, inverse_deviation;
 };
 
-// In two passes over a row that the nearest cache holds. Lanes beyond its end would count as far
-// from the mean, so they are left out.
+// Computes the moments in two passes over a row in the L1 cache. Lanes beyond the end of the row
+// are excluded: as zeros they would add to the variance.
 template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);

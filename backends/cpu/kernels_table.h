@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All loops, for the CPU that the including file is compiled for.
+// Tables of all loops, for the CPU of the including file.
 #pragma once
 
 #include "backends/cpu/kernels_attention.h"

@@ -19,7 +19,7 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
   });
 }
 
-// Of a matrix of the numbers that are summed, or of bfloat16.
+// Sums the columns of a matrix with the dtype of the sums, or of a bfloat16 matrix.
 template <class T>
 void sum_columns(const compute::Tensor& matrix, const compute::Tensor& sums, int cores) {
   const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Softmax cross-entropy, and the ops that are a handful of scalars.
+// Softmax cross-entropy, and ops on a few scalars.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,8 +13,8 @@ namespace {
 
 using compute::Queue;
 
-// One sample. Each exponential is taken once, in double: a loss near 0 is a small difference of
-// large numbers.
+// Processes one sample. Exponentials are computed once, in double, because a loss near 0 is a small
+// difference of large numbers.
 template <class T>
 void softmax_row(const T* logits, std::int64_t classes, std::int32_t label, double scale,
                  T* gradient, double* metrics) {
@@ -74,7 +74,7 @@ void summarise_row(const compute::SoftmaxSummary& op, std::int64_t row) {
   summary[3 * batch] = own;
 }
 
-// What all parts say of one row, added up in their order.
+// Softmax statistics of one row, combined in order from the summaries of all shards of the classes.
 struct SoftmaxOfRow {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0, own = largest;
   std::int64_t largest_class = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over a tensor that several ops want.
+// Sums over a tensor that several ops share.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -8,12 +8,13 @@
 
 namespace trainyard::cpu {
 
-// Adds its squares up while the tensor is warm.
+// Computes the sum of squares of a tensor while it is in cache.
 template <class T>
 class TensorNorm {
  public:
+  // The norm of an empty tensor is 0.
   TensorNorm(const compute::Tensor& tensor, int cores)
-      : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}  // of none: 0
+      : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}
   double operator()() {
     double norm = 0;
     sums_([&](std::int64_t begin, std::int64_t end,
@@ -27,7 +28,8 @@ class TensorNorm {
   BlockSums<1> sums_;
 };
 
-// Of a weight's and a bias's gradient, where anybody wants it.
+// Squared norm of the gradients of a weight and a bias. Computed only if `squared_norm` is not
+// empty.
 template <class T>
 class GradientNorm {
  public:
@@ -43,7 +45,7 @@ class GradientNorm {
   compute::Tensor squared_norm_;
 };
 
-// sums[column] of matrix [rows, columns].
+// Computes sums[column] of matrix [rows, columns].
 template <class T, class Stored>
 void sum_columns(void (*loop)(const Stored*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                               T*),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Any op on tensors of 16 bits, by way of one on fp32 (core/compute/halves.h). What takes each row
-// by itself goes a few rows at a time, so that what is widened stays in the nearest caches: through
-// memory it would take longer than the op.
+// Runs any op on 16-bit tensors through its fp32 version (core/compute/halves.h). Ops that process
+// rows independently take a few rows at a time, so that the fp32 copies stay in the L1 and L2
+// caches. Through memory, the conversion would take longer than the op.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace trainyard::cpu {
 
-// Whether the first extent of all that may be of 16 bits counts rows, or samples, of which each is
-// taken by itself.
+// True if the op processes rows (or samples) independently, so that it can run on slices of the
+// first extent of its 16-bit tensors.
 template <class OneOp>
 constexpr bool takes_rows_apart =
     std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> ||
@@ -26,9 +26,9 @@ constexpr bool takes_rows_apart =
     std::is_same_v<OneOp, compute::PoolForward> || std::is_same_v<OneOp, compute::PoolBackward>;
 
 constexpr std::int64_t kSliceElements =
-    32768;  // of fp32 128 KiB: a few of them fit the second cache
+    32768;  // 128 KiB in fp32: several slices fit in the L2 cache
 
-// Rows of a slice, and of the whole.
+// Rows of a slice, and rows of the tensor.
 struct Slices {
   std::int64_t each = 0, all = 0;
 };
@@ -45,7 +45,7 @@ Slices slices_of(const OneOp& op, int cores) {
   return {std::clamp<std::int64_t>(kSliceElements * cores * rows / elements, 1, rows), rows};
 }
 
-// The op on so many rows from the first on.
+// Returns the op restricted to its first `rows` rows.
 template <class OneOp>
 OneOp of_rows(OneOp op, std::int64_t rows) {
   compute::for_passing(op, [&](compute::Tensor& tensor, compute::Use) {

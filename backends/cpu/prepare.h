@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What prepares each kind of op on the cpu; see core/compute/ops.h for what they mean.
+// Preparation of each kind of op on the CPU. See core/compute/ops.h for the semantics of the ops.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace trainyard::cpu {
 struct Device {
   dnnl::engine engine;
   int cores;
-  std::shared_ptr<Widened> widened;  // of ops on tensors of 16 bits
+  std::shared_ptr<Widened> widened;  // fp32 copies for ops on 16-bit tensors
 };
 
 using PreparedKernel = base::Result<std::unique_ptr<compute::Kernel>>;
@@ -66,7 +66,7 @@ PreparedKernel prepare(const compute::PowerSgdLeft& op, const Device& device);
 PreparedKernel prepare(const compute::PowerSgdRight& op, const Device& device);
 PreparedKernel prepare(const compute::PowerSgdDecode& op, const Device& device);
 
-// A kernel that is a function object: run(queue).
+// Kernel that calls a function object: run(queue).
 template <class Run>
 class FunctionKernel final : public compute::Kernel {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A oneDNN primitive with its arguments laid out once; running it is one C call.
+// oneDNN primitive with its arguments bound once. Running it is a single C call.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace trainyard::cpu {
 
-// What every primitive is prepared with: the library's own scratchpad would belong to the thread
-// that prepared it.
+// Attributes of every primitive: the scratchpad is provided by the caller. The library's own
+// scratchpad would belong to the thread that prepared the primitive.
 dnnl::primitive_attr user_scratchpad();
 
 class Primitive {
  public:
-  // `what` it is: "matrix product", said when it fails.
+  // `what` names the primitive in error messages, for example "matrix product".
   template <class Description>
   Primitive(dnnl::primitive primitive, const Description& description, const dnnl::engine& engine,
             int cores, std::string what)
@@ -29,7 +29,7 @@ class Primitive {
 
   void bind(int argument, const dnnl::memory::desc& description, void* address);
   void bind(int argument, dnnl::memory memory);
-  // After the last `bind`.
+  // Runs the primitive. Call it only after the last `bind`.
   void run(CpuQueue& queue);
 
  private:
@@ -43,7 +43,7 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// A Problem where oneDNN refuses.
+// Calls prepare(). Returns a Problem if oneDNN refuses.
 template <class Prepare>
 auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     -> base::Result<decltype(prepare())> {

@@ -25,8 +25,8 @@ class ZeroProduct final : public Product {
   compute::Tensor result_;
 };
 
-// fp64. OpenBLAS knows neither bias nor activation: the bias is laid under the product, the
-// activation follows it.
+// Product in fp64. OpenBLAS supports neither bias nor activation: the result is initialized with
+// the bias, and the activation is applied afterwards.
 class BlasProduct final : public Product {
  public:
   explicit BlasProduct(const ProductSpec& spec) : spec_(spec) {}
@@ -83,7 +83,7 @@ dnnl::matmul::primitive_desc describe(const ProductSpec& spec, const dnnl::engin
   return {product, with_activation(spec.activation), engine};
 }
 
-// fp32, or of bfloat16 summed in fp32.
+// Product in fp32, or of bfloat16 factors summed in fp32.
 class DnnlProduct final : public Product {
  public:
   DnnlProduct(const ProductSpec& spec, const dnnl::engine& engine, int cores)

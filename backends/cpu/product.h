@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Matrix products, prepared once. Measured on one core of a Zen 5 (AVX-512, peak about 262 Gflop/s
-// fp32) for the layers of a 784-512-512-10 network at batch 128, Gflop/s of forward / backward
-// input / backward weight of the first layer:
-//   oneDNN 2.6.3 matmul on plain layouts   240 / 251 / 256   (bias and activation fused)
-//   oneDNN inner product, plain            236 / 242 / 220
-//   oneDNN inner product, its own layout   266 / 177 / 251   (and 105 us to reorder the weights at every step)
-//   dnnl_sgemm                             242 / 254 / 255
-//   OpenBLAS 0.3.21 sgemm                  122 / 125 / 127   (it takes this CPU for a Haswell)
-// So fp32 is matmul throughout; oneDNN 2 has no fp64, so that is OpenBLAS. Of bfloat16, on one core
-// of a Zen 4 with AVX512-BF16, for the layers of a transformer of width 128 at 2048 rows, oneDNN's
-// matmul makes 205 to 230 Gflop/s, and 100 to 115 of fp32.
+// Matrix products, prepared once. Gflop/s of forward / backward input / backward weight on one core
+// of a Zen 5 (AVX-512, peak about 262 Gflop/s in fp32), for the first layer of a 784-512-512-10
+// network at batch 128:
+//   oneDNN 2.6.3 matmul, plain layouts   240 / 251 / 256   (bias and activation fused)
+//   oneDNN inner product, plain          236 / 242 / 220
+//   oneDNN inner product, its layout     266 / 177 / 251
+//   dnnl_sgemm                           242 / 254 / 255
+//   OpenBLAS 0.3.21 sgemm                122 / 125 / 127   (takes this CPU for a Haswell)
+// The inner product in oneDNN's layout needs another 105 us per step to reorder the weights.
+// Therefore fp32 uses matmul everywhere. oneDNN 2 has no fp64, so fp64 uses OpenBLAS. In bfloat16,
+// oneDNN's matmul reaches 205 to 230 Gflop/s on one core of a Zen 4 with AVX512-BF16 (layers of a
+// transformer of width 128 at 2048 rows); in fp32, 100 to 115.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@
 
 namespace trainyard::cpu {
 
-// A matrix in memory, or the transpose of one.
+// Matrix in memory, or its transpose.
 struct Operand {
   compute::Tensor tensor;
   bool transposed = false;
@@ -30,13 +31,13 @@ struct Operand {
   std::int64_t columns() const { return tensor.shape[transposed ? 0 : 1]; }
 };
 
-// result [m,n] = activation(left [m,k] right [k,n] + bias [n]); the bias may be empty. All of one
-// dtype, but of bfloat16 factors the result may be fp32.
+// Product result [m,n] = activation(left [m,k] right [k,n] + bias [n]). The bias may be empty. All
+// tensors have one dtype, except that bfloat16 factors may have an fp32 result.
 struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;
   compute::Activation activation = compute::Activation::none;
-  compute::Multiplies multiplies = compute::Multiplies::full;  // else of fp32 only
+  compute::Multiplies multiplies = compute::Multiplies::full;  // other values require fp32
 };
 
 class Product {
@@ -45,8 +46,8 @@ class Product {
   virtual void run(CpuQueue& queue) = 0;
 };
 
-// A sum over nothing (k = 0) is 0; a result without elements is left alone. Of shapes that
-// `validate` has accepted.
+// Prepares a product. A sum over nothing (k = 0) is 0; a result without elements is left unchanged.
+// `validate` must have accepted the shapes.
 base::Result<std::unique_ptr<Product>> prepare_product(const ProductSpec& spec,
                                                        const dnnl::engine& engine, int cores);
 

@@ -9,11 +9,11 @@
 
 namespace trainyard::cpu {
 
-// Memory that is lent and comes back before it is lent again.
+// Reusable scratch block. Each caller is done with it before the next one gets it.
 class LentBlock {
  public:
-  // At least `bytes`, valid until the next call. Allocates only when more is asked for than ever
-  // before.
+  // Returns at least `bytes` bytes, valid until the next call. Allocates only when more is
+  // requested than ever before.
   std::byte* lend(std::size_t bytes) {
     if (bytes > capacity_) {
       capacity_ = (bytes + kPage - 1) / kPage * kPage;
@@ -34,8 +34,8 @@ class LentBlock {
   std::size_t capacity_ = 0;
 };
 
-// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block
-// of it, and one of rounded factors.
+// Queue that gives its scratch memory to one op at a time. All ops of a lane therefore share one
+// scratch block that stays in cache, and one block of rounded factors.
 class CpuQueue final : public compute::ImmediateQueue {
  public:
   explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
@@ -44,7 +44,7 @@ class CpuQueue final : public compute::ImmediateQueue {
   std::byte* scratch(std::size_t bytes) { return scratch_.lend(bytes); }
   std::size_t scratch_bytes() const {
     return scratch_.bytes() + factors_.bytes();
-  }  // the most that ops have asked for
+  }  // the maximum that ops have requested
   std::byte* factors(std::size_t bytes) { return factors_.lend(bytes); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bound on threads. Work is cut into blocks of a fixed size whatever the bound is, so results
-// never depend on it.
+// Bound on the number of threads. Work is split into blocks of a fixed size whatever the bound is,
+// so results never depend on it.
 #pragma once
 
 #include <omp.h>
@@ -11,9 +11,8 @@
 
 namespace trainyard::cpu {
 
-// While it lives, OpenMP regions that the calling thread opens have at most `cores` threads.
-// OpenMP's own count belongs to the calling thread, so that ranks in one process do not disturb
-// each other.
+// Limits OpenMP regions opened by the calling thread to `cores` threads during its lifetime.
+// OpenMP's thread count is per calling thread, so ranks in one process do not disturb each other.
 class ThreadBound {
  public:
   explicit ThreadBound(int cores) : before_(omp_get_max_threads()) { omp_set_num_threads(cores); }
@@ -25,7 +24,7 @@ class ThreadBound {
   int before_;
 };
 
-// run(begin, end, block) for every block of `elements`.
+// Calls run(begin, end, block) for every block of `block_elements` elements.
 template <class Run>
 void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, const Run& run) {
   const std::int64_t blocks = (elements + block_elements - 1) / block_elements;
@@ -33,7 +32,8 @@ void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, c
     const std::int64_t begin = block * block_elements;
     run(begin, begin + block_elements < elements ? begin + block_elements : elements, block);
   };
-  if (cores == 1 || blocks < 2) {  // no OpenMP region at all: even one of one thread allocates
+  // Avoids an OpenMP region: even a region of one thread allocates.
+  if (cores == 1 || blocks < 2) {
     for (std::int64_t block = 0; block < blocks; ++block) one(block);
     return;
   }
@@ -43,7 +43,7 @@ void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, c
 
 constexpr std::int64_t kBlockElements = 16384;
 
-// N sums over the elements of a tensor, added block by block in order.
+// N sums over the elements of a tensor. Blocks are added in a fixed order.
 template <std::size_t N>
 class BlockSums {
  public:
@@ -52,8 +52,8 @@ class BlockSums {
         elements_(elements),
         partial_(static_cast<std::size_t>((elements + kBlockElements - 1) / kBlockElements)) {}
 
-  // run(begin, end, sums) adds what its block has to `sums`, which start at 0; `total` is
-  // overwritten.
+  // Writes the sums to `total`. run(begin, end, sums) adds the contribution of a block to `sums`,
+  // which start at 0.
   template <class Run>
   void operator()(const Run& run, double* total) {
     for_blocks(cores_, elements_, kBlockElements,

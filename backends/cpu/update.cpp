@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The optimizers: one pass over parameters, gradient and moments, statistics included.
+// Optimizers: one pass over parameters, gradient and moments, including the statistics.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,8 @@ double squared_distance(const T* from, const T* to, std::int64_t count) {
   return sum;
 }
 
-// All stays as it is, or becomes what the step would be taken from; the statistics say so.
+// Skips the update: the destination becomes the base of the step, which is `origin` or
+// `parameters`. Writes the statistics of the skipped update.
 template <class T>
 void skip(const UpdateInputs& in) {
   double* statistics = in.statistics.as<double>();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is
-// opened when somebody asks for a GPU: a rank on a CPU does not spend the tenth of a second that
-// they take to load, and programs start where there is no driver, or where they are not installed
-// at all.
+// NVIDIA GPUs. Code that needs CUDA's libraries is in a separate module, trainyard-cuda.so, which
+// is opened when a GPU is requested. A rank on a CPU thereby saves the 0.1 s that loading the
+// libraries takes, and programs start without a driver and without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -18,47 +17,47 @@
 namespace trainyard::cuda {
 
 struct Gpu {
-  int number = 0;  // as CUDA counts those that it lets this process see
+  int number = 0;  // CUDA device ordinal, within the devices visible to this process
   std::string name;
-  std::string bus;  // "0000:3b:00.0"
+  std::string bus;  // PCI bus id, for example "0000:3b:00.0"
   std::int64_t memory_bytes = 0;
-  int capability = 0;                            // compute capability: 90 stands for 9.0
-  double peak_flops = 0;                         // flop/s, fp32; 0: not known
-  double memory_bandwidth_bytes_per_second = 0;  // likewise
-  std::string links;                             // "PCIe 5.0 x16, 18 NVLinks"; empty: not known
+  int capability = 0;                            // compute capability; 90 means 9.0
+  double peak_flops = 0;                         // flop/s in fp32; 0 if unknown
+  double memory_bandwidth_bytes_per_second = 0;  // 0 if unknown
+  std::string links;  // for example "PCIe 5.0 x16, 18 NVLinks"; empty if unknown
 };
 
 inline constexpr int kLeastCapability =
-    80;  // the module has no code for GPUs before that (Ampere, 2020)
+    80;  // The module has no code for GPUs older than Ampere (2020).
 
-// Why the module cannot compute on the GPU; empty: it can.
+// Returns the reason why the module cannot compute on the GPU, or an empty string if it can.
 inline std::string unusable(const Gpu& gpu) {
   if (gpu.capability >= kLeastCapability) return "";
   return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." +
          std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
 }
 
-// What the module offers.
+// Functions that the module exports.
 struct Module {
-  const char* version;  // of Trainyard: one of another is not opened
+  const char* version;  // version of Trainyard; modules of other versions are refused
   base::Result<std::vector<Gpu>> (*gpus)();
-  // What GPU `number` can do.
+  // Creates the Compute of GPU `number`.
   base::Result<std::unique_ptr<compute::Compute>> (*make_compute)(int number);
-  // Others than it computes on: for a library that works on the same GPU.
+  // Creates streams on GPU `number` that Compute does not use, for a library such as NCCL.
   base::Result<std::unique_ptr<compute::Streams>> (*make_streams)(int number);
 };
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";
 
-// Opened once a process and file. Problems, all `unavailable`: no such file (this build has no
-// CUDA), a library that it needs is not there, another version.
+// Opens the module, once per process and file. Problems, all `unavailable`: the file does not exist
+// (this build has no CUDA), a library that it needs is missing, or its version differs.
 base::Result<const Module*> open_module(const std::filesystem::path& file);
 
-// The GPUs of this machine, by the module beside the program. Problems: as of open_module, or no
-// driver, one too old for the module, no GPU.
+// Lists the GPUs of this machine with the module beside the program. Problems: those of
+// open_module, no driver, a driver too old for the module, or no GPU.
 base::Result<std::vector<Gpu>> gpus();
 
-// The module beside the program, as open_module.
+// Opens the module beside the program. Problems: those of open_module.
 base::Result<const Module*> module_beside_program();
 
 }  // namespace trainyard::cuda

@@ -22,7 +22,7 @@ fs::path beside_the_program() {
 
 }  // namespace
 
-// Never closed: what it made has its code there.
+// Opens the module. It is never closed, because objects that it created run its code.
 Result<const Module*> open_module(const fs::path& file) {
   if (std::error_code ignored; !fs::exists(file, ignored))
     return base::fail(

@@ -23,7 +23,8 @@ void choose(void* to, const void* a, const void* b, std::size_t elements) {
                   static_cast<const std::byte*>(b), static_cast<std::int64_t>(elements));
 }
 
-// Gloo's own sum; its min and max would lose a NaN or keep it, as it stands.
+// Returns Gloo's own sum. Its min and max are replaced, because they keep or lose a NaN depending
+// on operand order.
 template <class Number, DType dtype>
 Reduce reduce_function(Reduction reduction) {
   if (reduction == Reduction::min) return choose<Reduction::min, dtype>;
@@ -76,7 +77,7 @@ void carry_out(Group& group, const CollectiveCall& call) {
                                        : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
-    case comm::CollectiveKind::reduce_scatter: return;  // not supported, so never asked for
+    case comm::CollectiveKind::reduce_scatter: return;  // not supported, so never requested
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A call in Gloo's words.
+// Collective calls in Gloo's API.
 #pragma once
 
 #include "backends/gloo/group.h"
@@ -7,7 +7,7 @@
 
 namespace trainyard::gloo {
 
-// Carries out a call that is supported, to its end. Throws what Gloo throws.
+// Runs a supported call and blocks until it is complete. Throws what Gloo throws.
 void carry_out(Group& group, const comm::CollectiveCall& call);
 
 }  // namespace trainyard::gloo

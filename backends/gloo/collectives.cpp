@@ -20,16 +20,16 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 using comm::CollectiveCall;
-using Groups = std::vector<std::unique_ptr<Group>>;  // null: of others
+using Groups = std::vector<std::unique_ptr<Group>>;  // by group; null if this rank is not a member
 
-// What the lanes of a rank share.
+// State shared by the lanes of a rank.
 struct Shared {
   int rank = 0;
   comm::Bell bell;
   comm::Reason reason;
 };
 
-// Gloo begins with the place in its sources.
+// Removes the source location at the start of Gloo's error messages.
 std::string without_place(const std::string& what) {
   const std::size_t end = what.starts_with('[') ? what.find("] ") : std::string::npos;
   return end == std::string::npos ? what : what.substr(end + 2);
@@ -42,7 +42,7 @@ std::string in_words(const std::vector<int>& ranks) {
   return words;
 }
 
-// Gloo's calls return when they are done: each group has a thread that makes them.
+// Lane of a group with its own thread, because Gloo's calls block until they are complete.
 class Lane {
  public:
   Lane(Group& group, Shared& shared)
@@ -93,7 +93,7 @@ class Lane {
     } catch (const std::exception& error) {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
-    group_.give_up();  // others wait for this rank, which is of no more use to them
+    group_.give_up();  // ends the waits of other ranks, which can no longer complete
     ring(shared_.bell);
     return false;
   }
@@ -113,7 +113,7 @@ class Lane {
   std::deque<CollectiveCall> calls_;
   bool over_ = false, busy_ = false;
   std::atomic<std::uint64_t> completed_{0};
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last member: the thread uses the others
 };
 
 class GlooCollectives final : public comm::Collectives {
@@ -166,10 +166,11 @@ class GlooCollectives final : public comm::Collectives {
   Groups groups_;
   Shared shared_;
   comm::Listener listener_;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // by group; the last: their threads use the others
+  std::vector<std::unique_ptr<Lane>> lanes_;  // by group; last member: the threads use the others
 };
 
-// Of an endpoint: for each group, for each position, an address. ";" ends a group, "," an address.
+// Splits an endpoint. It lists, for each group and each position, an address. ";" ends a group, ","
+// ends an address.
 std::vector<std::string> split(const std::string& text, char end) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -213,7 +214,7 @@ class Bound final : public comm::BoundCollectives {
   }
 
  private:
-  // What the members say of where this rank finds them.
+  // Collects from the members' endpoints the addresses at which this rank reaches them.
   Result<std::vector<std::string>> addresses_for(const Group& group, std::size_t number,
                                                  const std::vector<std::string>& endpoints) const {
     std::vector<std::string> found(static_cast<std::size_t>(group.size()));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gloo as an engine: the library that PyTorch uses on CPUs, over TCP. Ranks find each other by what
-// their endpoints say: a port for each peer. It may not be in this build (no_gloo.cpp); then
-// nothing can be bound.
+// Gloo as a collective engine: the library that PyTorch uses on CPUs, over TCP. Endpoints of ranks
+// list a port for each peer. If Gloo is not in this build (no_gloo.cpp), bind() fails.
 //
-// Gloo asks who connects to these ports for no key.
+// Gloo does not authenticate connections to these ports.
 #pragma once
 
 #include "core/comm/bell.h"
@@ -14,19 +13,20 @@ namespace trainyard::gloo {
 struct Options {
   int rank = 0;
   std::string address =
-      "127.0.0.1";  // of this rank, an IPv4 address or a host name; its ports are bound there
-  std::vector<std::vector<int>>
-      groups;                 // ranks by position; those without this rank are passed over
-  comm::Patience patience{};  // of who waits
+      "127.0.0.1";  // IPv4 address or host name of this rank; its ports are bound there
+  std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
+  comm::Patience patience{};             // of waits
 };
 
-// Problems: Gloo is not in this build (unavailable); the address is none of this machine.
+// Binds the ports of a rank. Problems: Gloo is not in this build (unavailable); the address does
+// not belong to this machine.
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options);
 
-// "0.5.0"; empty where Gloo is not in this build.
+// Returns the version, for example "0.5.0"; empty if Gloo is not in this build.
 std::string version();
 
-// reduce_scatter it has in a form that shares out other parts only: not supported.
+// True if the call is supported. reduce_scatter is not, because Gloo's version only assigns other
+// shards.
 bool supports(comm::CollectiveKind kind, base::Reduction reduction, base::DType dtype);
 
 }  // namespace trainyard::gloo

@@ -11,9 +11,9 @@ namespace trainyard::gloo {
 namespace {
 
 constexpr std::chrono::milliseconds kConnect{
-    6000};  // Gloo waits five times as long for a peer to connect
-// A straggler may take its time. That a peer hangs is for the coordinator to see, and to end by
-// `give_up`.
+    6000};  // Gloo waits five times as long for a peer to connect.
+// Practically unlimited, because a straggler may take long. The coordinator detects a hung peer and
+// ends the call by `give_up`.
 constexpr std::chrono::hours kCall{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
@@ -22,7 +22,8 @@ std::vector<char> from_hex(const std::string& text) {
   return {bytes->begin(), bytes->end()};
 }
 
-// Connections are made between `listen` and the first call, not by a store of Gloo's own.
+// Context whose connections are created between `listen` and the first call, without one of Gloo's
+// stores.
 class Context final : public ::gloo::Context {
  public:
   Context(const std::shared_ptr<::gloo::transport::Device>& device, int position, int members)
@@ -59,16 +60,15 @@ void Group::connect(const std::vector<std::string>& addresses) {
       context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
 }
 
-// A wait that is over before anything can come breaks all connections of the context: so Gloo
-// answers the impatient.
+// Aborts all connections of the context: Gloo does that when a wait times out before data arrives.
 void Group::give_up() {
   try {
     context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // that is how it ends
+  } catch (const std::exception&) {  // the expected time-out
   }
 }
 
-// A broken connection refuses to receive.
+// Finds broken connections, which refuse to receive.
 std::vector<int> Group::lost() {
   constexpr std::uint64_t unused_slot = ~std::uint64_t{0};
   std::vector<int> ranks;

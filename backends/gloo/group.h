@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One group of ranks as Gloo knows it: a connection between any two of them, made in two steps, so
-// that whoever brings addresses from rank to rank need not be Gloo's. Gloo throws; nothing thrown
-// leaves this folder.
+// Group of ranks as a Gloo context, with a connection between every pair. Connecting takes two
+// steps, so that the caller can exchange the addresses by its own means. Gloo throws exceptions;
+// none leaves this folder.
 #pragma once
 
 #include <gloo/context.h>
@@ -15,7 +15,7 @@ namespace trainyard::gloo {
 
 class Group {
  public:
-  // Listens on a port for every peer. Throws.
+  // Listens on a port for each peer. Throws.
   Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vector<int> ranks,
         int position);
 
@@ -23,16 +23,17 @@ class Group {
   int size() const { return static_cast<int>(ranks_.size()); }
   int rank(int position) const { return ranks_[static_cast<std::size_t>(position)]; }
 
-  // Where the peer at each position finds this member; hexadecimal, empty at the own position.
+  // Returns the addresses, in hexadecimal, at which each peer position reaches this member. Empty
+  // at this member's position.
   std::vector<std::string> addresses() const;
-  // Where this member finds them. Waits for all. Throws.
+  // Connects to the peers at their addresses. Blocks until all are connected. Throws.
   void connect(const std::vector<std::string>& addresses);
 
   const std::shared_ptr<::gloo::Context>& context() const { return context_; }
-  // Ends whatever waits for a peer, in any thread, for good.
+  // Ends all waits for peers, in any thread, permanently.
   void give_up();
-  // After a call has failed: the ranks to which the connection is lost. Asking may upset what
-  // connections are left.
+  // Returns the ranks whose connection is lost. Call it only after a failed call: it may break the
+  // remaining connections.
   std::vector<int> lost();
 
  private:

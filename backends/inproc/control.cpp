@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t queue_messages = 2000;
 
-// The first of `queue`, waited for up to `limit`.
+// Takes the first element of `queue`. Waits up to `limit` for one.
 template <class T>
 std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variable& filled,
                       std::deque<T>& queue, std::chrono::milliseconds limit) {
@@ -32,7 +32,7 @@ struct ControlHub::Shared {
   std::deque<session::Received> inbox;
   std::condition_variable filled;
   std::map<session::PeerId, Outbox> clients;
-  std::uint64_t connected = 0;  // ever
+  std::uint64_t connected = 0;  // number of clients so far
 };
 
 namespace {
@@ -98,7 +98,7 @@ class Client final : public session::ControlClient {
  private:
   std::shared_ptr<Shared> shared_;
   session::PeerId name_;
-  Shared::Outbox* outbox_ = nullptr;  // ours in `clients`
+  Shared::Outbox* outbox_ = nullptr;  // entry of this client in `clients`
 };
 
 }  // namespace

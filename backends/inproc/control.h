@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The control plane inside one process: queues under a lock. Messages are handed over as they are.
+// Control plane inside one process: queues under a lock. Messages are passed without serialization.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace trainyard::inproc {
 
-// Where one server and its clients meet. They may outlive it; each is used by one thread, all
-// together by many.
+// Connects one server and its clients, which may outlive it. Each of them is used by one thread;
+// different ones may be used in parallel.
 class ControlHub {
  public:
   ControlHub();
 
-  // Clients may connect and send before there is a server. A second server after the first one's
-  // end goes on with its queue.
+  // Creates the server. Clients may connect and send before there is a server. A second server,
+  // created after the first one's end, continues with its queue.
   std::unique_ptr<session::ControlServer> server() const;
-  // Ignores the endpoint: all clients of a hub are of its server.
+  // Connects clients. Ignores the endpoint: all clients of a hub belong to its server.
   session::Connect connect() const;
 
   struct Shared;

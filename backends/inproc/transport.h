@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as threads of one process: a peer reads the poster's memory in place, wherever it lies.
+// Ranks as threads of one process. A peer reads the sender's memory in place, wherever it is.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 namespace trainyard::inproc {
 
 struct Options {
-  int channels = 8;  // 0 .. channels - 1
+  int channels = 8;  // numbered 0 .. channels - 1
   std::optional<comm::Patience> patience =
-      {};  // of waits; absent: as many ranks on this machine need
+      {};  // of waits; nullopt: chosen for the number of ranks on this machine
 };
 
-// The ends of ranks 0 .. ranks - 1. What they share lives until the last end is destroyed, arenas
-// included.
+// Creates the ends of ranks 0 .. ranks - 1. Shared state, including arenas, lives until the last
+// end is destroyed.
 base::Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks,
                                                                  std::size_t arena_bytes_each,
                                                                  Options options = {});

@@ -21,21 +21,21 @@ using base::Result;
 using comm::CollectiveCall;
 using comm::CollectiveKind;
 
-constexpr std::chrono::seconds kJoin{60};       // that members find each other
-constexpr std::chrono::microseconds kLook{50};  // between two looks at what NCCL does beside us
+constexpr std::chrono::seconds kJoin{60};       // limit for members to join a group
+constexpr std::chrono::microseconds kLook{50};  // poll interval while NCCL works in the background
 constexpr std::chrono::milliseconds kDoubt{
-    100};  // the longest wait for a bell that a broken GPU never rings
+    100};  // Upper bound of a wait, because a broken GPU never signals the event.
 
-// A group, on a stream of its own.
+// Group with its own stream.
 struct Lane {
   Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
   Communicator communicator;
   void* stream = nullptr;
   comm::Bell* bell = nullptr;
-  // Handed over, and not on the stream yet. With the first of them NCCL may be at work beside us,
-  // as where two send to each other for the first time: until the other comes, too.
+  // Calls that are not on the stream yet. NCCL may process the first one in the background, for
+  // example a first send/receive between two ranks, until the peer joins the call.
   std::deque<CollectiveCall> waiting;
-  bool begun = false;  // the first of these
+  bool begun = false;  // true if the first call was passed to NCCL
   std::atomic<std::uint64_t> completed{0};
 
   static void done(void* lane) {
@@ -44,9 +44,9 @@ struct Lane {
     comm::ring(*self.bell);
   }
 };
-using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null: of others
+using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null if this rank is not a member
 
-// What a rank has from `bind` on.
+// State of a rank from `bind` on.
 struct End {
   int rank = 0;
   comm::Patience patience;
@@ -97,11 +97,12 @@ class NcclCollectives final : public comm::Collectives {
     });
     if (auto ok = reason_.state(); !ok)
       return base::fail(
-          ok.error());  // what an abort meanwhile made the stream pass over was counted, too
+          // Discards the count: calls that an abort made the stream skip were counted too.
+          ok.error());
     return count;
   }
 
-  // For what NCCL does beside us no bell rings: whoever waits looks.
+  // Waits. NCCL's background work signals no event, so the wait polls while there is any.
   bool wait(std::chrono::microseconds limit) override {
     const bool looks =
         std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
@@ -127,15 +128,16 @@ class NcclCollectives final : public comm::Collectives {
   }
 
  private:
-  // The first reason stays. Whatever waits for a peer on the GPU waits no longer.
+  // Records the reason (the first one stays) and ends all communicators, which ends all waits for
+  // peers on the GPU.
   Result<void> fail(const Problem& reason) const {
     reason_.give(reason);
     end_all();
     return reason_.state();
   }
 
-  // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits
-  // for beside us is through before the stream is asked to say when it is.
+  // Enqueues waiting calls on the stream, each after NCCL has finished its background work for the
+  // previous one. The completion callback is added after the background work of a call.
   Result<void> go_on(Lane& lane) {
     if (lane.waiting.empty()) return {};
     if (auto ok = end_->streams->enter(); !ok) return ok;
@@ -147,7 +149,7 @@ class NcclCollectives final : public comm::Collectives {
             !wrong.empty())
           return fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
       lane.begun = true;
-      if (!lane.communicator.look().ready) return {};  // what went wrong, `state` says
+      if (!lane.communicator.look().ready) return {};  // `state` reports errors
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }
     return {};
@@ -160,7 +162,7 @@ class NcclCollectives final : public comm::Collectives {
     return base::fail(comm::no_member(rank(), group));
   }
 
-  // Where that fails, nobody is told: this rank has all that it wanted.
+  // Finalizes all communicators. Ignores errors, because this rank is complete.
   void finalize_all() const {
     for (const auto& lane : end_->lanes)
       if (lane) lane->communicator.finalize();
@@ -196,7 +198,7 @@ std::optional<ncclUniqueId> id_from(std::string_view text) {
   return id;
 }
 
-// Of an endpoint, what it says of the group: each ends with ";".
+// Returns the endpoint's section for a group. Each section ends with ";".
 std::string_view said_of(std::string_view endpoint, std::size_t group) {
   for (; group > 0; --group) {
     const std::size_t end = endpoint.find(';');
@@ -213,7 +215,7 @@ class Bound final : public comm::BoundCollectives {
 
   std::string endpoint() const override { return endpoint_; }
 
-  // All members come to the groups in one order, so that none waits for another for ever.
+  // All members join the groups in the same order, which prevents a deadlock.
   Result<std::unique_ptr<comm::Collectives>> connect(
       const std::vector<std::string>& endpoints) override {
     if (auto ok = end_->streams->enter(); !ok) return base::fail(ok.error());

@@ -65,7 +65,7 @@ Communicator::Answer Communicator::state() const {
   return {state == ncclSuccess, words(state)};
 }
 
-// In place: of what is sent or received alone, the rank's own part.
+// Starts an in-place call. The send or receive buffer alone is the rank's shard.
 ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements),
              part = count / static_cast<std::size_t>(size_);
@@ -89,7 +89,7 @@ ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) 
   return ncclInvalidArgument;
 }
 
-// Between two, as stages hand on activations, it is sent and received.
+// Broadcasts. Groups of two, such as pipeline stages that pass activations, use send and receive.
 ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements);
   const ncclDataType_t type = type_of(one.dtype);
@@ -100,8 +100,8 @@ ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t str
   return library_.receive(one.data, count, type, 1 - position_, comm_, stream);
 }
 
-// Parts of different lengths, as one group of calls: each is brought to all by who has it, or
-// reduced to whom it is for.
+// Starts a call with shards of different lengths as one group call: each shard is broadcast by its
+// owner, or reduced to it.
 ncclResult_t Communicator::of_parts(const CollectiveCall& one, cudaStream_t stream) {
   if (const ncclResult_t begun = library_.group_start(); begun != ncclSuccess) return begun;
   std::byte* part = one.data;

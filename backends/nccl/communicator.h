@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One group of ranks as NCCL knows it, non-blocking: what takes time is asked about, so that an
-// abort is never behind it.
+// Group of ranks as a non-blocking NCCL communicator. Long operations are polled, so that they
+// never delay an abort.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,8 @@ namespace trainyard::nccl {
 
 class Communicator {
  public:
-  // `ready`, where NCCL has done what it was asked, or a Problem's words; nothing: it is at it.
+  // Progress of the last operation: `ready` if NCCL has finished it; `wrong` is an error message;
+  // neither: in progress.
   struct Answer {
     bool ready = false;
     std::string wrong;
@@ -30,14 +31,16 @@ class Communicator {
   int size() const { return size_; }
   bool is_alone() const { return size_ == 1; }
 
-  // Both begin, and are through when `look` says so; words: it was refused.
+  // Start an operation, which is complete when `look` returns ready. The returned string is an
+  // error message if NCCL refused.
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
-  // Begins the end of one that shall bring its peers what it sent; likewise through when `look`
-  // says so.
+  // Starts to finalize the communicator, so that peers still get what was sent. Complete when
+  // `look` returns ready.
   void finalize();
-  // Destroys it where that is through, and aborts it otherwise; of several who end it, the first.
+  // Destroys the communicator if it is finalized, and aborts it otherwise. Only the first call has
+  // an effect.
   void end();
 
  private:
@@ -45,7 +48,7 @@ class Communicator {
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t of_parts(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer state() const;
-  std::string words(ncclResult_t result) const;  // empty where it is under way, or done
+  std::string words(ncclResult_t result) const;  // empty if in progress or successful
 
   const Library& library_;
   const int position_, size_;

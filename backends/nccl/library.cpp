@@ -6,7 +6,7 @@
 namespace trainyard::nccl {
 namespace {
 
-// As NCCL counts versions from 2.9 on.
+// Formats a version number as encoded by NCCL 2.9 and later.
 std::string in_words(int version) {
   return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NCCL's library, opened at run time: programs start where it is not installed.
+// NCCL's library, opened at run time, so that programs start where it is not installed.
 #pragma once
 
 #include <nccl.h>
@@ -10,7 +10,7 @@
 
 namespace trainyard::nccl {
 
-inline constexpr int kLeast = 22'600;  // 2.26.0
+inline constexpr int kLeast = 22'600;  // minimum version: 2.26.0
 
 struct Library {
   decltype(&::ncclGetVersion) version = nullptr;
@@ -31,13 +31,13 @@ struct Library {
   decltype(&::ncclGroupStart) group_start = nullptr;
   decltype(&::ncclGroupEnd) group_end = nullptr;
 
-  std::string name() const;  // "nccl 2.28.9"
+  std::string name() const;  // for example "nccl 2.28.9"
 };
 
-// Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another
-// major version than the header, or older than the newest thing that ranks ask of it,
-// NCCL_LAUNCH_ORDER_IMPLICIT. What a header says besides of a configuration, an older library
-// passes over.
+// Opens NCCL. The library is never closed. Problems, `unavailable`: it cannot be opened, lacks a
+// function, has another major version than the header, or is too old for
+// NCCL_LAUNCH_ORDER_IMPLICIT, the newest feature in use. An older library ignores unknown
+// configuration fields of the header.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::nccl

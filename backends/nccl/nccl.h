@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NCCL as an engine of GPUs ("NCCL User Guide": in-place operations, non-blocking communicators,
-// fault tolerance). Its library is opened at run time. Each group is a communicator, which its
-// first member names by a unique id: that is what its endpoint says. It has a stream of its own, on
-// which its calls are one after another; to begin one holds nobody up, though its peers may have to
-// come to it first. A build without NCCL's header has no_nccl.cpp in its place.
+// NCCL as a collective engine for GPUs ("NCCL User Guide": in-place operations, non-blocking
+// communicators, fault tolerance). Its library is opened at run time. Each group is a communicator
+// with a unique id from its first member; endpoints carry these ids. Each group has its own stream,
+// on which its calls run in order. Starting a call does not block, even if peers have to join it
+// first. A build without NCCL's header uses no_nccl.cpp instead.
 //
-// One owner of the end: whoever aborts first, or the destructor, ends every communicator once;
-// nothing is asked of one after that. A call is complete when it is through on this rank's stream,
-// while NCCL's proxy may still be sending what a peer waits for. So the destructor finalizes them
-// all ("Finalizing a communicator") and destroys those that are through; one that failed, or is not
-// through in time, is aborted, and after `abort` all are. NCCL's destroy waits for its proxy: where
-// a peer hangs just then, only the end of the process ends that.
+// Shutdown has one owner: the first abort, or the destructor, ends every communicator once, and
+// nothing uses it after that. A call is complete when it is complete on this rank's stream, while
+// NCCL's proxy may still be sending data that a peer waits for. The destructor therefore finalizes
+// all communicators ("Finalizing a communicator") and destroys those that complete. One that failed
+// or does not complete in time is aborted; after `abort` all are. NCCL's destroy waits for its
+// proxy: if a peer hangs at that moment, only the end of the process ends that wait.
 #pragma once
 
 #include <chrono>
@@ -28,22 +28,20 @@ inline constexpr const char* kLibrary = "libnccl.so.2";
 
 struct Options {
   int rank = 0;
-  std::vector<std::vector<int>>
-      groups;                 // ranks by position; those without this rank are passed over
-  comm::Patience patience{};  // of who waits
+  std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
+  comm::Patience patience{};             // of waits
   std::chrono::milliseconds parting =
-      std::chrono::minutes(1);  // for peers to take what was sent last, when this rank leaves
+      std::chrono::minutes(1);  // Time for peers to receive the last data when this rank leaves.
   std::string library = kLibrary;
 };
 
-// `streams` are those of the rank's GPU. Problems, `unavailable`: no such library, one that lacks a
-// function, or is of no version that would do (library.h); `bad_input`: CUDA_LAUNCH_BLOCKING is
-// set.
+// Prepares the engine on `streams` of the rank's GPU. Problems, `unavailable`: no such library, a
+// missing function, or an unsuitable version (library.h); `bad_input`: CUDA_LAUNCH_BLOCKING is set.
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind(
     const Options& options, std::unique_ptr<compute::Streams> streams);
 
-// fp16, bf16, fp32, fp64 and int32, summed or averaged: its minimum and maximum say nothing of what
-// is no number. Bytes travel, and are not summed.
+// True if the call is supported: fp16, bf16, fp32, fp64 and int32 with sum or mean. NCCL's min and
+// max do not propagate NaN. Bytes can be moved but not reduced.
 bool supports(comm::CollectiveKind kind, base::Reduction reduction, base::DType dtype);
 
 }  // namespace trainyard::nccl

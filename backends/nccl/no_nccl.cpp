@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In place of the other sources where NCCL's header is not there.
+// Replaces the other sources if NCCL's header is missing.
 #include "backends/nccl/nccl.h"
 
 namespace trainyard::nccl {

@@ -18,7 +18,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-// Arenas start where a large page may, so that the kernel can use them.
+// Alignment of arenas, so that the kernel can use large pages.
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::size_t kMaximumArenaBytes = std::size_t{1} << 42;
 
@@ -51,7 +51,7 @@ Result<void> check_size(int fd, std::size_t expected) {
     return base::fail(base::system_problem("shared memory", "cannot look at the file", errno));
   if (static_cast<std::size_t>(status.st_size) != expected)
     return base::fail(foreign("the file's size is not what its header says"));
-  // A file that can shrink could take pages away from under a reader.
+  // If the file could shrink, a reader could lose pages.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     return base::fail(foreign("the file is not sealed"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things lie in the memfd: header | mailbox block | region of rank 0 (arena, staging) |
-// region of rank 1 | ... It follows from the header alone, so no offset is ever stored or believed.
+// Layout of the memfd: header | mailbox block | region of rank 0 (arena, staging) | region of rank
+// 1 | ... It follows from the header alone, so no offset is stored or trusted.
 #pragma once
 
 #include <cstddef>
@@ -33,15 +33,15 @@ struct Layout {
   std::size_t block_offset = 0;
   std::size_t block_bytes = 0;
   std::vector<Region> regions;
-  std::size_t bytes = 0;  // of the whole file
+  std::size_t bytes = 0;  // of the entire file
 
-  // Where slot `slot` of the lane from the region's rank to `peer` stages its bytes.
+  // Returns the offset of staging slot `slot` of the lane from the region's rank to `peer`.
   std::size_t staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const;
 };
 
 base::Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels);
 
-// The layout of an open file, after checking magic, version, bounds, size and seals.
+// Reads the layout of an open file, after checking magic, version, bounds, size and seals.
 base::Result<Layout> read_layout(int fd);
 base::Result<void> write_header(int fd, const std::vector<std::size_t>& arena_bytes, int channels);
 

@@ -21,8 +21,8 @@ struct Status {
   std::int64_t start = 0;
 };
 
-// The words after the command's name, field 2, which may hold spaces and brackets: fields are
-// counted from its last closing bracket.
+// Parses the fields after the command name (field 2), which may contain spaces and parentheses.
+// Fields are therefore counted from the last closing parenthesis.
 std::optional<Status> parse(std::string_view text) {
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Status> parse(std::string_view text) {
   return status;
 }
 
-// While a rank waits for its peers: nothing is allocated.
+// Called while a rank waits for its peers, so it must not allocate.
 std::optional<Status> read_status(std::int64_t id) {
   std::array<char, 32> path;
   std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(id));
@@ -65,7 +65,8 @@ ProcessIdentity this_process() {
 bool runs(const ProcessIdentity& process) {
   if (::kill(static_cast<pid_t>(process.id), 0) != 0 && errno == ESRCH) return false;
   const auto status = read_status(process.id);
-  if (!status || process.start == 0) return true;  // it answers to a signal; more cannot be known
+  // The process answers to a signal; without /proc nothing more is known.
+  if (!status || process.start == 0) return true;
   return status->start == process.start && status->state != 'Z' && status->state != 'X';
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Processes told apart for good: by id and start time, since the kernel uses ids again.
+// Unique identity of a process: id and start time, because the kernel reuses ids.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace trainyard::shm {
 
 struct ProcessIdentity {
   std::int64_t id = 0;
-  std::int64_t start =
-      0;  // clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 where /proc cannot say
+  // Clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 if /proc is not available.
+  std::int64_t start = 0;
 };
 
 ProcessIdentity this_process();
 
-// False once it has ended, also while its parent has not waited for it yet.
+// True while the process runs. False once it has ended, even if its parent has not reaped it yet.
 bool runs(const ProcessIdentity& process);
 
 }  // namespace trainyard::shm

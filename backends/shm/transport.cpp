@@ -147,13 +147,14 @@ class MemfdTransport final : public Transport {
     }
   }
 
-  // It could not say so itself. Whoever sees it first says it to all.
+  // Marks a dead peer as having left. The first rank that detects it notifies all.
   void leave_for(int peer, std::uint32_t moves) {
     block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
     block_.ring_all();
   }
 
-  // Nothing while it lives, or once it has left.
+  // Returns the presence counter of a peer that died without leaving, or nullopt if it lives or has
+  // left.
   std::optional<std::uint32_t> moves_of_the_dead(int peer) const {
     const comm::Presence& presence = block_.presence(peer);
     const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
@@ -162,7 +163,7 @@ class MemfdTransport final : public Transport {
               presence.process_start.load(std::memory_order_relaxed)}))
       return std::nullopt;
     const bool still = presence.moves.load(std::memory_order_acquire) ==
-                       moves;  // it may have left and ended meanwhile
+                       moves;  // the peer may have left and ended meanwhile
     return still ? std::optional(moves) : std::nullopt;
   }
 
@@ -200,8 +201,9 @@ MailboxBlock block_in(const MemoryMap& map, const Layout& layout) {
           layout.channels};
 }
 
-// A stray write into a peer's arena is then a fault here, not a wrong number there. Large pages
-// spare the reader most of the page faults; where the kernel has none to give, nothing is lost.
+// Makes peers' arenas read-only, so that a stray write into one is a fault here rather than a wrong
+// number there. Requests large pages, which save most of the reader's page faults; it is harmless
+// if the kernel has none.
 bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) {
   const Region& own = layout.regions[static_cast<std::size_t>(rank)];
   const std::size_t first = layout.regions.front().offset;

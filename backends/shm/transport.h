@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as processes of one host, over one memfd: mailboxes, and an arena for each rank that its
-// peers read in place. The memfd has no name, so nothing is left behind whatever dies.
+// Ranks as processes of one host, over one memfd with mailboxes and an arena per rank that its
+// peers read in place. The memfd has no name, so a crash leaves no file behind.
 //
-// Bytes posted from the own arena are never copied. Bytes from elsewhere are copied once, through a
-// staging slot of `kMaximumStagedBytes`; longer ones are refused with a Problem: place them in the
-// arena.
+// Messages posted from the rank's arena are never copied. Messages from other memory are copied
+// once, through a staging slot of `kMaximumStagedBytes`; longer ones are refused with a Problem
+// that advises to place them in the arena.
 //
-// Part of an arena may lie on a device that the devices of all peers reach: then messages from
-// there are in what this rank has of that device, and only devices look at them.
+// Part of an arena may be in device memory that the devices of all peers can access. Messages from
+// there are then in this rank's mapping of that device memory, and only devices read them.
 //
-// A rank sees peers' arenas read-only. Offsets and lengths of peers are checked against their arena
-// before use. A peer whose process has ended without leaving is noticed while waiting (within about
-// a tenth of a second) and aborts the group, naming the rank, but where peers may lose it. Not a
-// guard against a malicious process: whoever holds the memfd can write the mailboxes.
+// A rank maps peers' arenas read-only. Offsets and lengths from peers are checked against their
+// arena before use. A peer whose process ended without leaving is detected while waiting (within
+// about 0.1 s). This aborts the group with a Problem that names the rank, unless its peers may
+// continue without it. This is no protection against a malicious process: any holder of the memfd
+// can write the mailboxes.
 #pragma once
 
 #include <memory>
@@ -28,13 +29,13 @@ constexpr std::size_t kMaximumStagedBytes = std::size_t{64} << 10;
 constexpr int kMaximumRanks = 1024;
 constexpr int kMaximumChannels = 64;
 
-// A sealed memfd for arena_bytes.size() ranks (at least one), for one generation. It closes on
-// exec: the launcher passes it on with posix_spawn_file_actions_adddup2 or by clearing the flag.
+// Creates a sealed memfd for arena_bytes.size() ranks (at least one), for one generation. It closes
+// on exec: the launcher passes it on with posix_spawn_file_actions_adddup2 or by clearing the flag.
 // The caller closes it.
 base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels);
 
-// Where the bytes of an arena lie from `from` on: `memory` is as long as they are, or empty, and
-// then they are in the memfd.
+// Device memory of the bytes of an arena from offset `from` on. An empty `memory` means that these
+// bytes are in the memfd.
 struct OnDevice {
   std::size_t from = 0;
   std::span<std::byte> memory;
@@ -43,19 +44,20 @@ struct OnDevice {
 class Transport : public comm::MailboxTransport {
  public:
   using MailboxTransport::MailboxTransport;
-  // By rank, this one too; before anything is posted. A Problem where one is not as long as it
-  // should be.
+  // Sets the device memory of all ranks, including this one, by rank. Must be called before any
+  // post. Problem: the size of an entry is wrong.
   virtual base::Result<void> lie_on_devices(std::vector<OnDevice> arenas) = 0;
 };
 
-// This process as `rank`. Once a rank; `fd` may be closed afterwards. A file that `create` did not
-// make is a Problem. `patience` of waits; absent: as many ranks on this machine need.
-// `takes_place`: of a process that left or died, where its peers have begun anew with it.
+// Opens the transport of this process as `rank`, once per rank. `fd` may be closed afterwards.
+// Problem: `create` did not make the file. `patience` applies to waits; nullopt: chosen for the
+// number of ranks on this machine. `takes_place`: the process replaces one that left or died, after
+// its peers have reset their lanes with it.
 base::Result<std::unique_ptr<Transport>> open(int fd, int rank,
                                               std::optional<comm::Patience> patience = {},
                                               bool takes_place = false);
 
-// For the coordinator, which is no rank: every rank sees `reason` at once.
+// Makes every rank fail with `reason` immediately. For the coordinator, which is not a rank.
 base::Result<void> abort_all(int fd, const base::Problem& reason);
 
 }  // namespace trainyard::shm

@@ -74,7 +74,7 @@ constexpr auto make_readers(std::index_sequence<type...>) {
   return std::array{&read_body<type>...};
 }
 
-// May throw cereal::Exception.
+// Reads a message body. May throw cereal::Exception.
 session::Message read_message(std::size_t type, std::span<const std::byte> body) {
   constexpr auto readers = make_readers(std::make_index_sequence<kTypes>());
   if (type < 1 || type > kTypes)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A control message as bytes: one frame of a 36-byte header and a body.
+// Encoding of control messages: one frame with a 36-byte header and a body.
 //
 //   offset  bytes
 //        0  4      magic "TYCM"
 //        4  2      version of header and bodies
-//        6  2      type: place of the message in session::Message, from 1
-//        8  8      run: xxh64 of its name; 0 from a client that has not yet heard which
+//        6  2      type: index of the message in session::Message, from 1
+//        8  8      run: xxh64 of its name; 0 from a client that does not know it yet
 //       16  4      generation
 //       20  4      length of the body
-//       24  8      sequence: grows with every frame of a sender
-//       32  4      CRC-32C of the 32 bytes before it and the body
+//       24  8      sequence: increases with every frame of a sender
+//       32  4      CRC-32C of the first 32 bytes and the body
 //       36  ...    body
 //
-// Little-endian throughout. A body is as codec_messages.h says.
+// All numbers are little-endian. codec_messages.h defines the bodies.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace trainyard::zmq {
 
 constexpr std::uint16_t kControlVersion = 8;
 constexpr std::size_t kControlHeaderBytes = 36;
-constexpr std::size_t kMaximumControlBytes = std::size_t{8} << 20;  // of a whole frame
+constexpr std::size_t kMaximumControlBytes = std::size_t{8} << 20;  // of a complete frame
 
 struct ControlHeader {
   std::uint64_t run = 0;
@@ -40,13 +40,13 @@ struct ControlFrame {
   session::Message message;
 };
 
-// A message that does not fit `maximum_bytes` is bad_input.
+// Encodes a message. A message longer than `maximum_bytes` is bad_input.
 base::Result<std::string> encode_message(const ControlHeader& header,
                                          const session::Message& message,
                                          std::size_t maximum_bytes = kMaximumControlBytes);
 
-// Anything but what `encode_message` makes is bad_input. Allocates in proportion to the frame,
-// whatever the frame claims.
+// Decodes a frame. Anything that `encode_message` does not produce is bad_input. Allocations are
+// proportional to the frame's actual size, whatever counts it contains.
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
                                           std::size_t maximum_bytes = kMaximumControlBytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cereal archives of message bodies: little-endian, sizes as 64-bit counts. Cereal's own
-// vectors and strings allocate what a size tag claims before they look for it, so the loads here
-// first compare each count with the bytes that are left.
+// Cereal archives of message bodies: little-endian, with 64-bit counts as sizes. Cereal's own
+// loaders of vectors and strings allocate the claimed size before they check it. The loaders here
+// first compare each count with the remaining bytes.
 #pragma once
 
 #include <bit>
@@ -32,7 +32,8 @@ class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyCl
   std::string& body_;
 };
 
-// Throws cereal::Exception when the body ends too early or says what cannot be.
+// Archive that reads a body. Throws cereal::Exception if the body ends too early or holds an
+// invalid value.
 class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyClassElision> {
  public:
   explicit BodyReader(std::span<const std::byte> body) : InputArchive(this), left_(body) {}
@@ -43,7 +44,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
     if (count > 0) std::memcpy(bytes, left_.data(), count);
     left_ = left_.subspan(count);
   }
-  // The number of elements that follow, each of at least `element_bytes` bytes.
+  // Reads the number of elements that follow, each of at least `element_bytes` bytes.
   std::size_t count(std::size_t element_bytes) {
     std::uint64_t claimed = 0;
     read(&claimed, sizeof claimed);
@@ -56,8 +57,8 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
   std::span<const std::byte> left_;
 };
 
-// Lists that are not raw bytes have an element a rank; an element can be many times larger in
-// memory than in the body.
+// Maximum length of lists other than raw bytes, which have one element per rank. An element can be
+// many times larger in memory than in the body.
 constexpr std::size_t kLongestList = 65'536;
 
 template <class T>
@@ -124,7 +125,7 @@ void load(BodyReader& ar, std::optional<T>& value) {
   if (has) ar(value.emplace());
 }
 
-// An enum as one byte, from 0 to `last`.
+// Reads or writes an enum as one byte, from 0 to `last`.
 template <class Archive, class Enum>
 void in_range(Archive& ar, Enum& value, Enum last) {
   auto number = static_cast<std::uint8_t>(value);

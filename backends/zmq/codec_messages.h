@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each message's body holds, in order. A change here is a change of `kControlVersion`.
+// Fields of each message body, in order. A change here requires a new `kControlVersion`.
 #pragma once
 
 #include "backends/zmq/codec_archive.h"

@@ -24,7 +24,7 @@ using base::ProblemCode;
 using base::Result;
 using std::chrono::milliseconds;
 
-constexpr int kQueueMessages = 1000;  // each way, a peer
+constexpr int kQueueMessages = 1000;  // per direction and peer
 constexpr std::size_t kRememberedPeers = 4096;
 
 Problem problem(const std::string& endpoint, const std::string& what, int error_number) {
@@ -39,12 +39,12 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  if (!endpoint.starts_with("tcp://")) return;  // a local socket ends with its process
+  if (!endpoint.starts_with("tcp://")) return;  // a local socket closes with its process
   socket.set(sockopt::heartbeat_ivl, 5000);
   socket.set(sockopt::heartbeat_timeout, 30'000);
 }
 
-// 32 hexadecimal digits that no one can guess.
+// Returns 32 hexadecimal digits that cannot be guessed.
 std::string random_routing_id() {
   std::random_device entropy;
   const auto draw = [&entropy] { return std::uint64_t{entropy()} << 32 | entropy(); };
@@ -56,8 +56,8 @@ std::span<const std::byte> bytes_of(const ::zmq::message_t& part) {
   return {part.data<std::byte>(), part.size()};
 }
 
-// Takes the next message of exactly `parts.size()` parts. False: there was none. `whole` says
-// whether the number was right.
+// Receives the next message, which should have exactly `parts.size()` parts. Returns false if there
+// is none. `whole` is true if the number of parts is correct.
 bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool& whole) {
   std::size_t count = 0;
   ::zmq::message_t rest;
@@ -70,12 +70,12 @@ bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool
   } while (true);
 }
 
-// Waits until `socket` may have a message or `end` (ns) has come. Whether it has one; false also
-// after a signal.
+// Waits until `socket` may have a message, or until time `end` (ns). Returns true if there is one,
+// and false after a time-out or a signal.
 Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& endpoint) {
   zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
   int ready = 0;
-  do {  // its clock is coarse: it may give up half a millisecond early
+  do {  // zmq_poll has a coarse clock: it may return half a millisecond early
     const std::int64_t left = std::max<std::int64_t>(0, end - base::now_nanoseconds());
     ready = zmq_poll(&item, 1, static_cast<long>((left + 999'999) / 1'000'000));
   } while (ready == 0 && base::now_nanoseconds() < end);
@@ -92,19 +92,19 @@ class Server final : public session::ControlServer {
  public:
   Server(const std::string& endpoint, const ServeOptions& options)
       : socket_(context_, ::zmq::socket_type::router),
-        header_{
-            base::xxh64(std::string_view(options.run)), options.generation,
-            static_cast<std::uint64_t>(
-                base::now_nanoseconds())} {  // so that a server that comes back goes on, not back
+        header_{base::xxh64(std::string_view(options.run)), options.generation,
+                static_cast<std::uint64_t>(
+                    // Sequences from the clock continue to increase when a server is restarted.
+                    base::now_nanoseconds())} {
     configure_control(socket_, endpoint);
-    // A client that lost its connection comes back under its name before the loss may have been
-    // seen here.
+    // A client that lost its connection reconnects under the same routing id, possibly before this
+    // side has detected the loss.
     socket_.set(::zmq::sockopt::router_handover, true);
     socket_.bind(endpoint);
     endpoint_ = socket_.get(::zmq::sockopt::last_endpoint);
   }
 
-  // Before the socket closes, so that it cannot be a successor's.
+  // Removes the socket file before the socket closes, so that it cannot be the file of a successor.
   ~Server() override {
     if (endpoint_.starts_with("ipc://")) ::unlink(endpoint_.c_str() + 6);
   }
@@ -146,7 +146,8 @@ class Server final : public session::ControlServer {
     return std::nullopt;
   }
 
-  // A client that has not heard from us yet does not know the run.
+  // True if the frame belongs to this run. A client that has not received anything yet sends 0 as
+  // the run.
   bool is_ours(const ControlHeader& header) const {
     return header.run == 0 ||
            (header.run == header_.run && header.generation == header_.generation);
@@ -155,7 +156,8 @@ class Server final : public session::ControlServer {
   bool is_news(const session::PeerId& peer, std::uint64_t sequence) {
     const auto known = last_.find(peer);
     if (known != last_.end()) return sequence > known->second && (known->second = sequence, true);
-    // Names are free, so that a stranger could invent any number of them.
+    // Bounds the memory: routing ids can be chosen freely, so a foreign process could create any
+    // number of them.
     if (last_.size() >= kRememberedPeers) last_.erase(last_.begin());
     last_.emplace(peer, sequence);
     return true;
@@ -165,7 +167,7 @@ class Server final : public session::ControlServer {
   ::zmq::socket_t socket_;
   ControlHeader header_;
   std::string endpoint_;
-  std::unordered_map<session::PeerId, std::uint64_t> last_;  // sequence
+  std::unordered_map<session::PeerId, std::uint64_t> last_;  // last sequence number
   std::uint64_t malformed_ = 0;
 };
 
@@ -212,8 +214,8 @@ class Client final : public session::ControlClient {
     return std::move(frame->message);
   }
 
-  // The first frame says which run this is; a later server of another run at the same endpoint is
-  // not ours.
+  // True if the frame is newer than the last one. The first frame determines the run; frames of a
+  // later server of another run at the same endpoint are dropped.
   bool is_news(const ControlHeader& header) {
     if (header_.run == 0) {
       header_.run = header.run;

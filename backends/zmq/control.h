@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The control plane over ZeroMQ: a ROUTER serves, each client is a DEALER with a random routing id,
-// kept over reconnects.
+// Control plane over ZeroMQ. The server is a ROUTER; each client is a DEALER with a random routing
+// id that it keeps when it reconnects.
 //
-// - Endpoints: ipc://PATH (up to 107 bytes, in a directory of ours that is closed to others) or
-// tcp:// on a loopback address.
-// - A client may connect, and send, before the server is there.
-// - Nothing blocks but `receive`, up to its limit; a signal ends it early with nothing. A client
-// whose queue is full gets a
-//   Problem from `send`; a server drops what a peer's queue cannot take.
-// - A client or server that closes stays up to 2 s for what it has sent to leave.
-// - Frames that cannot be decoded, that are not newer than the peer's last, or that are of another
-// run or generation are
-//   dropped and, by the server, counted.
+// - Endpoints: ipc://PATH (up to 107 bytes, in a directory that only this user can
+//   enter) or tcp:// on a loopback address.
+// - A client may connect and send before the server exists.
+// - Only `receive` blocks, up to its limit; a signal ends it early without a message.
+//   If a client's queue is full, `send` returns a Problem. A server drops messages
+//   that do not fit in a peer's queue.
+// - A client or server that closes waits up to 2 s for its messages to be sent.
+// - Frames are dropped, and counted by the server, if they cannot be decoded, are not
+//   newer than the peer's last one, or belong to another run or generation.
 #pragma once
 
 #include <memory>
@@ -22,12 +21,12 @@
 namespace trainyard::zmq {
 
 struct ServeOptions {
-  std::string run;  // its name; clients of another run are not heard
+  std::string run;  // name; frames of clients of another run are dropped
   std::uint32_t generation = 0;
 };
 
-// Refused: an endpoint that another server uses, a directory that others can enter. A socket that a
-// dead server left is replaced.
+// Starts a server. Refuses an endpoint that another server uses, and a directory that other users
+// can enter. Replaces the socket of a dead server.
 base::Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoint,
                                                             const ServeOptions& options);
 

@@ -31,7 +31,8 @@ std::string path_of(const std::string& endpoint) {
   return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
 }
 
-// A port, or at will one that the system chooses. ZeroMQ itself would take 99999 for 34463.
+// True for a port from 1 to 65535, or "*" (chosen by the system) if `may_choose`. ZeroMQ itself
+// would read 99999 as 34463.
 bool is_port(std::string_view text, bool may_choose) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -39,7 +40,8 @@ bool is_port(std::string_view text, bool may_choose) {
          (error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65'535);
 }
 
-// An address of 127.0.0.0/8; no names, for those can be made to mean anything.
+// True for an address in 127.0.0.0/8. Host names are refused, because they can resolve to any
+// address.
 bool is_loopback(const std::string& address) {
   in_addr parsed{};
   return ::inet_pton(AF_INET, address.c_str(), &parsed) == 1 && ntohl(parsed.s_addr) >> 24 == 127;
@@ -70,7 +72,8 @@ Result<void> check_ipc(const std::string& endpoint) {
                             "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 
-// Others must not be able to enter: a socket's own permissions follow the umask.
+// Checks that other users cannot enter the directory, because the permissions of a socket depend on
+// the umask.
 Result<void> check_directory(const std::string& endpoint) {
   const auto directory = std::filesystem::path(path_of(endpoint)).parent_path();
   struct stat status {};
@@ -82,7 +85,7 @@ Result<void> check_directory(const std::string& endpoint) {
                             "Use chmod 700, or another directory."));
 }
 
-// 0 when a server answers at `path`, else errno.
+// Returns 0 if a server answers at `path`, else errno.
 int try_connect(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which endpoints the control plane accepts.
+// Checks of control-plane endpoints.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@ namespace trainyard::zmq {
 
 base::Result<void> check_connect_endpoint(const std::string& endpoint);
 
-// Also refuses a path where a server lives or that is no socket, and a directory that is not ours
-// alone. ZeroMQ itself would take the path from a living server.
+// Checks an endpoint before bind. Also refuses a path that a running server uses or that is not a
+// socket, and a directory that other users can enter. ZeroMQ itself would take over the path of a
+// running server.
 base::Result<void> check_bind_endpoint(const std::string& endpoint);
 
 }  // namespace trainyard::zmq

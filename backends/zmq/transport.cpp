@@ -14,7 +14,8 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kLongestIpcPath = 107;  // sockaddr_un holds 108 bytes, the last one a zero
+// sockaddr_un holds 108 bytes, including the terminating zero
+constexpr std::size_t kLongestIpcPath = 107;
 constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 
 Problem bad_endpoint(const std::string& endpoint, const std::string& what) {

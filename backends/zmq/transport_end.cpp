@@ -26,7 +26,7 @@ End::End(Identity identity, const TransportOptions& options,
          const std::vector<std::string>& endpoints)
     : identity_(identity),
       options_(options),
-      // Each rank has a thread of ZeroMQ beside it that needs a core to bring anything.
+      // Counts two threads per rank: ZeroMQ's I/O thread needs a core to deliver anything.
       patience_(comm::patience(2 * (options.sharers > 0 ? options.sharers : identity.ranks))),
       context_(std::move(context)),
       inbox_(std::move(inbox)),
@@ -45,8 +45,8 @@ End::End(Identity identity, const TransportOptions& options,
   }
 }
 
-// Peers learn why before the sockets close. Closing the context ends its threads, so nothing reads
-// posted bytes after this.
+// Tells the peers the reason before the sockets close. Closing the context ends its threads, so
+// nothing reads posted bytes afterwards.
 End::~End() {
   tell_abort();
   for (int peer = 0; peer < ranks(); ++peer)
@@ -58,7 +58,8 @@ Problem End::problem_with(int peer, const std::string& what, const std::string& 
   return {ProblemCode::failed, rank_name(rank()), rank_name(peer) + " " + what, "", advice};
 }
 
-// An abort and the leaving that follows it may come in one pump: then the abort is the reason.
+// Returns why a peer is gone. An abort and the subsequent leave may arrive in one pump; the reason
+// is then the abort.
 Problem End::gone(int peer, const std::string& what) const {
   const auto ok = state();
   return ok ? problem_with(peer, "has left" + what) : ok.error();
@@ -124,7 +125,7 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.op = tag.op;
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
-    // There was room: so its connection has ended, which is not known otherwise yet.
+    // There was room, so the connection has ended, which has not been detected yet.
     if (peer_at(peer).may_be_lost && peer_at(peer).link->was_connected())
       return peer_at(peer).left = true;
     return false;
@@ -148,8 +149,8 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // A peer may be heard before it can be reached, as each way has its own connection: then whoever
-  // answers would find no room.
+  // Each direction has its own connection, so a frame may arrive before the peer can be reached. An
+  // answer would then find no room.
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
@@ -170,7 +171,8 @@ Result<void> End::release(int peer, int channel) {
   return {};
 }
 
-// When the link has no room, the next pump tries again; a later count says all of an earlier one.
+// Acknowledges released messages. If the link has no room, the next pump tries again; a later count
+// includes earlier ones.
 void End::acknowledge(int peer, int channel) {
   InLane& lane = in(peer, channel);
   FrameHeader head = header(FrameKind::consumed, peer);
@@ -218,7 +220,7 @@ bool End::has_lost(int peer) const {
   return known.may_be_lost && known.left;
 }
 
-// What it sent before is of an older generation from now on, and so dropped.
+// Resets the lanes of a peer. Frames that it sent before have an older generation and are dropped.
 Result<void> End::begin_anew(int peer, std::uint32_t generation) {
   if (auto ok = check(peer, 0); !ok) return ok;
   Peer& anew = peer_at(peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank's end of the ZeroMQ transport.
+// End of the ZeroMQ transport at one rank.
 #pragma once
 
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 namespace trainyard::zmq {
 
-// An event counter of the kernel that any thread can raise to end another's poll.
+// Kernel event counter (eventfd) that any thread can raise to end another thread's poll.
 class WakeEvent {
  public:
   WakeEvent();
@@ -24,7 +24,7 @@ class WakeEvent {
   bool valid() const { return fd_ >= 0; }
   int file_descriptor() const { return fd_; }
   void raise();
-  bool take();  // true when it was raised since the last take
+  bool take();  // true if raised since the last take
 
  private:
   int fd_;
@@ -64,12 +64,13 @@ class End final : public Transport {
 
  private:
   struct Peer {
-    std::unique_ptr<Link> link;  // null: the own rank, or one that this transport does not serve
+    // null for this rank, and for peers that this transport does not serve
+    std::unique_ptr<Link> link;
     std::vector<OutLane> out;
     std::vector<InLane> in;
     comm::Counter stale;
-    std::uint32_t generation = 0;  // of messages between the two
-    bool left = false;             // in order, or as one that may be lost
+    std::uint32_t generation = 0;  // of messages between the two ranks
+    bool left = false;             // left in order, or lost as a peer that may be lost
     bool may_be_lost = false;
     bool told_abort = false;
   };
@@ -86,7 +87,7 @@ class End final : public Transport {
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;
 
-  // Takes what has come, a bounded number of frames, and does what is due.
+  // Receives a bounded number of frames and does periodic work.
   void pump();
   bool take_frame();
   void drop_rest();
@@ -119,7 +120,7 @@ class End final : public Transport {
   comm::Counter rejected_;
 
   std::atomic<bool> aborted_{false};
-  std::atomic<bool> telling_{false};  // the abort is to be told to peers
+  std::atomic<bool> telling_{false};  // the abort must still be sent to peers
   mutable std::mutex reason_mutex_;
   base::Problem reason_;
 };

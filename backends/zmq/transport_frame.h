@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The header frame of the data plane: 64 bytes, little-endian, closed by a CRC-32C of the 60 before
-// it.
+// Header frame of the data plane: 64 bytes, little-endian. The last 4 are the CRC-32C of the first
+// 60.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ struct FrameHeader {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t channel = 0;
-  std::uint64_t sequence = 0;  // of data, from 0 in each lane; of consumed, how many messages were
+  // For data: index in its lane, from 0. For consumed: number of consumed messages.
+  std::uint64_t sequence = 0;
   std::uint32_t step = 0;
   std::uint32_t op = 0;
   std::uint64_t payload_bytes = 0;
@@ -34,7 +35,7 @@ struct FrameHeader {
 constexpr std::size_t kFrameHeaderBytes = 64;
 
 std::array<std::byte, kFrameHeaderBytes> encode(const FrameHeader& header);
-// Nothing when the length, magic, version, kind or checksum is wrong.
+// Decodes a header. Returns nullopt if length, magic, version, kind or checksum is wrong.
 std::optional<FrameHeader> decode(std::span<const std::byte> frame);
 
 }  // namespace trainyard::zmq

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What one rank knows of its lanes: a lane is a peer, a channel and a direction. No more than
-// `kWindowMessages` are on the way or unread in a lane, so a slow reader holds up its writer and
-// not the memory of the host.
+// State of a rank's lanes. A lane is a peer, a channel and a direction. At most `kWindowMessages`
+// messages of a lane are in flight or unread, so that a slow reader delays its writer and does not
+// fill the host's memory.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ struct OutLane {
   std::uint64_t posted = 0;
   std::uint64_t consumed = 0;
   std::uint64_t bytes_on_the_way = 0;
-  std::array<std::uint64_t, kWindowMessages> sizes{};  // of the messages on the way, by sequence
+  // sizes of the messages in flight, by sequence
+  std::array<std::uint64_t, kWindowMessages> sizes{};
   comm::LaneCounters counters;
 
   bool has_room(std::uint64_t bytes, std::uint64_t window_bytes) const {
@@ -30,7 +31,7 @@ struct OutLane {
     sizes[posted++ % kWindowMessages] = bytes;
     bytes_on_the_way += bytes;
   }
-  // False when the peer cannot have consumed that many.
+  // Returns false if the peer cannot have consumed `count` messages.
   bool set_consumed(std::uint64_t count) {
     if (count < consumed || count > posted) return false;
     while (consumed < count) bytes_on_the_way -= sizes[consumed++ % kWindowMessages];
@@ -46,7 +47,7 @@ struct InLane {
   };
   std::uint64_t arrived = 0;
   std::uint64_t released = 0;
-  std::uint64_t told = 0;  // the last `released` that the peer was told
+  std::uint64_t told = 0;  // the last value of `released` sent to the peer
   std::array<Slot, kWindowMessages> slots;
   comm::LaneCounters counters;
 

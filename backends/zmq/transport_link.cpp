@@ -15,8 +15,8 @@ constexpr int kLingerMilliseconds = 1000;
 
 int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
-// A message that borrows its bytes: with no function to free them, ZeroMQ takes them as constant
-// and copies nothing.
+// Message that refers to the caller's bytes. Without a free function, ZeroMQ treats them as
+// constant and copies nothing.
 ::zmq::message_t borrow(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size(),
           static_cast<::zmq::free_fn*>(nullptr)};
@@ -28,7 +28,7 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
   socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes,
                                                                      comm::kMaximumProblemBytes)));
-  // Every lane may have a full window of messages and as many acknowledgements on the way; the rest
+  // Every lane may have a full window of messages and as many acknowledgements in flight; the rest
   // is for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
   socket.set(sockopt::sndhwm, most);
@@ -48,8 +48,8 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Nothing is queued for a peer that is not there: what is posted is on its way, and leaving never
-  // waits for the gone.
+  // Nothing is queued for a peer that is not connected: a posted message is really in flight, and
+  // leaving never waits for a peer that is gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
   socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
@@ -75,19 +75,19 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   ::zmq::message_t head(frame.data(), frame.size());
   const bool more = has_payload(header.kind);
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  // A send looks for news of its connection only now and then; asking for events always does.
-  // Without, a fresh connection could go unseen, and nothing would tell of it again.
+  // A send checks for connection events only occasionally; querying ZMQ_EVENTS always does. Without
+  // the query, a new connection could go unnoticed, because it is signaled only once.
   if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;
   }
   if (!more) return true;
-  // Once the first part found room, the rest of a message always does (zmq_send(3)).
+  // If the first part was accepted, the remaining parts always are (zmq_send(3)).
   return zmq_msg_send(body.handle(), socket_.handle(), ZMQ_DONTWAIT) >= 0;
 }
 
-// An event is two frames: a 16-bit number with a 32-bit value, and the address
-// (zmq_socket_monitor(3)).
+// Reads monitor events. An event has two frames: a 16-bit number with a 32-bit value, and the
+// address (zmq_socket_monitor(3)).
 bool Link::watch() {
   bool changed = false;
   ::zmq::message_t event, address;

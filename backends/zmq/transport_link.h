@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The outgoing connection to one peer, and what is known of its health.
+// Outgoing connection to one peer, and its health.
 #pragma once
 
 #include <span>
@@ -11,38 +11,39 @@
 
 namespace trainyard::zmq {
 
-// Settings that both directions share. Throws ::zmq::error_t.
+// Sets the options common to both directions. Throws ::zmq::error_t.
 void configure(::zmq::socket_t& socket, const TransportOptions& options);
 
 class Link {
  public:
-  // Starts to connect; throws ::zmq::error_t.
+  // Starts to connect. Throws ::zmq::error_t.
   Link(::zmq::context_t& context, const std::string& endpoint, int peer,
        const TransportOptions& options);
 
   const std::string& endpoint() const { return endpoint_; }
-  // False: not connected yet, or no room. The payload must stay until the peer has it, or the link
-  // is destroyed.
+  // Sends a frame. Returns false if the link is not connected yet, or has no room. The payload must
+  // remain valid until the peer has received it, or the link is destroyed.
   bool send(const FrameHeader& header, std::span<const std::byte> payload = {});
-  // The same with a copy of the payload.
+  // Same with a copy of the payload.
   bool send_copy(const FrameHeader& header, std::span<const std::byte> payload);
 
-  // Reads what the monitor says; true when something changed.
+  // Reads monitor events. Returns true if something changed.
   bool watch();
   int file_descriptor() { return monitor_.get(::zmq::sockopt::fd); }
   bool events_waiting() { return (monitor_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
   bool was_connected() const { return connected_; }
-  // Since when the connection is lost, in nanoseconds of base::now_nanoseconds; 0 when it is not.
+  // Time at which the connection was lost, in nanoseconds of base::now_nanoseconds; 0 if it is not
+  // lost.
   std::int64_t lost_since() const { return lost_since_; }
-  void begin_anew() { connected_ = false, lost_since_ = 0; }  // whatever was of the last connection
+  void begin_anew() { connected_ = false, lost_since_ = 0; }  // forgets the last connection
 
  private:
   bool send_parts(const FrameHeader& header, ::zmq::message_t body);
 
   std::string endpoint_;
   ::zmq::socket_t monitor_;
-  ::zmq::socket_t socket_;  // destroyed first: it feeds the monitor
+  ::zmq::socket_t socket_;  // destroyed first, because it feeds the monitor
   bool connected_ = false;
   std::int64_t lost_since_ = 0;
 };

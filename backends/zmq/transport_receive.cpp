@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What comes in: frames, the health of links, and waiting for either. Whatever a frame holds, it is
-// taken, dropped and counted, or ends the transport with a Problem.
+// Receiving side: frames, health of links, and waits for both. Any frame is accepted, dropped and
+// counted, or ends the transport with a Problem.
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,14 +16,14 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr int kFramesAtOnce = 256;  // a flood of frames does not keep the owner from its own work
+constexpr int kFramesAtOnce = 256;  // bounds the work of a pump under a flood of frames
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
-// A peer's last frames and the end of its connection come by different ways; its leave may be read
-// a little later.
+// A peer's last frames and the end of its connection arrive on different ways; its leave may be
+// read slightly later.
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
-// As long as a peer takes for a few messages: a thread that sleeps is some 50 us late where the
-// core went to sleep with it.
+// Time that a peer needs for a few messages. Waking a sleeping thread takes about 50 us if its core
+// went to sleep.
 constexpr std::int64_t kYieldsFor = kMillisecond / 2;
 constexpr std::int64_t kLongestSleep = 50 * kMillisecond;
 
@@ -55,7 +55,7 @@ void End::pump() {
   tell_abort();
 }
 
-// One message of the inbox; false when there is none.
+// Receives one message of the inbox. Returns false if there is none.
 bool End::take_frame() {
   ::zmq::message_t head, payload;
   if (zmq_msg_recv(head.handle(), inbox_.handle(), ZMQ_DONTWAIT) < 0) return false;
@@ -119,8 +119,8 @@ void End::accept_consumed(const FrameHeader& header) {
   peer.in[header.channel].counters.header_bytes.add(kFrameHeaderBytes);
 }
 
-// Told on, so that whoever sees this rank leave has heard why first: the frames of one peer keep
-// their order.
+// Forwards the abort, so that a peer that sees this rank leave has received the reason first:
+// frames of one peer are in order.
 void End::accept_abort(Peer& from, const base::Problem& reason) {
   from.told_abort = true;
   abort(reason);
@@ -173,7 +173,7 @@ bool End::spin(std::int64_t end) {
 
 bool End::ready() { return (inbox_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
-// A descriptor of ZeroMQ tells only changes: what is there already must be asked for first (ZMQ_FD,
+// ZeroMQ's descriptor signals only changes, so pending events must be checked first (ZMQ_FD,
 // zmq_getsockopt(3)).
 void End::sleep(std::int64_t end) {
   if (ready()) return;

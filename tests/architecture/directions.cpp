@@ -82,7 +82,7 @@ bool reaches(const std::string& from, const std::string& to) {
          });
 }
 
-// What is wrong with `#include "target"` in `file`; empty: nothing.
+// Returns the problem of `#include "target"` in `file`, or an empty string if there is none.
 std::string own_include_problem(const fs::path& root, const std::string& file,
                                 const std::string& target) {
   if (target.ends_with(".moc")) return "";

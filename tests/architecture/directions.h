@@ -14,15 +14,15 @@ namespace trainyard::architecture {
 using Findings = std::vector<std::string>;
 using Folders = std::set<std::string>;
 
-// Whom each folder may name, directly; a folder may also use what those may use in turn, except
-// backends: see `may_include`.
+// Folders that each folder may include directly. A folder may also use the folders that those may
+// use, except backends: see `may_include`.
 const std::map<std::string, Folders>& directions();
 
 // The folder of a file in the sense of the table: "core/plan", "backends/shm", "ui/charts", "app".
 // Empty: none of them.
 std::string folder_of(const std::string& file);
 
-// Whether a file of `from` may include a file of `to`.
+// True if a file of `from` may include a file of `to`.
 bool may_include(const std::string& from, const std::string& to);
 
 Findings check_includes(const std::filesystem::path& root);  // of app, core, backends and ui

@@ -43,7 +43,7 @@ Ranks joined_by(int count, const Bind& bind) {
   return ranks;
 }
 
-// Until so many calls of the group are complete, or the engine fails.
+// Waits until `count` calls of the group are complete, or the engine fails.
 inline base::Result<void> wait_for(Collectives& engine, int group, std::uint64_t count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < end) {

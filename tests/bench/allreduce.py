@@ -4,12 +4,17 @@
 
     tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...] [--without PEER,...]
 
-All take turns, one measurement each a round. Of each: the median time of a round, in the middle of the rounds, and the least time of all.
-Ratios: the median over the rounds of that of two medians taken side by side, and that of the least times. Every rank writes its buffer anew before every all-reduce. Open MPI is measured with a buffer of its own for the sum and in place,
-each as it comes and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a ratio is to the faster of the two. Peers spin: on a
-machine that does other work, or with more ranks than cores, medians say little, of them and of ours, and the load is printed for that.
-Peers that are not installed are left out (packaging/setup --bench). "floor" is no peer but what memory allows: the same adding and copying by a loop that does
-nothing else, a core for each rank, all at once: cut into segments that caches hold it can be beaten. "zmq floor" is what ZeroMQ takes to carry two rounds between two processes.
+All programs take turns, with one measurement per round. For each program: the median time of a
+round, as the median over rounds, and the minimum of all. Ratios: the median over rounds of the
+ratio of two medians measured side by side, and the ratio of the minima. Every rank rewrites its
+buffer before every all-reduce. Open MPI is measured with a separate buffer for the sum and in
+place, each with default settings and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a
+ratio is relative to the faster of the two. Peers spin: on a machine with other load, or with more
+ranks than cores, medians say little about them and about us, so the load is printed. Peers that are
+not installed are left out (packaging/setup --bench). "floor" is no peer but the limit of memory:
+the same additions and copies by a plain loop on one core per rank, all in parallel. An algorithm
+whose segments fit in caches can beat it. "zmq floor" is the time of ZeroMQ for two rounds between
+two processes.
 """
 import argparse
 import json
@@ -22,11 +27,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEEPS_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(128 << 20)}
-MEASURES_AT_LEAST = 0.3  # seconds a measurement, about
+MEASURES_AT_LEAST = 0.3  # approximate seconds per measurement
 
 
 def build(work):
-    """Compiles the peers that can be: name -> program."""
+    """Compiles the available peers: name -> program."""
     peers = os.path.join(HERE, "allreduce_peer")
     recipes = {
         "open_mpi": ["mpicc.openmpi", "-O2", f"{peers}/mpi.c"],
@@ -49,7 +54,7 @@ def build(work):
 
 
 class Measured:
-    """What one program takes for one size: median and least, in seconds."""
+    """Times of one program for one size: median and minimum, in seconds."""
 
     def __init__(self, options, work, built):
         self.options, self.work, self.built, self.turn = options, work, built, 0
@@ -69,7 +74,7 @@ class Measured:
         return self.printed(subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env=environment).stdout)
 
     def joined(self, program, size, ranks, repeat):
-        """Ranks that are started by hand and find each other in the file system."""
+        """Starts ranks that find each other by a file."""
         self.turn += 1
         place = os.path.join(self.work, f"meet-{self.turn}")
         if len(program) == 1:
@@ -86,8 +91,8 @@ class Measured:
         return tuple(float(word) for word in text.split()[:2])
 
     def contenders(self, size, ranks, repeat):
-        """name -> what measures it once."""
-        bound = ["--bind"] if ranks <= len(os.sched_getaffinity(0)) else []  # as mpirun.openmpi does
+        """Returns name -> function that measures it once."""
+        bound = ["--bind"] if ranks <= len(os.sched_getaffinity(0)) else []  # like mpirun.openmpi
         all_of = {
             "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto", *bound),
             "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring", *bound),

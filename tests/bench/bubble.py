@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of their time the ranks of a pipeline idle, beside the formula (p-1)/(m+p-1) of GPipe (Huang et al. 2019, section 2) and 1F1B, which holds for
-equal stages: a GPT of 8 blocks, cut by measured times. Measured as the timeline does: 1 - busy / (p x makespan) of a step, from the first begin to the last end
-of all cells (what a rank does of one micro-batch in one pass), without the update; the median of the steps after the first ten. Stages are never quite equal:
-beside it is what the same formula says of stages that take t[i] a micro-batch, as these did: a makespan of sum t + (m-1) max t. Each rank needs a core: where
-there are fewer, or with --paced, devices are drawn slow, cut by cost, and paced to what is drawn, and it says so: then two cores take the same time for the same
-work, as the formula has it.
+"""Idle share of the ranks of a pipeline, compared with the formula (p-1)/(m+p-1) of GPipe (Huang et
+al. 2019, section 2) and 1F1B for equal stages. The model is a GPT of 8 blocks, partitioned by
+measured times. As in the timeline, the idle share of a step is 1 - busy / (p x makespan), from the
+first begin to the last end of all cells (the work of a rank on one micro-batch in one pass),
+without the update. The result is the median of the steps after the first ten. Stages are never
+exactly equal, so the formula's value for stages that take t[i] per micro-batch, as measured, is
+printed too: a makespan of sum t + (m-1) max t. Each rank needs a core. With fewer cores, or with
+--paced, devices are drawn slow, partitioned by cost, and paced to the drawn speed, which is
+printed: two cores then take the same time for the same work, as the formula assumes.
 
     tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3] [--micro-batches 2 4 8] [--paced]
 """
@@ -24,8 +27,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
 EXPERIMENT = ROOT / "resources" / "experiments" / "two_devices_gpt_grammar.json"
-SLOW = 2e10  # additions and multiplications a second, of all devices that share a core, where they are paced
-FIRST = 10  # steps before memory and cores are warm
+SLOW = 2e10  # flop/s of all devices that share a core, if they are paced
+FIRST = 10  # warm-up steps
 PASS = re.compile(r"(F|B|W|LOSS)\b.*\.m(\d+)$")
 
 
@@ -44,7 +47,7 @@ def call(arguments):
 
 
 def trained(home, ranks, schedule, micro_batches, steps, paced):
-    """All ops of a run, as its trace has them."""
+    """Returns all ops of a run, from its trace."""
     document = json.loads(EXPERIMENT.read_text())
     devices = document["topology"]["hosts"][0]["devices"]
     devices[:] = [dict(devices[0], name=f"cpu{rank}") for rank in range(ranks)]
@@ -70,7 +73,8 @@ def trained(home, ranks, schedule, micro_batches, steps, paced):
 
 
 def cells(ops):
-    """Of one rank in one step, (begin, end) of each: its ops one after another that belong to one pass of one micro-batch."""
+    """Returns (begin, end) of each cell of a rank in a step: consecutive ops of one pass of one
+    micro-batch."""
     passes = sorted((op["ts"], op["ts"] + op["dur"], found) for op in ops if (found := PASS.match(op["name"])))
     for _, group in itertools.groupby(passes, key=lambda op: (op[2][1] == "F", op[2][2])):
         of_cell = list(group)
@@ -78,7 +82,8 @@ def cells(ops):
 
 
 def bubble(ranks, micro_batches, ops):
-    """Of one step: as measured, as the formula says of stages that were as busy as these, and the quotient of the slowest stage's busy time and the mean."""
+    """Returns for a step the measured idle share, that of the formula for stages with these busy
+    times, and the busy time of the slowest stage divided by the mean."""
     by_rank = [list(cells(op for op in ops if op["pid"] == rank)) for rank in range(ranks)]
     begin, end = min(cell[0] for rank in by_rank for cell in rank), max(cell[1] for rank in by_rank for cell in rank)
     busy = [sum(to - since for since, to in rank) for rank in by_rank]
@@ -87,7 +92,7 @@ def bubble(ranks, micro_batches, ops):
 
 
 def measured(ranks, schedule, micro_batches, steps, paced):
-    """Medians over the steps of a run."""
+    """Returns medians over the steps of a run."""
     with tempfile.TemporaryDirectory() as home:
         ops = trained(pathlib.Path(home), ranks, schedule, micro_batches, steps, paced)
     by_step = {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What gradient compression costs: nanoseconds for each number of a gradient, the best of many
-// rounds on one core, of 100,000 numbers unless told. "decode" of what is gathered adds up four
-// parts, and "of that a part" is a fourth of it; "sum" adds up two ranks' 16-bit numbers. The
-// constants of core/strategy/compression.cpp come from here. First what this core reaches in
-// multiplications of matrices, flop/s.
+// Cost of gradient compression: nanoseconds per number of a gradient, the best of many rounds on
+// one core, for 100,000 numbers by default. "decode" of gathered data adds four parts, and "of that
+// a part" is a fourth of it; "sum" adds the 16-bit numbers of two ranks. The constants of
+// core/strategy/compression.cpp come from here. First prints the flop/s of this core in matrix
+// products.
 //
-//   bench_compression [NUMBERS]
+// bench_compression [NUMBERS]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an evaluator costs those who train: samples a second of one worker and one server that writes a checkpoint every 250 steps, with an evaluator that measures
-each of them and without one, as the ratio of the two, in pairs of which either goes first in turn, because machines are noisy. On two cores, which worker and
-server fill, what is lost is what a process at the lowest priority takes of caches and memory; with --paced devices compute at a drawn speed and leave the cores
-to whoever comes, so that what is lost is what they wait for.
+"""Cost of an evaluator for training ranks: samples per second of one worker and one server that
+writes a checkpoint every 250 steps, with and without an evaluator that measures each of them. The
+result is the ratio of the two, in pairs of alternating order, because machines are noisy. On two
+cores, which worker and server fill, the loss is what a process at the lowest priority takes of
+caches and memory. With --paced, devices compute at a drawn speed and leave the cores to other
+processes, so that the loss is only time spent waiting.
 
     tests/bench/evaluator.py [--pairs 15] [--steps 4000] [--paced]
 """
@@ -21,7 +23,7 @@ EXPERIMENT = ROOT / "resources" / "experiments" / "four_workers_parameter_server
 EVERY = 250
 
 
-SLOW = 5e9  # additions and multiplications a second, of a device that leaves most of a core to others
+SLOW = 5e9  # flop/s of a device that leaves most of a core to others
 
 
 def run(out, steps, evaluator, paced):
@@ -40,7 +42,7 @@ def run(out, steps, evaluator, paced):
 
 
 def evaluations(run_directory):
-    """How many checkpoints the evaluator measured."""
+    """Returns the number of checkpoints that the evaluator measured."""
     table = run_directory / "run.csv"
     subprocess.run([str(CLI), "export", str(run_directory), "--format", "csv", "--out", str(table)], check=True, capture_output=True)
     return sum(line.startswith("held_out_loss,") for line in table.read_text().splitlines())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What it costs to have 4,096 digits ready for a step: as bytes, as a GPU takes them, beside
-// numbers, and beside copying as many bytes. In turns, so that all three meet the same weather; of
-// each the best.
+// Cost of preparing 4,096 digits for a step: as bytes, as a GPU takes them; as numbers; and copying
+// the same number of bytes. The three alternate, so that all meet the same load; prints the best of
+// each.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

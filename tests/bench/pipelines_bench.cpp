@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How near the simulator comes to published throughputs of pipelines, and to the published scaling
-// of replicas: one constant of the machines is fitted at one number of devices, or of one model,
-// the others are foretold.
+// Error of the simulator against published throughputs of pipelines, and against the published
+// scaling of replicas. One constant of the machines is fitted at one number of devices or for one
+// model; the other figures are predictions.
 #include <cstdio>
 
 #include "tests/published_scaling.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kills a parameter server at random moments of a run that writes checkpoints, goes on from the last one, and says how often a committed step was lost, how often the
-weights at the end are those of a run that was never disturbed, and how long it took from the kill until there were steps again.
+"""Kills a parameter server at random moments of a run that writes checkpoints, and continues from
+the last checkpoint. Prints how often a committed step was lost, how often the final weights equal
+those of an undisturbed run, and the time from the kill to the next step.
 
     tests/bench/recovery.py [--kills 200]
 """
@@ -36,7 +37,7 @@ def result_of(text):
 
 
 def process_of_server(run):
-    """Of the one that the coordinator started: its arguments name its rank."""
+    """Finds the process of a rank, which the coordinator started: its arguments name the rank."""
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -51,7 +52,7 @@ def process_of_server(run):
 
 
 def newest_whole(run_directory):
-    """Steps that a complete manifest covers, as the directory says it after the fact."""
+    """Returns the steps covered by a complete manifest, according to the run directory."""
     steps = [int(path.parent.name.removeprefix("step-")) for path in (run_directory / "checkpoints").glob("step-*/manifest.json")]
     return max(steps, default=-1)
 
@@ -84,13 +85,13 @@ def main():
         first, killed, met = kill_once(out, random.uniform(0, length))
         if not met or first["status"] == "completed":
             shutil.rmtree(out)
-            continue  # it had ended, or had not begun
+            continue  # the server had ended, or had not started
         kills += 1
         committed = first.get("committed_step", -1)
         there = newest_whole(out / "first") if (out / "first").exists() else -1
         if committed >= STEPS:
             shutil.rmtree(out)
-            continue  # all of it was committed: there is nothing to go on with
+            continue  # all steps were committed: nothing is left to train
         more = ["--resume", str(out / "first")] if committed >= 0 else []
         second = result_of(subprocess.run(arguments(out / "second", *more), capture_output=True, text=True).stdout)
         if second["status"] != "completed":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What two workers push to a server and pull from it over shared memory, 64 MiB each way and round,
-// beside memcpy of as much. Workers compute nothing and the server updates nothing: what is left is
-// the protocol, and the bytes. A pair at a time, in either order, so that a machine that is slow
-// for a while is slow for both.
+// Throughput of two workers that push to a server and pull from it over shared memory, 64 MiB per
+// direction and round, compared with memcpy of the same size. Workers compute nothing and the
+// server updates nothing, so that only the protocol and the bytes remain. Measurements are in
+// pairs, in alternating order, so that a slow period of the machine affects both.
 #include <unistd.h>
 
 #include <algorithm>

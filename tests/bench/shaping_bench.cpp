@@ -177,7 +177,7 @@ Measured measure(const std::string& transport, Over over, int senders, std::size
 
 bool near(double ratio) { return std::abs(ratio - 1) <= kAllowed; }
 
-// Whether what counts is near to what was drawn.
+// Prints a row. Returns true if the measured values are close to the drawn ones.
 bool print_row(const std::string& transport, Over over, double bits_per_second, std::size_t bytes) {
   const double takes = 8.0 * static_cast<double>(bytes) / bits_per_second;
   if (takes > kLongestMessage) return true;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What it costs to put outputs and moments aside, and how much of the copying is hidden behind what is computed: a GPT on one device of one core, beside which
-the thread that copies has the other. Each kind of swap is run right after the same training without, in turn, and the ratio of their median steps is that of the
-pair; what is printed are medians over the pairs. Hidden: that part of the time between begin and end of all OUT and IN of a step, as recorded, in which an op
-was computed; the time in which two of either overlap counts once.
+"""Cost of offloading outputs and moments, and the share of the copies that overlaps computation: a
+GPT on one device with one core, while the copying thread has the other core. Each kind of
+offloading runs right after the same training without it, in alternating order. The ratio is that of
+the two median steps of a pair; prints medians over the pairs. Hidden time is the part of the time
+between begin and end of all OUT and IN ops of a step, as recorded, in which an op was computed.
+Time in which several ops of one kind overlap counts once.
 
     tests/bench/swap.py [--steps 40] [--repeat 3] [--ranks 1] [--batch 16]
 """
@@ -19,7 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
 EXPERIMENT = ROOT / "resources" / "experiments" / "two_devices_gpt_grammar.json"
-FIRST = 5  # steps before memory and cores are warm
+FIRST = 5  # warm-up steps
 KINDS = {"host": ("host", "host"), "disk": ("disk", "disk"), "host, outputs alone": ("host", "nowhere")}  # outputs, moments
 
 
@@ -44,7 +46,7 @@ def document(options, outputs, moments):
 
 
 def trained(options, outputs, moments):
-    """The median step in seconds, the ops of the steps that count, and the result."""
+    """Returns the median step in seconds, the ops after the warm-up, and the result."""
     with tempfile.TemporaryDirectory() as name:
         home = pathlib.Path(name)
         experiment, run, trace = home / "experiment.json", home / "run", home / "trace.json"
@@ -58,7 +60,7 @@ def trained(options, outputs, moments):
 
 
 def union(ops):
-    """Stretches of time in which one of them was under way, in order."""
+    """Returns the disjoint intervals in which any of the ops was running, in order."""
     stretches = []
     for begin, end in sorted((op["ts"], op["ts"] + op["dur"]) for op in ops):
         if stretches and begin <= stretches[-1][1]:
@@ -73,7 +75,7 @@ def length(stretches):
 
 
 def common(a, b):
-    """The time that lies in a stretch of each."""
+    """Returns the time covered by intervals of both lists."""
     time = i = j = 0
     while i < len(a) and j < len(b):
         time += max(0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
@@ -85,7 +87,7 @@ def common(a, b):
 
 
 def hidden(ops):
-    """Of a step: seconds of copying, the part that is hidden, and bytes that were copied; medians over the steps."""
+    """Returns medians over the steps: seconds of copying, the hidden share, and bytes copied."""
     by_step = {}
     for op in ops:
         by_step.setdefault(op["args"]["step"], []).append(op)

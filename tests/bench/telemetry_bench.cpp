@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What telemetry costs: an event written into the ring while another thread drains it, alone and
-// with the reading of the clock that an op takes; a training step with and without it; what it
-// costs a step to put values of chunks aside; and how fast a recording is written and read back.
+// Cost of telemetry: writing an event into the ring while another thread drains it, with and
+// without the clock reading of an op; a training step with and without telemetry; recording chunk
+// values in a step; and the speed of writing and reading a recording.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The training figures, as ratios against PyTorch where it is there: a rank's mean time of a step, alone and among others; time from the
-coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST; and a step
-in bf16 against one in fp32. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
+"""Training figures, as ratios to PyTorch if it is installed: mean step time of a rank, alone and
+among others; time from the coordinator's start to the first step (bench_workbench measures it from
+pressing Run); cost of telemetry; held-out accuracy on MNIST; and a step in bf16 relative to one in
+fp32. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
 
     packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY] [--only GPT]
 """
@@ -24,7 +25,7 @@ STUDENT_95 = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}  # by the number of pai
 BIN = ROOT / "build/release/bin"
 ONLY = ""
 LAYERS = [{"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear"}]
-BUCKET = "strategy.bucket_bytes=1e6"  # as DDP's first
+BUCKET = "strategy.bucket_bytes=1e6"  # like DDP's first bucket
 GPT = [{"kind": "embedding", "rows": 0, "width": 128}, {"kind": "transformer", "heads": 4, "blocks": 4, "hidden": 512}, {"kind": "layer_norm"}, {"kind": "linear"}]
 BIG_MLP = "model.layers=" + json.dumps(LAYERS)
 
@@ -45,18 +46,20 @@ def devices(count):
 
 
 def mean_step(result, ranks, batch):
-    """As the peer's is one rank's. The result's own median is of each step's slowest rank, and ranks that share cores take turns at that."""
+    """Returns the step time of one rank, like the peer's. The median in the result is that of the
+    slowest rank of each step, which varies if ranks share cores."""
     return 1e3 * ranks * batch / result["samples_per_second"]
 
 
 def our_step(ranks):
-    """Of few samples, so that all are soon drawn and in memory, where the peer has its one batch from the start."""
+    """Uses few samples, which are soon all in memory: the peer has its only batch there from the
+    start."""
     settings = [BIG_MLP, BUCKET, "training.batch_per_rank=128", "training.steps=300", "data.train_samples=1024", "data.held_out_samples=0", *devices(ranks)]
     return mean_step(run("four_devices_mirrored_digits.json", *settings), ranks, 128)
 
 
 class PeerFailed(Exception):
-    """What the peer said."""
+    """Returns the output of the peer."""
 
 
 def our_cnn_step(ranks):
@@ -71,7 +74,8 @@ def our_gpt_step(ranks, text, *more):
 
 
 def mixed_precision(text, repeat):
-    """A step in bf16 against one in fp32, in turns. AdamW; what is computed within a step, so that starting up is no part of it."""
+    """Compares steps in bf16 and fp32, alternating, with AdamW. Counts compute time within steps
+    only, which excludes the start of the run."""
     seconds = {"fp32": [], "bf16": []}
     for _ in range(repeat):
         for precision, of in seconds.items():
@@ -105,8 +109,9 @@ def compare(name, ours, peers, repeat, wanted):
 
 
 def telemetry(pairs):
-    """Median step of a whole rank, its process shipping all op events to the coordinator, against one that records none; the
-    fastest of a few tries each, because what the machine does beside disturbs the others."""
+    """Compares the median step of a rank whose process sends all op events to the coordinator with
+    that of one that records none. Uses the fastest of a few tries each, because other load disturbs
+    the rest."""
     settings = [BIG_MLP, "training.batch_per_rank=128", "training.steps=150", "data.held_out_samples=0", *devices(1)]
     percents = []
     for pair in range(pairs):

@@ -146,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                     AccumulationCase{StrategyKind::ddp, 3, 2},
                     AccumulationCase{StrategyKind::ddp, 4, 3}));
 
-// Of one epoch in micro-steps of five samples: a rank whose shard ends in the midst of a step takes
-// fewer.
+// One epoch in micro-steps of five samples. A rank whose shard ends within a step takes fewer
+// samples.
 TEST(Accumulated, shards_of_unequal_size_train_in_micro_steps) {
   experiment::Experiment whole = small(3, 45);
   whole.data.sharding.kind = data::ShardingKind::size_skew;

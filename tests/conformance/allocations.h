@@ -13,7 +13,8 @@ inline constexpr bool kCounted = false;
 inline constexpr bool kCounted = true;
 #endif
 
-// Of operator new in this thread; stays 0 in a program that does not include count_allocations.h.
+// Number of operator new calls in this thread; stays 0 in a program that does not include
+// count_allocations.h.
 inline thread_local long allocations = 0;
 
 }  // namespace trainyard::conformance

@@ -47,7 +47,7 @@ struct Followed {
   bool over = false;
 };
 
-// What training needs, and so outlives it.
+// Inputs of a training run, which outlive it.
 struct Training {
   plan::Plan plan;
   run::Recipe recipe;
@@ -202,7 +202,7 @@ TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
 }
 
 // Sessions
-// ------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 Experiment session_in_pairs(std::int64_t steps) {
   Experiment e = session_experiment(4, steps);

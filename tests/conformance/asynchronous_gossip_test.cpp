@@ -70,7 +70,7 @@ TEST(AsynchronousGossip, more_steps_allocate_nothing_more) {
 }
 
 // Sessions
-// ------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 double median_step(const telemetry::History& history, int rank) {
   const auto* series = history.find({Metric::step_seconds, rank, 0});
@@ -111,7 +111,8 @@ TEST(AsynchronousGossip, a_straggler_does_not_slow_the_steps_of_others) {
   }
 }
 
-// Whoever asks when the others stand still already is answered by those, and all stand at one step.
+// A request that arrives while the other ranks have already stopped is still answered, and all stop
+// at the same step.
 TEST(AsynchronousGossip, a_pause_and_a_stop_find_all_at_one_step) {
   experiment::Experiment e = with_straggler(GossipMode::asynchronous, 0);
   e.training.steps = 1'000'000;

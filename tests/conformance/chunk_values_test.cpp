@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The values that ranks put aside, against one device that trains alone.
+// Recorded chunk values of ranks, against one device that trains alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ double after_at(const ChunkValues& values, std::size_t i) {
                                                                     base::size_of(values.dtype));
 }
 
-// Of the first step.
+// Gradients of the first step.
 std::vector<double> gradients_of_one_device(const experiment::Experiment& e) {
   experiment::Experiment one = tests::one_step(e);
   one.topology.hosts = {trainyard::tests::drawn_host("alpha", 1)};
@@ -55,7 +55,7 @@ std::vector<double> gradients_of_one_device(const experiment::Experiment& e) {
       .gradients;
 }
 
-// Where the buckets begin in the flat gradient, as the coarse plan says.
+// Returns the begin of each bucket in the flat gradient, according to the coarse plan.
 std::map<int, std::int64_t> begins_of_buckets(const experiment::Experiment& e) {
   std::map<int, std::int64_t> begins;
   const plan::RankPlan rank =

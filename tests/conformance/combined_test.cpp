@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number formats, what is put aside and what is made again are passes over a plan, which know
-// nothing of meshes and schedules: all of them at once.
+// Number formats, offloading and recomputation are passes over a plan that do not depend on meshes
+// and schedules. This tests all of them together.
 #include <gtest/gtest.h>
 
 #include "core/check/check.h"

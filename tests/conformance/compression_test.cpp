@@ -140,8 +140,8 @@ experiment::Experiment digits(int ranks, Scheme kind) {
   e.training.optimizer.learning_rate = 0.05;
   e.run.evaluate_every_steps = 240;
   e.strategy.compression = {kind, 0.1, 4, true};
-  // What is drawn at random waits for 1 / fraction steps on average, and comes all at once:
-  // momentum would carry it too far.
+  // A randomly selected number waits for 1 / fraction steps on average and is then sent with its
+  // residual; momentum would overshoot.
   if (kind == Scheme::random_k)
     e.training.optimizer.momentum = 0, e.training.optimizer.learning_rate = 0.1;
   return e;
@@ -186,7 +186,7 @@ TEST(Compression, that_sends_everything_changes_nothing) {
   }
 }
 
-// What is not finite on one rank is so on all, whatever is sent of it.
+// A value that is not finite on one rank makes all ranks not finite, whatever part of it is sent.
 class Poisoned final : public data::Dataset {
  public:
   explicit Poisoned(std::shared_ptr<const data::Dataset> of) : of_(std::move(of)) {}

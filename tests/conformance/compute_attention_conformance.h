@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do with attention of 16 bits, of heads as models have them: there it may
-// round probabilities, and what comes of them, before it multiplies them (core/compute/halves.h).
+// Requirements on every Compute for 16-bit attention with usual head widths, where it may round
+// probabilities and values derived from them before it multiplies them (core/compute/halves.h).
 #pragma once
 
 #include "tests/conformance/compute_halves_conformance.h"
@@ -84,7 +84,7 @@ inline void expect_near_the_reference(compute::Compute& device, compute::Compute
     const Tensor wanted = other.results[0].second;
     expect_rounded_on_the_way(result, wanted, sizes.heads * sizes.width, name);
     std::memcpy(result.data, wanted.data,
-                static_cast<std::size_t>(wanted.bytes()));  // backward goes by the same output
+                static_cast<std::size_t>(wanted.bytes()));  // backward uses the same output
   }
 }
 
@@ -94,7 +94,7 @@ TEST_P(ComputeConformance, attention_of_16_bits_is_near_the_reference) {
       expect_near_the_reference(*device_, *reference_, dtype, sizes);
 }
 
-// Of one result on two devices, with tensors that lie elsewhere.
+// Compares one result on two devices, with tensors at different addresses.
 inline void expect_same_bits(compute::Compute& device, compute::Compute& other, DType dtype,
                              const AttentionSizes& sizes, std::size_t shift) {
   SCOPED_TRACE(std::string(base::name_of(dtype)) + ", " + to_text(sizes) + ", " +

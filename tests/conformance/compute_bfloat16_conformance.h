@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do under Multiplies::bfloat16: round what it multiplies, and nothing
-// else, on any machine.
+// Requirements on every Compute under Multiplies::bfloat16: it rounds factors, and nothing else, on
+// any machine.
 #pragma once
 
 #include "tests/conformance/compute_image_conformance.h"
@@ -79,7 +79,8 @@ TEST_P(ComputeConformance, enqueue_in_bfloat16_allocates_nothing) {
   }
 }
 
-// Sizes that grow and shrink, each again: what a queue lends one op it lends the next.
+// Sizes grow and shrink, and each is run twice: a queue gives the same scratch memory to
+// consecutive ops.
 TEST_P(ComputeConformance, ops_in_bfloat16_on_one_queue_do_not_disturb_each_other) {
   const auto queue = device_->make_queue();
   Values mine, its;
@@ -183,7 +184,7 @@ TEST_P(ComputeConformance, full_products_take_numbers_as_they_are) {
   }
 }
 
-// What is added up is not rounded: neither a product that bfloat16 cannot hold, nor a bias, nor its
+// Sums are not rounded: neither a product that bfloat16 cannot represent, nor a bias, nor its
 // gradient.
 TEST_P(ComputeConformance, in_bfloat16_only_factors_are_rounded) {
   OneProduct one(1 + 0x1p-7F, 1 + 0x1p-7F);

@@ -108,7 +108,7 @@ inline Case add_bag(Values& values, DType dtype, const Sizes& s) {
           {{"output", output}}};
 }
 
-// Of a bag that hands on columns, or of one that is added.
+// Case of a bag that passes columns on, or of one whose rows are added.
 inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Sizes& s, bool added) {
   const Tensor table = values.uniform(dtype, {rows_of(s), s.outputs}), norm = values.scalar(-1);
   return {compute::EmbeddingBagBackwardWeight{
@@ -118,7 +118,7 @@ inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Siz
           {{"table_gradient", table}, {"squared_norm", norm}}};
 }
 
-// Of a table in parts: the rows from the third on of as many and five more.
+// Case of a shard of a table: rows from the third on, of a table with five more rows.
 inline Case embedding_part_forward(Values& values, DType dtype, const Sizes& s) {
   Case made = embedding_bag_forward(values, dtype, s);
   auto& op = std::get<compute::EmbeddingBagForward>(made.op);
@@ -135,7 +135,7 @@ inline Case embedding_part_backward_weight(Values& values, DType dtype, const Si
   return made;
 }
 
-// Of classes from the third on.
+// Case of a shard of the classes, from the third on.
 inline Case softmax_summary(Values& values, DType dtype, const Sizes& s) {
   const Tensor summary = values.uniform(DType::fp64, {4, s.batch}),
                labels = values.labels(s.batch, s.outputs);
@@ -201,7 +201,7 @@ inline Case zero(Values& values, DType dtype, const Sizes& s) {
   return {compute::Zero{output}, {{"output", output}}};
 }
 
-// Of one input, or of three, of which the output is one.
+// Case of one input, or of three inputs of which one is the output.
 inline Case weighted_sum(Values& values, DType dtype, const Sizes& s, bool several) {
   const Shape shape{s.batch * s.outputs};
   const Tensor output = values.uniform(dtype, shape);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a Compute that makes chains must do: what their ops do one by one, to the bit, and every
-// time.
+// Requirements on a Compute that supports chains: a chain is bit-identical to its ops run one by
+// one, each time.
 #pragma once
 
 #include <thread>

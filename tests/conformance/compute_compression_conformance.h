@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do of compression: what travels, and what is made of it, has the bits of
-// the reference, but for the scale of signs and for PowerSGD, which are sums in an order of the
-// device's own.
+// Requirements on every Compute for compression: encoded and decoded data are bit-identical to the
+// reference, except the scale of signs and PowerSGD, which are sums in a device-specific order.
 #pragma once
 
 #include <bit>
@@ -56,7 +55,7 @@ inline CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_fe
   return {kind, fraction, 4, error_feedback};
 }
 
-// What travels begins at any address, and nothing is written beside it.
+// Encoded data begin at any address, and nothing is written outside of them.
 struct Sent {
   static constexpr std::int64_t kAround = 3;
   Tensor memory, encoded;
@@ -244,8 +243,8 @@ struct PowerSgdSteps {
   }
 };
 
-// The guess is nothing at first, and what the step before left then. Without feedback the gradient
-// is what these columns make up after the first: what is left of it would be nothing but rounding.
+// The guess is empty at first, later the result of the previous step. Without feedback the gradient
+// consists of these columns after the first step: its residual would only be rounding.
 inline void expect_power_sgd_alike(compute::Compute& device, compute::Compute& reference,
                                    std::int64_t rank, bool keeps) {
   SCOPED_TRACE(std::to_string(rank) + (keeps ? " columns, with feedback" : " columns"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do. A backend joins in a file of its own:
+// Requirements on every Compute. A backend joins in its own file:
 //
-// XX
-//   INSTANTIATE_TEST_SUITE_P(mine, ComputeConformance, testing::Values(Backend{"mine", [] { return mine::make(); }}));
+// INSTANTIATE_TEST_SUITE_P(mine, ComputeConformance,
+//                          testing::Values(Backend{"mine", [] { return mine::make(); }}));
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do with a bag of rows of a table.
+// Requirements on every Compute for embedding bags.
 #pragma once
 
 #include "tests/conformance/compute_gradients.h"
@@ -51,7 +51,7 @@ TEST_P(ComputeConformance, a_bag_sums_rows_of_its_table_and_hands_on_the_other_c
   }
 }
 
-// Of the same rows; the dense column has no part in it.
+// Bag of the same rows; the dense column does not take part.
 TEST_P(ComputeConformance, a_bag_is_added_to_what_is_there) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);
@@ -64,7 +64,7 @@ TEST_P(ComputeConformance, a_bag_is_added_to_what_is_there) {
   }
 }
 
-// Whose gradients have no further columns.
+// The gradients have no further columns.
 TEST_P(ComputeConformance, a_row_of_an_added_bag_gets_the_gradients_of_all_samples_that_have_it) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);

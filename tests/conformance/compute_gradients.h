@@ -32,7 +32,7 @@ class SmallNetwork {
     run(device_, compute::LinearBackwardInput{hidden_gradient_, weight_[0], input_gradient_});
   }
 
-  // What the loss depends on, each with its gradient.
+  // Variables of the loss, each with its gradient.
   std::vector<std::pair<Tensor, Tensor>> variables() const {
     return {{weight_[0], weight_gradient_[0]},
             {bias_[0], bias_gradient_[0]},
@@ -66,7 +66,8 @@ class SmallNetwork {
          bias_gradient_[2] = {hold({kHidden}), hold({kClasses})};
 };
 
-// Of a network that has variables(), each with its gradient, loss() and backward().
+// Checks gradients by finite differences. The network has variables(), each with its gradient,
+// loss() and backward().
 template <class Network>
 void expect_finite_differences(Network& network) {
   network.backward();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do with tensors of 16 bits (core/compute/halves.h): compute in fp32, and
-// round once, at the end.
+// Requirements on every Compute for 16-bit tensors (core/compute/halves.h): it computes in fp32 and
+// rounds once, at the end.
 #pragma once
 
 #include "core/compute/halves.h"
@@ -40,7 +40,7 @@ bool may_be_half(const OneOp& op, const Tensor& tensor) {
   else return true;
 }
 
-// Whether an op passes anything between layers.
+// True if an op passes data between layers.
 template <class OneOp>
 constexpr bool kPasses =
     !std::is_same_v<OneOp, compute::Scale> && !std::is_same_v<OneOp, compute::WeightedSum> &&
@@ -103,8 +103,8 @@ inline double spacing(DType dtype, double value) {
                     : std::ldexp(1.0, std::max(std::ilogb(value) + 1 - bits, least));
 }
 
-// Where sums of two devices differ in their last bits, some few are rounded to either side; and no
-// further.
+// If sums of two devices differ in their last bits, a few results may round to adjacent numbers,
+// but not further.
 inline void expect_rounded_once(const Tensor& found, const Tensor& expected, const char* what) {
   if (!compute::is_half(found.dtype))
     return expect_near(found, expected, tolerance(DType::fp32), what);

@@ -61,7 +61,7 @@ inline Case pool_forward(Values& values, DType dtype, const ImageSizes& s,
           {{"output", output}}};
 }
 
-// Of a real forward: the output must be found among the inputs.
+// Runs a real forward first, because the output must occur among the inputs.
 inline Case pool_backward(Values& values, DType dtype, const ImageSizes& s,
                           compute::Pooling pooling) {
   const Tensor input = values.uniform(dtype, s.image()),
@@ -142,7 +142,8 @@ inline Case batch_norm_backward_input(Values& values, DType dtype, const Shape& 
           {{"input_gradient", result}}};
 }
 
-// Of one channel, or two, nearly nothing is left: what is 0 by the formula is a rounding then.
+// With one or two channels almost nothing remains: a value that is 0 by the formula is then only
+// rounding.
 inline Shape with_more_channels(Shape shape) {
   shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] += 2;
   return shape;

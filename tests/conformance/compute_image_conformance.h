@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do with images, and with what lies between layers.
+// Requirements on every Compute for images, and for ops between layers.
 #pragma once
 
 #include "tests/conformance/compute_image_gradients.h"
@@ -72,7 +72,7 @@ TEST_P(ComputeConformance, of_equal_pixels_the_first_gets_the_gradient) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(element(result, i), i == 0 ? 3 : 0) << i;
 }
 
-// Whoever holds the sample, and wherever it lies in the batch.
+// The result does not depend on the rank that holds the sample, nor on its index in the batch.
 TEST_P(ComputeConformance, a_sample_drops_the_same_elements_on_every_rank) {
   Values values;
   const Tensor input = values.uniform(DType::fp32, {4, 35}, 1, 2),

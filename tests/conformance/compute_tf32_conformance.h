@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do under Multiplies::tf32: take 11 significant bits of each factor, or
-// more.
+// Requirements on every Compute under Multiplies::tf32: it uses at least 11 significant bits of
+// each factor.
 #pragma once
 
 #include "tests/conformance/compute_bfloat16_conformance.h"
 
 namespace trainyard::conformance {
 
-// Of each of two factors 2^-10 at most is lost, where they are cut off, and sums are less than what
-// is added up.
+// Truncation loses at most 2^-10 of each of two factors, and sums are smaller than the sum of
+// magnitudes.
 inline constexpr double kOfTf32 = 0x1p-7;
 
 TEST_P(ComputeConformance, every_product_in_tf32_is_near_the_reference) {
@@ -29,7 +29,7 @@ TEST_P(ComputeConformance, tf32_run_again_gives_the_same_bits_wherever_its_tenso
     expect_same_bits(*device_, named);
 }
 
-// What 11 bits hold is not rounded, and no factor of other tensors is.
+// Factors that fit in 11 bits are not rounded, and neither is any factor of other tensors.
 TEST_P(ComputeConformance, tf32_takes_whole_what_it_can_hold_and_refuses_other_tensors) {
   Values values;
   for (const NamedCase& named : multiplying(Multiplies::tf32, all_cases(), Sizes{2, 3, 4})) {

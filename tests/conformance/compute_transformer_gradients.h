@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a transformer is made of besides linear layers, on Compute, and whether its gradients are
-// those of its loss.
+// Ops of transformers other than linear layers, on Compute: checks that their gradients are those
+// of the loss.
 #pragma once
 
 #include "tests/conformance/compute_gradients.h"
@@ -161,7 +161,7 @@ TEST_P(ComputeConformance, gradients_of_attention_are_the_finite_differences_of_
   expect_finite_differences(network);
 }
 
-// What a row attends to are the rows before it and itself.
+// A row attends to itself and to the rows before it.
 TEST_P(ComputeConformance, attention_sees_nothing_that_comes_after) {
   Values values(7);
   const Tensor input = values.uniform(DType::fp32, {1, 70, 12}),

@@ -34,7 +34,7 @@ inline void set_element(const Tensor& tensor, std::int64_t i, double value) {
   else tensor.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);
 }
 
-// Where values lie. A device that does not reach all memory sets one of its own.
+// Allocator of values. A device that cannot access all memory sets its own.
 using AllocateValues = std::shared_ptr<std::byte> (*)(std::size_t bytes);
 inline AllocateValues allocate_values = [](std::size_t bytes) {
   return std::shared_ptr<std::byte>(new std::byte[bytes](), std::default_delete<std::byte[]>());

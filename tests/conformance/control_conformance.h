@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every control plane must do. A backend joins with a place where a server can be started and
-// clients connect.
+// Requirements on every control plane. A backend joins with an endpoint where a server can start
+// and clients can connect.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -179,7 +179,7 @@ std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::in
   return {begin, begin + count * 4};
 }
 
-// Of 42 rows, 3 x 13 are drawn; the others stay as they began, without weight decay.
+// 3 x 13 of 42 rows are drawn; the others keep their initial values without weight decay.
 TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
   Experiment never = on_one_device(), often = on_one_device();
   never.training.optimizer.learning_rate = 0;
@@ -191,7 +191,7 @@ TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
         << "the most frequent index of a slot";
 }
 
-// What is no row of the table, as no validated data have it.
+// Index that is not a row of the table, which validated data never contain.
 class Astray : public data::Dataset {
  public:
   explicit Astray(std::shared_ptr<const data::Dataset> of) : of_(std::move(of)) {}

@@ -133,8 +133,8 @@ inline std::optional<double> wanted_of(const OneCollective& c, int rank, std::in
   return std::nullopt;
 }
 
-// Of all ranks, and of one rank where it is the same whatever the tree: S - c[p], (n - 1) c[p] or S
-// - c[p + 1], ...; -1: it is not.
+// Total bytes of all ranks, and of one rank if they do not depend on the tree: S - c[p], (n - 1)
+// c[p] or S - c[p + 1], ...; -1 if they do.
 inline std::int64_t total_bytes(const OneCollective& c) {
   using enum collective::Collective;
   const std::int64_t n = c.ranks, all = 8 * c.elements();

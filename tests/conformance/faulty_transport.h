@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport that does one wrong thing: it drops, repeats or shortens the k-th message that it is
-// given. Whoever runs on it must notice.
+// Transport with one fault: it drops, repeats or shortens the k-th message. Its users must detect
+// that.
 #pragma once
 
 #include <map>

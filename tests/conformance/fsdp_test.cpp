@@ -35,8 +35,7 @@ Experiment unsharded(const Experiment& e) {
   return one;
 }
 
-// What the ranks that share a model have of it, as one device would; parts lie side by side on a
-// rank.
+// Gathers the shards of the ranks into the values of one device; the shards of a rank are adjacent.
 std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOutcome>& ranks,
                                    std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
@@ -115,8 +114,8 @@ void PrintTo(const FsdpCase& c, std::ostream* out) {
        << base::name_of(c.algorithm);
 }
 
-// Of 241 samples, 24 at a step, the last one is rank 0's alone; in the next epoch each takes its
-// own again.
+// With 241 samples and 24 per step, only rank 0 has the last one; in the next epoch each rank takes
+// its own samples again.
 TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     Experiment e = FsdpCase{3, shard}.training();

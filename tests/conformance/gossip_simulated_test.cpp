@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gossip on a virtual clock: nobody waits for more than its neighbours, and what is measured
-// between steps is counted.
+// Gossip on a virtual clock: a rank waits only for its neighbors, and measurements between steps
+// are counted.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"

@@ -61,12 +61,12 @@ TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
     }
 }
 
-// Everybody ends with what it has, and not with the mean.
+// Each rank ends with its local parameters instead of their mean.
 void leave_apart(plan::RankPlan& plan) {
   std::erase_if(plan.programs, [](const plan::Program& program) { return program.name == "end"; });
 }
 
-// And hears of nobody: what it has is its own step from where it was.
+// Also receives nothing: each rank only takes its local steps.
 void leave_alone(plan::RankPlan& plan) {
   leave_apart(plan);
   for (plan::Program& program : plan.programs)

@@ -69,7 +69,7 @@ inline void expect_gossip_decays(int ranks, experiment::GossipGraph graph,
   alone.strategy.kind = experiment::StrategyKind::one_device;
   alone.training.optimizer = resolved.document.training.optimizer;
   const auto mean =
-      trained_by(alone, {})[0].parameters;  // where all would begin, as nobody takes a step
+      trained_by(alone, {})[0].parameters;  // the common start, as no rank takes a step
   for (const RankOutcome& rank : outcomes) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, outcomes[0].parameters) << "all end with the mean";
@@ -89,8 +89,8 @@ inline std::int64_t payload_to(const RankOutcome& rank, int peer) {
   return static_cast<std::int64_t>(rank.traffic[static_cast<std::size_t>(peer)].sent_payload_bytes);
 }
 
-// Of S bytes, S to each neighbour in every step, and nothing to anybody else: what more steps send
-// more.
+// For S bytes of parameters, each rank sends S to each neighbor in every step and nothing to
+// others. Measured as the difference that additional steps make.
 inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph,
                                 const MakeTransports& transports) {
   SCOPED_TRACE(std::string(base::name_of(graph)) + " of " + std::to_string(ranks));

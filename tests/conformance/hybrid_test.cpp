@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         MeshCase{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
     name_of);
 
-// Of 241 samples, 24 at a step, the last one is replica 0's alone: the others learn nothing from
-// it, and sum with it.
+// With 241 samples and 24 per step, only replica 0 has the last one: the others contribute no
+// gradient but take part in the sum.
 TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
   for (const auto& [mesh, rows] : {std::pair{experiment::Mesh{2, 2, 2}, strategy::small_rows(8)},
                                    {experiment::Mesh{4, 2, 1}, strategy::small_rows(8)},
@@ -114,8 +114,8 @@ std::map<int, double> local_norms(const RankOutcome& rank) {
   return by_segment(rank, telemetry::Metric::local_gradient_norm);
 }
 
-// A rank's own gradient is the mean over the samples of its replica, whoever of that counts them:
-// that of a mirrored replica.
+// A rank's local gradient is the mean over the samples of its replica, whichever rank of it counts
+// them; it equals that of a mirrored replica.
 TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {
   const Experiment e = one_step(meshed(strategy::small_rows(8), {2, 2, 2}, 1));
   Experiment mirrored = e;

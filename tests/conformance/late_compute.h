@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A device that does what it is given later, by a thread of its own, as a GPU does. Whoever looks
-// at what an op leaves before it is done, or overwrites what it needs, gets other numbers, and
-// ThreadSanitizer sees why.
+// Asynchronous device with its own thread, like a GPU. Code that reads an op's result too early, or
+// overwrites its input, gets wrong numbers, and ThreadSanitizer reports the reason.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +46,8 @@ class LateQueue final : public compute::Queue {
     }
   }
   std::uint64_t last_mark() const { return marks_; }
-  // What is enqueued until then goes there instead, with a null for each mark. Nobody may wait for
-  // it.
+  // Appends kernels that are enqueued from now on to `kept` instead, with a null for each mark.
+  // Nothing may wait for them.
   void keep(std::vector<compute::Kernel*>& kept) { kept_ = &kept; }
   void keep_no_more() { kept_ = nullptr; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers alike, one after the other, so that what they take is counted by hand.
+// Chain of equal layers, so that their memory can be computed by hand.
 #pragma once
 
 #include "core/experiment/experiment.h"

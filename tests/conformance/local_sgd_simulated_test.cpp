@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Local SGD on a virtual clock: most steps send nothing, and what a meeting takes is told from a
-// few steps.
+// Local SGD on a virtual clock: most steps send nothing, and the cost of a synchronization is
+// estimated from a few steps.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"
@@ -22,7 +22,7 @@ experiment::Experiment meeting(int ranks, std::int64_t every,
   return e;
 }
 
-// Of S bytes all ranks together send 2 (n - 1) S when they meet.
+// With S bytes of parameters, all ranks together send 2 (n - 1) S at a synchronization.
 TEST(LocalSgdSimulated, a_step_sends_its_part_of_an_all_reduce) {
   for (const std::int64_t every : {1, 2, 4}) {
     const experiment::Experiment e = meeting(4, every);

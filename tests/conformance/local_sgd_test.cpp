@@ -46,8 +46,8 @@ TEST(LocalSgd, that_meets_at_every_step_is_mirrored) {
     }
 }
 
-// From one start for two steps, the mean of what every rank alone would have made of its own
-// batches: of each rank a run with nobody to meet in it.
+// Two steps from one start: the mean of the results of each rank on its own batches, computed by a
+// run per rank without synchronization.
 TEST(LocalSgd, ranks_go_their_own_way_until_they_meet) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adam}) {
     experiment::Experiment e = meeting_every(2, 3);

@@ -23,7 +23,7 @@ inline std::int64_t sent_payload(const RankOutcome& rank) {
   return bytes;
 }
 
-// By rank, in a run of so many steps without evaluations.
+// Bytes sent by each rank in a run of `steps` steps without evaluations.
 inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t steps,
                                          const MakeTransports& transports) {
   e.training.steps = steps;
@@ -36,8 +36,8 @@ inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t 
   return sent;
 }
 
-// What mirrored sends in one step a rank sends at every fifth, and else nothing. What all sum after
-// the last step is the same in runs of any length.
+// A rank sends at every fifth step what mirrored sends in each step, and nothing in between. The
+// final sum is the same in runs of any length.
 inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule,
                                                 const MakeTransports& transports) {
   experiment::Experiment e = meeting_every(5, 3);
@@ -57,8 +57,8 @@ inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule,
   }
 }
 
-// Nobody takes a step. All begin at multiples of one vector: rank i at starts[i] times it, the
-// centre at it.
+// No rank takes a step. All start at multiples of one vector: rank i at starts[i] times it, the
+// center at the vector itself.
 struct Multiples {
   std::vector<double>
       starts;  // powers of two, so that the centre is the same everywhere to the bit

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the buffers of ranks take, by what they are for: by the plan, and in memory while they
-// train.
+// Memory of ranks' buffers by purpose: according to the plan, and as measured while they train.
 #include <gmock/gmock.h>
 
 #include "core/base/units.h"
@@ -50,8 +49,8 @@ TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_
   EXPECT_GT(use.of(run::MemoryPart::activations), 0);
 }
 
-// Of a GPT, whose attention keeps no scores: activations by character are the same whatever the
-// context, also where they are computed again.
+// For a GPT, whose attention stores no scores: activations per character do not depend on the
+// context, also with recomputation.
 TEST(MemoryUse, of_attention_is_linear_in_the_context) {
   const auto activations = [](std::int64_t context, std::int64_t recompute) {
     experiment::Experiment e = with_adam(experiment::StrategyKind::ddp);
@@ -73,8 +72,8 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
   }
 }
 
-// Of every rank, part by part: what is in memory, as the system says, and what the plan says that
-// its buffers take.
+// Compares, for every rank and part, the memory that the system reports with the buffers of the
+// plan.
 void expect_memory_as_planned(const Experiment& e) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   const plan::Plan plan = strategy::make_plan(all).value();
@@ -97,7 +96,7 @@ void expect_memory_as_planned(const Experiment& e) {
   }
 }
 
-// Of layers that take several pages each.
+// Layers of several pages each.
 Experiment large(Experiment e) {
   e.model.layers = {{model::LayerKind::linear, 900},
                     {model::LayerKind::linear, 300},

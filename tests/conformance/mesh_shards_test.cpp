@@ -156,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
                                1)}),
     name_of);
 
-// Of 241 samples, 24 at a step, the last one is replica 0's alone, and of 245 one replica takes a
-// micro-batch more: all come to every gather and every sum.
+// With 241 samples and 24 per step, only replica 0 has the last one; with 245, one replica has an
+// additional micro-batch. All take part in every gather and every sum.
 TEST(ShardedMeshTail, of_replicas_with_fewer_micro_batches_equals_one_device) {
   for (const Shard shard : {kGradients, kFull})
     for (const std::int64_t samples : {241, 245})
@@ -245,7 +245,7 @@ TEST(ShardedMeshMemory, is_a_part_of_what_lasts_and_a_few_units) {
   EXPECT_EQ(elements(kept_gathered(sharded(e, kFull), 1), {"params"}), kStage);
 }
 
-// What is advised is taken at its word.
+// Applies the advised settings.
 TEST(ShardedMeshMemory, is_advised_where_a_plan_does_not_fit) {
   Experiment e = strategy::small(4);
   e.model.layers = {{model::LayerKind::linear, 300},
@@ -276,8 +276,8 @@ TEST(ShardedMeshMemory, is_advised_where_a_plan_does_not_fit) {
   EXPECT_TRUE(problems(sharded(e, kGradients)).empty());
 }
 
-// Of a micro-batch a stage gathers what it has forward, and back, and scatters its gradient: 3 (d -
-// 1) / d S each; once a step, where it keeps what it gathered, the first of these.
+// Per micro-batch, a stage gathers its parameters forward and backward and scatters its gradient: 3
+// (d - 1) / d S each. If it keeps the gathered parameters, it gathers forward once per step.
 TEST(ShardedMeshBytes, of_full_are_those_of_every_cell) {
   Experiment e = with(meshed(rows(2), {2, 1, 1}, 3), O::adam);
   e.data.held_out_samples = 0;
@@ -325,7 +325,7 @@ TEST(ShardedMeshOnHosts, is_the_fsdp_of_hosts_to_the_bit_and_the_byte) {
   }
 }
 
-// What is computed again of a stage finds its unit gathered.
+// Recomputation within a stage finds its unit gathered.
 TEST(ShardedMeshRecomputation, changes_no_bit_and_no_byte) {
   for (const Shard shard : {kGradients, kFull}) {
     Experiment e = sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::gpipe), O::adam), shard);

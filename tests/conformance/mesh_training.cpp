@@ -6,9 +6,9 @@
 namespace trainyard::tests {
 namespace {
 
-// Of a rank's own model, by element, where it has it: everywhere, or its part of every unit, which
-// lie side by side. Of gradients that are summed in parts a rank has but these, wherever they lie;
-// -1: it has it not.
+// Returns the index of each element in the rank's model: all elements, or its shards of every unit,
+// which are adjacent. For gradients that are sharded, only the rank's shards, wherever they are
+// stored; -1 if the rank lacks the element.
 std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, std::size_t elements,
                                     bool in_parts) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(own.model.elements), -1);
@@ -22,8 +22,8 @@ std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, s
   return places;
 }
 
-// Of the first part of every stage of the first replica: who tells of a segment what all have
-// alike.
+// Ranks of the first shard of every stage of the first replica, which report a segment's common
+// values.
 std::vector<RankOutcome> tellers(const experiment::Experiment& e,
                                  const std::vector<RankOutcome>& ranks) {
   const experiment::Mesh mesh = experiment::mesh_of(experiment::resolve(e, ".").value());

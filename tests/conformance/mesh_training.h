@@ -19,7 +19,8 @@ struct MeshCase {
 inline void PrintTo(const MeshCase& c, std::ostream* out) { *out << c.name; }
 inline std::string name_of(const testing::TestParamInfo<MeshCase>& one) { return one.param.name; }
 
-// Of 24 samples a step, in so many micro-batches of each replica; an epoch of 250 ends with 10.
+// Returns a mesh with 24 samples per step in `micro_batches` micro-batches per replica; an epoch of
+// 250 samples ends with 10.
 experiment::Experiment meshed(
     experiment::Experiment e, experiment::Mesh mesh, int micro_batches = 1,
     experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_f_one_b);
@@ -34,7 +35,7 @@ experiment::Experiment gpt(int ranks, std::int64_t heads, bool tied);
 
 experiment::Experiment on_hosts(experiment::Experiment e, int hosts, int devices);
 
-// What a rank told of the first step.
+// Values that a rank reported in the first step, by segment.
 std::map<int, double> by_segment(const RankOutcome& rank, telemetry::Metric metric);
 
 void expect_valid(const experiment::Experiment& e);
@@ -48,7 +49,8 @@ void expect_proved(const experiment::Experiment& e);
 // The same training on one device.
 experiment::Experiment on_one(experiment::Experiment e);
 
-// What several ranks have is the same to the bit, and of what is in no box all have it.
+// Combines the ranks' values. Elements held by several ranks must be bit-identical; elements
+// outside of all boxes are on all ranks.
 std::vector<double> put_together(const experiment::Experiment& e,
                                  const std::vector<RankOutcome>& ranks,
                                  std::vector<double> RankOutcome::*part);

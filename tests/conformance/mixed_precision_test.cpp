@@ -99,7 +99,7 @@ std::vector<MixedCase> cases(Precision p) {
           {"tensor_parallel_gpt", training(small_tied_gpt(2), tensor_parallel, p, 2), true, 2e-2}};
 }
 
-// What ranks have of the model, each element from a rank that has it.
+// Combines the model from the ranks, taking each element from a rank that has it.
 std::vector<double> gathered_elements(const Experiment& e, const std::vector<RankOutcome>& ranks,
                                       std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
@@ -120,7 +120,7 @@ std::vector<double> gathered_elements(const Experiment& e, const std::vector<Ran
   return whole;
 }
 
-// Of fsdp: parts of units lie side by side.
+// With fsdp, shards of units are adjacent.
 std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>& ranks,
                              std::vector<double> RankOutcome::*part) {
   if (e.strategy.kind != StrategyKind::fsdp) return gathered_elements(e, ranks, part);
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(fp16, MixedTraining, testing::ValuesIn(cases(Precision:
                          [](const auto& one) { return one.param.name; });
 
 // The loss scale
-// --------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 Experiment scaled(Experiment e, double initial, std::int64_t double_every, double least = 1) {
   e.training.precision = Precision::fp16;
@@ -207,7 +207,8 @@ TEST(LossScale, follows_the_rule_of_torch) {
   EXPECT_EQ(step(false), (run::LossScale{512, 0}));
 }
 
-// Of every step: whether a weight changed follows from the metrics, and the next scale from that.
+// Checks every step: the metrics show whether a weight changed, which determines the next loss
+// scale.
 void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
   const auto scales = values_of_metric(rank, Metric::loss_scale),
              skipped = values_of_metric(rank, Metric::skipped_updates);
@@ -323,8 +324,8 @@ TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
   EXPECT_LE(distance(in_fp16[0].parameters, in_fp32[0].parameters), 1e-3);
 }
 
-// What it sends and keeps
-// ----------------------------------------------------------------------------------------------
+// Traffic and memory
+// ------------------
 
 TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
   const auto sent = [](const Experiment& e) {

@@ -129,7 +129,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
   }
 }
 
-// What was not sent, and what batches are normalised by in evaluation, must not keep it for ever.
+// Residuals, and the running statistics of batch normalization, must not keep the value forever.
 TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_keeps) {
   using compute::compression::Scheme;
   for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k,

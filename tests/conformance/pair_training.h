@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip with real ranks, for every kind of transport: without gradients pairs
-// average, and nothing else; and nobody waits for ever.
+// Asynchronous gossip with real ranks, for every kind of transport. Without gradients, pairs only
+// average; no rank waits forever.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -67,8 +67,8 @@ inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
   EXPECT_LT(last, 0.02 * before);
 }
 
-// One that asks makes an average a step, and those that answer make as many in all, whatever their
-// own steps. Of S bytes S go each way.
+// An active rank initiates one average per step, and passive ranks answer the same total number,
+// independent of their own steps. With S bytes of parameters, S bytes go in each direction.
 inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
   experiment::Experiment e =
       in_pairs(gossip_without_gradients(ranks, experiment::GossipGraph::ring));

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
                                          ServedCase{ServerMode::stale_synchronous, 4, 2},
                                          ServedCase{ServerMode::softsync, 4, 1}));
 
-// Whoever takes them: every batch of the run is taken once, as one device would.
+// Every batch of the run is taken once, by any worker, as one device would.
 TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
   const ServedCase& c = GetParam();
   const auto one = trained(without_servers(c, 8)), ranks = trained(c.training());
@@ -108,8 +108,8 @@ TEST_P(OnTheirOwn, it_learns) {
   EXPECT_GE(right[399], 0.9 * static_cast<double>(e.data.held_out_samples));
 }
 
-// Of S bytes of parameters a round sends S, and is answered with S; what is asked takes a number, a
-// turn four.
+// With S bytes of parameters, a round sends S and receives S; a request takes one number, a work
+// assignment four.
 TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
   const ServedCase& c = GetParam();
   const experiment::Experiment e = c.training();

@@ -129,13 +129,13 @@ void PrintTo(const PipeDreamCase& c, std::ostream* out) {
        << c.places.size() << " places";
 }
 
-// Of the replica that has most: the first.
+// Number of micro-batches of the first replica, which has the most.
 int micro_batches_of(const experiment::Resolved& e, std::int64_t step) {
   const std::int64_t batch = e.document.training.batch_per_rank;
   return static_cast<int>((e.shares().samples(step, 0) + batch - 1) / batch);
 }
 
-// Of all replicas the samples of their i-th micro-batches in a step, from its first on.
+// Samples of the i-th micro-batches of all replicas in a step, from its first one on.
 std::vector<std::int64_t> samples_of_update(const experiment::Resolved& e, std::int64_t step,
                                             int i) {
   const std::int64_t batch = e.document.training.batch_per_rank;
@@ -263,8 +263,8 @@ TEST_P(PipeDreamMesh, sends_what_its_formula_says_and_is_proved) {
   expect_proved(GetParam().experiment);
 }
 
-// Of 241 samples, 24 at a step, the last one is replica 0's alone; of 245 one replica takes a
-// micro-batch more.
+// With 241 samples and 24 per step, only replica 0 has the last one; with 245, one replica has an
+// additional micro-batch.
 INSTANTIATE_TEST_SUITE_P(
     Meshes, PipeDreamMesh,
     testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdamSpec)},
@@ -292,8 +292,7 @@ TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
       << base::to_string(found.front());
 }
 
-// Of stage s of p, p - s versions at most of what goes back by its weights: the newest and those
-// that are put aside.
+// Stage s of p stores at most p - s weight versions for backward: the newest and the stashed ones.
 TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
   const Experiment e = PipeDreamCase{4}.training();
   const experiment::Resolved all = experiment::resolve(e, ".").value();

@@ -24,8 +24,8 @@ std::int64_t activations(const Experiment& e, std::int32_t rank = 0) {
   return use_of(e, rank).of(run::MemoryPart::activations);
 }
 
-// Of L layers alike, cut into L / k runs: what comes into each, all of one run, and a gradient; for
-// L and a gradient without.
+// With L equal layers in L / k runs: the input of each run, all activations of one run, and a
+// gradient. Without recomputation: L activations and a gradient.
 TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
   constexpr std::int64_t kSamples = kOutput + 4 * 4;  // and their labels
   for (const int layers : {12, 24, 36})
@@ -97,7 +97,7 @@ TEST(RecomputedMemory, is_less_in_every_strategy) {
   }
 }
 
-// What is advised is taken at its word.
+// Applies the advised settings.
 TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
   Experiment e = trained_as(chain(2, 36, 64), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 1024;

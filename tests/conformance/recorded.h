@@ -6,7 +6,7 @@
 
 namespace trainyard::conformance {
 
-// What a run recorded.
+// Returns the recording of a run.
 telemetry::History recorded(const session::CoordinatorResult& outcome);
 
 }  // namespace trainyard::conformance

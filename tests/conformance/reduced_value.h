@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a reduction over ranks is to give, reckoned in double.
+// Expected result of a reduction over ranks, computed in double.
 #pragma once
 
 #include <algorithm>

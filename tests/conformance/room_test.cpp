@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is advised where a plan does not fit, taken at its word: its settings are made, and the
-// experiment has room, at the cost that was said.
+// Memory advice: the advised settings are applied, and the experiment must then fit, at the stated
+// cost.
 #include "core/session/room.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,8 @@ std::vector<Way> ways_to_fit(const experiment::Resolved& e, const session::CostO
   return session::ways_to_fit(e, lacking_of(e), cost);
 }
 
-// Of ranks that lack room as it is drawn, the most that one takes of what is to fit.
+// For ranks that lack memory as drawn: the maximum that one of them needs with the advised
+// settings.
 std::int64_t most_where_room_lacks(const experiment::Resolved& drawn,
                                    const experiment::Resolved& fits) {
   const auto lacking = lacking_of(drawn);
@@ -212,7 +213,7 @@ TEST(Room, of_outputs_is_found_by_16_bits) {
   EXPECT_FALSE(way_with(ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
 }
 
-// What is away already leaves what else may go.
+// Outputs that are offloaded already leave other options.
 TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.swap.activations = experiment::SwapTo::host;

@@ -66,8 +66,8 @@ class Forgetting final : public WrappedTransport {
   std::vector<int>& forgotten_;
 };
 
-// Its successor opens a place in the memory of one host and one for sockets, whoever reaches it by
-// which.
+// A replacement rank opens one end in the shared memory of its host and one for sockets, for any
+// peer.
 TEST(RoutedTransport, whoever_is_lost_leaves_its_place_in_every_part) {
   Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
   std::vector<int> in_near, in_far;

@@ -24,7 +24,7 @@ struct Remote {
   int micro_batches = 1;
 };
 
-// Of 24 samples a step, in so many micro-batches of each trainer; an epoch of 250 ends with 10.
+// 24 samples per step in micro-batches of each trainer; an epoch of 250 samples ends with 10.
 Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = OptimizerKind::sgd,
                   double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
   Experiment e = called(of, r.trainers, r.servers, r.layers, r.output);
@@ -95,8 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
                  remote(strategy::small_images(1), {3, 3, kAll, kReference})}),
     [](const testing::TestParamInfo<MeshCase>& one) { return one.param.name; });
 
-// Of 241 samples, 24 at a step, the last one is the first trainer's alone: the others call nobody,
-// learn nothing from it, and sum with it.
+// With 241 samples and 24 per step, only the first trainer has the last one: the others make no
+// calls, contribute no gradient, and take part in the sum.
 TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
   for (const auto& [of, r] : {std::pair{strategy::small_clicks(1), Remote{3, 1, kTables}},
                               {strategy::small_rows(1), Remote{2, 2, kAll, kReference, 2}}}) {
@@ -153,7 +153,7 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
   EXPECT_EQ(by_reference[3][2], 2 * x * 4);
 }
 
-// Of a table of 42 rows of 4 numbers nothing crosses but what samples look up in it.
+// Only the looked-up rows of a table of 42 rows of 4 numbers are transferred.
 TEST(RpcBytes, of_a_table_are_those_of_what_is_looked_up) {
   Experiment e = remote(strategy::small_clicks(1), {1, 1, kTables});
   const auto sent = payloads(e);
@@ -178,9 +178,8 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
   EXPECT_LE(distance(ranks[2].parameters, alone[0].parameters), 1e-10);
 }
 
-// A gradient that is not finite on one server skips the update of all.
-// What a server has learnt by itself is what all trainers' samples teach: there is nothing to
-// reduce.
+// A gradient that is not finite on one server skips the update on all. A server's gradient covers
+// the samples of all trainers, so nothing is reduced.
 TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
   const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
   const auto ranks = trained(e);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trains an experiment with parameter servers on the virtual clock, or in an order that somebody
-// wrote down, for tests.
+// Trains an experiment with parameter servers on the virtual clock, or in a given order, for tests.
 #pragma once
 
 #include "core/compute/reference/reference.h"

@@ -20,8 +20,8 @@ using experiment::ServerMode;
 using plan::Served;
 using telemetry::Metric;
 
-// So many updates by workers of these slow-downs. Computing takes long, and what crosses the links
-// nothing beside it.
+// Training of `steps` updates by workers with these slow-downs. Computation dominates; transfers
+// take almost no time.
 experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_downs,
                              std::int64_t steps, double jitter = 0) {
   experiment::Experiment e = ServedCase{mode, static_cast<int>(slow_downs.size())}.training();
@@ -265,8 +265,8 @@ TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
     EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
 }
 
-// Of plain SGD what an update took is the gradient, to which both come that were the same until
-// then.
+// With plain SGD the update gives the gradient; two runs that were identical until then are
+// compared.
 TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
   for (const int servers : {1, 3}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, servers}.training();
@@ -335,7 +335,7 @@ TEST_P(WithGradients, it_learns) {
             0.9 * static_cast<double>(e.data.held_out_samples));
 }
 
-// One worker has nobody beside it: what it computes is what one device would.
+// A single worker has no other workers beside it: it computes the same as one device.
 TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
   const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
   experiment::Experiment alone = small(1, 8);
@@ -428,7 +428,7 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   EXPECT_EQ(all, 80);
 }
 
-// What is dropped is by the number of the step, which a worker is told.
+// Dropped gradients are determined by the step number, which a worker receives.
 TEST(WithGradients, what_is_dropped_is_dropped_again) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
   e.model.layers.insert(e.model.layers.begin() + 2,

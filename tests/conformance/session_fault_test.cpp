@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run does when something in it is wrong: it ends, and says who and where.
+// Faults in a run: it ends, and reports which rank failed and where.
 #include <gmock/gmock.h>
 
 #include "core/compute/ops.h"

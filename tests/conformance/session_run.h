@@ -30,7 +30,7 @@ namespace trainyard::conformance {
 
 inline constexpr std::int64_t kEndless = 10'000'000;  // steps: more than any test waits for
 
-// What a test puts in. Each is called on the thread of that rank.
+// Hooks of a test. Each is called on the thread of its rank.
 struct SessionPieces {
   using Killed = std::shared_ptr<const std::atomic<bool>>;
   std::function<session::Connect(int rank, session::Connect)> connect;
@@ -174,7 +174,7 @@ inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) 
   return e;
 }
 
-// Of recorded runs, as these were made.
+// Services that recompute runs recorded by these functions.
 inline session::RecomputeServices recompute_services() {
   session::RecomputeServices services;
   services.make_compute =

@@ -136,8 +136,8 @@ TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) 
   EXPECT_NEAR(outcome.result["staleness"]["mean"].get<double>(), 2, 0.06);
 }
 
-// A second of this machine is many of the drawn one's here: what is written down beside the charts
-// goes by the same clock.
+// A second of this machine corresponds to many drawn ones here. States and log use the same clock
+// as the charts.
 TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   experiment::Experiment e = served(ServerMode::asynchronous);
   e.run.clock = RunClock::made_up;

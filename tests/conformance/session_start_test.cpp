@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is asked of a run while its ranks have not yet all joined.
+// Requests to a run before all of its ranks have joined.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/session_run.h"

@@ -58,7 +58,7 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
   EXPECT_EQ(r["wire_bytes"]["payload"], sent);
 }
 
-// What one rank recorded, step by step.
+// Recorded values of one rank, by step.
 std::vector<double> recorded_values(const telemetry::History& history, telemetry::Metric metric,
                                     int rank, int index = 0) {
   const auto* series = history.find({metric, rank, index});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a language model makes up where no rank has all of it: by its parts, as they were after the
-// step that is named.
+// Text sampled from a language model that no rank holds completely: from its shards after the named
+// step.
 #include <gmock/gmock.h>
 
 #include "core/experiment/fields.h"

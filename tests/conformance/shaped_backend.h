@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A backend with its links shaped: joins the conformance suite beside the backend itself.
+// Backend with shaped links, which joins the conformance suite beside the backend itself:
 //
-//   INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportConformance, testing::Values(shaped(shm_backend())));
+//   INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportConformance,
+//                            testing::Values(shaped(shm_backend())));
 #pragma once
 
 #include <unistd.h>
@@ -38,7 +39,7 @@ class LinksFile {
   int fd_;
 };
 
-// What lies within each end, for backends that are asked whether they are connected.
+// Inner transports of each end, for backends that are asked whether they are connected.
 class Within {
  public:
   void note(const Transport& end, Transport& within) {

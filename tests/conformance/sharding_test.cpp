@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training, whoever owns which samples: each is used once an epoch, by its owner, and counts
-// as much as any other.
+// Real training with any sharding of samples: each sample is used once per epoch, by its rank, with
+// equal weight.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,8 +136,8 @@ class Listed : public data::Dataset {
   std::vector<std::int64_t> list_;
 };
 
-// Of the first step: every sample of the global batch, whoever took it, has the same part in the
-// gradient, as on one device that takes the same samples.
+// In the first step every sample of the global batch, on any rank, has the same weight in the
+// gradient, as on one device with the same samples.
 TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   experiment::Experiment e = experiment();
   e.training.steps = 1;

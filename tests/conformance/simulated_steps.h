@@ -6,7 +6,7 @@
 
 namespace trainyard::tests {
 
-// Of an experiment that is right; so many steps, and the others foretold.
+// Simulates a valid experiment: `steps` steps, and an extrapolation of the others.
 sim::Outcome simulated_steps(const experiment::Experiment& e, std::int64_t steps);
 
 }  // namespace trainyard::tests

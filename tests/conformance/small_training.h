@@ -38,7 +38,7 @@ inline experiment::Experiment images(experiment::Experiment e, int ranks) {
   return e;
 }
 
-// The same batch in so many micro-steps.
+// Splits the same batch into `micro_steps` micro-steps.
 inline experiment::Experiment in_micro_steps(experiment::Experiment e, std::int64_t micro_steps) {
   e.training.accumulation_steps = micro_steps;
   e.training.batch_per_rank /= micro_steps;
@@ -57,7 +57,7 @@ inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e,
   return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
 }
 
-// What a rank told of a metric, from step to step.
+// Values of a metric that a rank reported, by step.
 inline std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
   std::vector<double> values;
   for (const telemetry::Event& event : rank.events)
@@ -67,7 +67,7 @@ inline std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::
   return values;
 }
 
-// Of what all ranks logged at a step.
+// Sum over all ranks of a metric at a step.
 inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric,
                      std::int32_t step) {
   double sum = 0;

@@ -30,7 +30,7 @@ inline experiment::Experiment alone(experiment::Experiment e) {
   return e;
 }
 
-// What all ranks have of a flat buffer, as one device would.
+// Contents of a flat buffer over all ranks, as one device would have them.
 struct Whole {
   std::vector<double> parameters, gradients, state;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the simulator says of pipelines: with equal stages, links that cost nothing and the update
-// left out, ranks idle just as long as the formulas say.
+// Simulated pipelines: with equal stages, free links and no update, the idle time of ranks equals
+// the formulas.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"

@@ -139,8 +139,8 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
   }
 }
 
-// Of all steps and evaluations: forward every output that crosses, back its gradient. 7 features
-// in, outputs of 6, 6, 9, 9, 6, 6, 6 and 5.
+// Total over all steps and evaluations: every output that crosses stages, and its gradient
+// backward. 7 features in; outputs of 6, 6, 9, 9, 6, 6, 6 and 5.
 TEST(StageBytes, are_the_activations_that_cross) {
   Experiment e = split(strategy::small_rows(3), StrategyKind::pipeline, S::one_f_one_b);
   e.strategy.stages.partition = experiment::Partition::by_hand;

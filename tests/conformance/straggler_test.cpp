@@ -119,13 +119,13 @@ TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
   for (int rank = 0; rank < 2; ++rank) {
     const auto compute = values(history, Metric::compute_seconds, rank);
     ASSERT_EQ(compute.size(), 10u);
-    // Of all steps: what opens a step may be done while the one before still ends.
+    // Bound over all steps, because the start of a step may overlap the end of the previous one.
     EXPECT_GE(sum(compute), 10 * 10 * 0.002) << "a step has at least ten compute ops";
     EXPECT_GT(sum(values(history, Metric::imposed_seconds, rank)), 0);
   }
 }
 
-// What is put aside takes its time, too: each of the copies of a step, one after the other.
+// Offloading takes time too: the copies of a step run one after another.
 TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) {
   constexpr std::int64_t kCopy = 3'000'000;  // ns
   experiment::Experiment e = session_experiment(2, 6);

@@ -21,7 +21,7 @@ inline std::vector<plan::Op> ops_of(const plan::RankPlan& rank, plan::OpKind kin
   return ops;
 }
 
-// Whether any rank puts aside an output, and any its moments.
+// Returns whether any rank offloads an output, and whether any offloads its moments.
 inline std::pair<bool, bool> puts_aside(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
   std::pair<bool, bool> any;
@@ -64,8 +64,8 @@ inline std::vector<recomputed::Case> cases() {
   return all;
 }
 
-// Of all strategies with moments, to the host and to disk in turn; in every third one outputs are
-// made again besides.
+// Tests all strategies with moments, alternately with host and disk; every third one also
+// recomputes outputs.
 inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
   int number = 0, with_outputs = 0;
   for (const recomputed::Case& one : cases()) {

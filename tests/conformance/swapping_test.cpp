@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training with what a device needs only later put aside: the same numbers to the last bit, in
-// less memory, as much as the formulas say.
+// Real training with offloading: bit-identical results with less memory, as much as the formulas
+// say.
 #include <gmock/gmock.h>
 
 #include "core/check/check.h"
@@ -141,8 +141,8 @@ TEST(Swapping, copies_while_the_rank_computes) {
       << "nothing was computed between begin and end of any of " << copies.size();
 }
 
-// Of L layers alike, on the device: those that the next kAhead segments of the backward pass ask
-// for, that of its own, and what it reads and makes; L before.
+// With L equal layers, the device holds the outputs for the next kAhead segments of the backward
+// pass, for the current one, and what it reads and writes; L without offloading.
 TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
   for (const int layers : {12, 24, 36}) {
     SCOPED_TRACE(std::to_string(layers) + " layers");
@@ -183,7 +183,7 @@ TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbours_that_have_most) {
             kFirst + kSecond);
 }
 
-// Of a pipeline a stage holds outputs of several micro-batches at once.
+// A pipeline stage holds the outputs of several micro-batches at once.
 TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
   using enum experiment::PipelineSchedule;
   Experiment deep = strategy::small_gpt(2);
@@ -250,7 +250,7 @@ plan::RankPlan by_address(plan::RankPlan rank) {
   return rank;
 }
 
-// Where nothing is wrong that would keep races from being looked for.
+// Returns races, provided that no other finding prevents the search for races.
 std::vector<check::Finding> races_of(const plan::Plan& plan) {
   std::vector<check::Finding> races = check::examine(plan).findings;
   for (const check::Finding& finding : races)
@@ -283,7 +283,7 @@ TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
   }
 }
 
-// Who has the room of what goes away waits for that.
+// An op that reuses the memory of offloaded data waits for the copy.
 TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
   const Experiment e = chain(1, 12, kWidth);
   const auto forward_waits_no_more = [](plan::RankPlan& rank) {

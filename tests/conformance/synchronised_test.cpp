@@ -27,7 +27,7 @@ std::vector<RankOutcome> trained_synchronised(const experiment::Experiment& e) {
   return trained_by(e, in_two_channels);
 }
 
-// Of every place that it may have: before all, between two, after the last but one.
+// Tests every position of the layer: before all, between two, after the last but one.
 experiment::Experiment normalised(int ranks) {
   experiment::Experiment e = small(ranks, 24);
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronised = true};
@@ -133,8 +133,8 @@ TEST(SynchronisedImages, evaluate_as_one_device_does) {
             sum_of(one, telemetry::Metric::held_out_correct, 99));
 }
 
-// Of ranks that own shards of unlike size, the small ones run out before the epoch ends: they add
-// nothing, and end as all do.
+// With shards of unequal size, small ones run out before the epoch ends: their ranks contribute
+// nothing and end like the others.
 TEST(SynchronisedShards, of_unlike_size_leave_all_ranks_alike) {
   experiment::Experiment e = normalised(3);
   e.data.sharding.kind = data::ShardingKind::size_skew;
@@ -147,7 +147,7 @@ TEST(SynchronisedShards, of_unlike_size_leave_all_ranks_alike) {
   EXPECT_TRUE(std::isfinite(norm(ranks[0].parameters)));
 }
 
-// What compression leaves of gradients is no matter of the sums.
+// Compression applies to gradients and does not affect these sums.
 TEST(SynchronisedCompression, leaves_all_ranks_alike) {
   experiment::Experiment e = normalised(3);
   e.training.precision = experiment::Precision::fp32;
@@ -161,7 +161,7 @@ TEST(SynchronisedCompression, leaves_all_ranks_alike) {
 }
 
 // Micro-steps
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // One device, micro-step by micro-step, with the samples that the ranks have in theirs.
 class Reordered : public data::Dataset {
@@ -266,7 +266,7 @@ TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
 }
 
 // Gradients
-// -----------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // The mean loss of the first step, over all ranks, with one parameter changed.
 double loss_of(const experiment::Experiment& e, std::int64_t parameter, double by) {
@@ -277,7 +277,8 @@ double loss_of(const experiment::Experiment& e, std::int64_t parameter, double b
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
 }
 
-// Of two ranks: what one changes moves the normalised values, and so the loss, of the other.
+// With two ranks: a change on one rank affects the normalized values, and thereby the loss, of the
+// other.
 TEST(SynchronisedGradients, are_those_of_the_loss_over_all_ranks) {
   experiment::Experiment e = normalised(2);
   e.model.layers = {{LayerKind::linear, 5},

@@ -43,8 +43,8 @@ INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
                                          tables(kSynchronous, 3, 1, kAdam, 2),
                                          tables(kSynchronous, 3, 4, OptimizerKind::adamw)));
 
-// Moments and decay move rows that nobody named as well: nothing of that is lost. 24 samples a step
-// leave a tail of 10 in an epoch of 250.
+// Moments and decay change rows that no sample names too, which must be included. 24 samples per
+// step leave a tail of 10 in an epoch of 250.
 TEST_P(RowsInStep, to_the_bit_they_train_as_whole_tables_do) {
   Experiment e = GetParam().training(24);
   e.training.optimizer.weight_decay = 0.01;
@@ -86,7 +86,7 @@ class NamedByStep {
         dataset_(data::open(resolved_.document.data, "").value()),
         sampler_(experiment::sampler(resolved_).value()) {}
 
-  // Of rows [first, end) of the table.
+  // Counts rows [first, end) of the table.
   std::int64_t count(std::int64_t step, std::int64_t first, std::int64_t end) {
     const auto taken = sampler_.indices(step, 0);
     const std::vector<std::int64_t> indices(taken.begin(), taken.end());
@@ -174,7 +174,7 @@ TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
   for (const auto& [step, times] : rounds) EXPECT_EQ(times, 1) << step;
 }
 
-// One worker has nobody beside it: what it computes is what one device would.
+// A single worker has no other workers beside it: it computes the same as one device.
 TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
   Experiment alone = tables(ServerMode::asynchronous, 1, 1).task(8);
   alone.strategy.kind = experiment::StrategyKind::one_device;

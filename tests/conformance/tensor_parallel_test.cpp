@@ -86,7 +86,7 @@ std::int64_t activations(const Experiment& e) {
   return run::memory_use(rank, run::layout(rank)).of(run::MemoryPart::activations);
 }
 
-// What was summed is kept: nothing is sent again, and no bit is another.
+// Sums are kept: recomputation sends nothing again and changes no bit.
 TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
   for (auto [e, segments] : {std::pair{in_parts(gpt(2, 4, false), 2), 4},
                              {in_parts(gpt(3, 3, true), 3), 5},
@@ -137,8 +137,8 @@ TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_r
   EXPECT_GE(activations(e), kept - given_up * output_bytes);
 }
 
-// Of a pair of linear layers, n ranks: forward the outputs of the second, back the gradient at the
-// inputs of the first, unless nothing is learnt before it.
+// For a pair of linear layers on n ranks: forward sums the outputs of the second layer; backward
+// sums the input gradient of the first, unless no layer before it has parameters.
 TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {
   Experiment e = in_parts(strategy::small_rows(2));
   const auto sums = experiment::layer_sums(experiment::resolve(e, ".").value());

@@ -117,7 +117,7 @@ TEST_P(Equality, more_steps_allocate_nothing_more) {
   EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
 }
 
-// Of an experiment by its number of ranks.
+// Compares an experiment on several numbers of ranks with one device.
 void expect_one_device(experiment::Experiment (*of)(int ranks)) {
   const auto one = trained(images(of(1), 1));
   ASSERT_EQ(one[0].problem, "");
@@ -131,7 +131,7 @@ void expect_one_device(experiment::Experiment (*of)(int ranks)) {
   }
 }
 
-// Convolutions, a residual sum, pools, and dropout of the same elements whoever holds the sample.
+// Convolutions, a residual sum, pooling, and dropout of the same elements on any rank.
 TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
   expect_one_device(strategy::small_images);
 }
@@ -145,7 +145,7 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
   for (const int n : {2, 3, 4}) expect_gradients_of(in_fp32(1)[0], in_fp32(n));
 }
 
-// Of normalised rows, gelu and a residual sum, as transformers have them.
+// Row normalization, GELU and a residual sum, as in transformers.
 TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
   expect_one_device(strategy::small_rows);
 }
@@ -298,7 +298,7 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
         << base::name_of(other);
 }
 
-// Has no samples until it is told to.
+// Data set without samples until it is signaled.
 class LateData : public data::Dataset {
  public:
   LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told)

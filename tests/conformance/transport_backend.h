@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a transport backend says of itself to join the conformance suite, and what the suite's tests
-// share.
+// Description by which a transport backend joins the conformance suite, and common parts of the
+// suite's tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ class Group {
     connect();
   }
 
-  // What was posted and not consumed may still be on its way when a test is over: this memory
+  // Messages that were posted and not consumed may still be in flight when a test ends: this memory
   // outlives the ends.
   std::span<std::byte> postable(Transport& end, std::size_t bytes) {
     return conformance::postable(end, memory_.emplace_back(), bytes);

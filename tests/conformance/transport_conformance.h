@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every transport must do. A backend's test file includes this once and names its backend:
+// Requirements on every transport. A backend's test file includes this once and names its backend:
 //
-//   INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend()));
+// INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend()));
 #pragma once
 
 #include <atomic>

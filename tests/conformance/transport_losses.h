@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A peer that may be lost: nobody else is harmed, and another takes its place. Included beside
-// transport_conformance.h.
+// Loss of a peer that may be lost: other peers are not affected, and a new process replaces it.
+// Included together with transport_conformance.h.
 #pragma once
 
 #include "core/compute/ops.h"
@@ -16,7 +16,7 @@ class TransportLosses : public testing::TestWithParam<Backend> {
          end.wait(milliseconds(5)))
       ASSERT_LT(std::chrono::steady_clock::now(), limit) << "rank " << peer << " is not missed";
   }
-  // Of generation 2, both ways.
+  // Passes a message of generation 2, in both directions.
   static void pass_anew(Transport& from, Transport& to, std::uint32_t op,
                         std::span<const std::byte> bytes) {
     const Tag tag{2, 0, op};

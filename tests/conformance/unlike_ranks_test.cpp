@@ -108,7 +108,7 @@ TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
   }
 }
 
-// Where gradients are added up: at the storage, at device 0.
+// Gradients are summed at the storage, on device 0.
 TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
   const UnlikeCase& c = GetParam();
   experiment::Experiment alone = one_step(c.alone()), many = one_step(c.training());

@@ -113,8 +113,8 @@ TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_dev
   }
 }
 
-// Of the last step of an epoch rank 0 has a whole micro-step and one sample, the others one; or
-// some have none at all in the second.
+// In the last step of an epoch rank 0 has a full micro-step and one sample, the others have one; or
+// some ranks have none in the second micro-step.
 TEST(VerticalMicroSteps, equal_one_device) {
   for (const int ranks : {2, 3, 4}) {
     experiment::Experiment many = vertical(ranks), alone = vertical(1);
@@ -171,7 +171,7 @@ TEST(VerticalColumns, of_others_are_never_looked_at) {
   expect_equal_parameters(ranks, trained_vertically(vertical(1))[0]);
 }
 
-// What is compressed is each rank's gradient: of the first layer that of its columns.
+// Each rank compresses its own gradient; for the first layer, that of its columns.
 TEST(VerticalCompression, leaves_all_ranks_alike) {
   for (const auto kind :
        {compute::compression::Scheme::int8, compute::compression::Scheme::power_sgd}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do, on each GPU of this machine; without one there is nothing to test,
-// and it is said why.
+// Requirements on every Compute, tested on each GPU of this machine. Without a GPU, prints why
+// nothing is tested.
 #include <bit>
 #include <map>
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Median seconds of a training step in PyTorch on the first GPU, for gpu-tests: of the MLP 784-512-512-10, of the CNN of our example and of GPT-2 with 124
-million parameters, this one compiled too. One JSON line each as soon as it is known, after one that says by which PyTorch, or why by none.
-What a step does is what ours does: another batch comes from the host (page-locked), the whole gradient is clipped by its norm, and norm and loss are read.
-Digits are in fp32 without TF32, convolutions in the layout that is faster; GPT-2 is in bf16 (autocast; parameters, gradients and moments fp32) on tokens made up.
+"""Median seconds of a training step in PyTorch on the first GPU, for gpu-tests: the MLP
+784-512-512-10, the CNN of our example, and GPT-2 with 124 million parameters, also compiled. Prints
+one JSON line per result, after a line with the version of PyTorch or the reason why there is none.
+A step does what ours does: it copies another batch from the host (page-locked), clips the full
+gradient by its norm, and reads norm and loss. Digits are in fp32 without TF32, convolutions in the
+faster layout. GPT-2 is in bf16 (autocast; parameters, gradients and moments in fp32) on synthetic
+tokens.
 
-    peer.py [--small] [--cpu]        small: of next to nothing, to see that all of it runs
+    peer.py [--small] [--cpu]        small: tiny sizes, to check that everything runs
 """
 import argparse
 import json
@@ -50,7 +53,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Its last layer is tied to the table of tokens, and has no bias."""
+    """The last layer is tied to the token embedding and has no bias."""
 
     def __init__(self, vocabulary, context, width, heads, blocks):
         super().__init__()
@@ -105,7 +108,7 @@ class Peer:
             norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-            torch.stack([loss.detach(), norm]).tolist()  # waits for the device, as whoever reads them does
+            torch.stack([loss.detach(), norm]).tolist()  # synchronizes with the device, as reading the values does
             times.append(time.perf_counter() - begin)
         return statistics.median(times[warm:])
 
@@ -125,7 +128,7 @@ class Peer:
 def tell(case, way, seconds_of):
     try:
         told = {"median_seconds": seconds_of()}
-    except Exception as failed:  # another case may be none the worse
+    except Exception as failed:  # other cases may still work
         told = {"why": " ".join(str(failed).split())[:160].replace('"', "'").replace(",", ";")}
     print(json.dumps({"case": case, "way": way, **told}), flush=True)
     if torch.cuda.is_available():

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# gpu-tests itself, of next to nothing, on what stands in for a machine's GPUs and for its PyTorch. Says what failed, and exits 1 when anything did.
-#   run_test.sh BIN STAND_IN        where the programs are, and the tests of GPUs beside what stands in for GPUs and NCCL
+# Tests gpu-tests itself, with tiny sizes, on substitutes for GPUs and PyTorch. Prints failures, and
+# exits 1 if there are any.
+#   run_test.sh BIN STAND_IN        folders of the programs, and of GPU tests with substitutes
 set -euo pipefail
 export LC_ALL=C TRAINYARD_STAND_INS=1
 unset LD_LIBRARY_PATH PYTHON
@@ -12,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 source "$here/parts/rows.sh"
 
-# expect WHAT COMMAND...: the command succeeds.
+# expect WHAT COMMAND...: reports a failure WHAT unless the command succeeds.
 expect() {
   local what=$1
   shift
@@ -32,13 +33,13 @@ cp -r "$here/../../resources/experiments" "$work/bundle/resources"
 cp -r "$here" "$work/bundle/gpu"
 cp "$here/run" "$work/bundle/gpu-tests"
 
-# python LINES: a python3 that has no wheels, and else says what peer.py would.
+# python LINES: creates a python3 without wheels that prints LINES in place of peer.py.
 python() {
   printf '#!%s\n[ "$1" != -c ] && printf "%%s\\n" %s\n' "$BASH" "$(printf '%q ' "$@")" >"$work/path/python3"
   chmod +x "$work/path/python3"
 }
 
-# tested ARGUMENT...: leaves what it printed in out, its exit status in $status.
+# tested ARGUMENT...: runs gpu-tests. Stores its output in out, its exit status in $status.
 tested() {
   status=0
   PATH=$work/path:$PATH "$work/bundle/gpu-tests" "$@" >"$work/out" 2>&1 || status=$?
@@ -72,7 +73,8 @@ where_there_is_no_pytorch_it_is_said() {
   expect "so is that there is no python3" holds '^PyTorch +none to compare with: .*No such file'
 }
 
-# driver MIB_AT_THE_END: an nvidia-smi that says 100 MiB are taken, 700 while ranks live, and that in the end.
+# driver MIB_AT_THE_END: creates an nvidia-smi that reports 100 MiB in use, 700 while ranks run, and
+# MIB_AT_THE_END afterwards.
 driver() {
   printf '#!%s\nif pgrep -f ^%q/bundle/bin/trainyard-rank >/dev/null; then echo 700 && touch %q/lived; elif [ -e %q/lived ]; then echo %s; else echo 100; fi\n' \
     "$BASH" "$work" "$work" "$work" "$1" >"$work/path/nvidia-smi"
@@ -145,7 +147,7 @@ time_is_bounded() {
   expect "that it was too late is said" is "$(said_why)" "was not done in 1 s"
 }
 
-# A module that asks for a library which only a wheel has, and one that only the system has.
+# A module that needs a library which only a wheel has, and one which only the system has.
 wheels_stand_in_for_the_toolkit() {
   local wheels=$work/wheels bin=$work/module libraries_of_python="" python=$work/path/python3
   mkdir -p "$wheels"/{cu13,cublas,nccl}/lib "$bin"
@@ -157,12 +159,12 @@ wheels_stand_in_for_the_toolkit() {
   is_found() { [ "$1" = libcudnn.so.9 ]; }
   (LD_LIBRARY_PATH=/first && add_wheels && echo "$LD_LIBRARY_PATH" && lacking) >"$work/out"
   expect "folders with what is lacking come last" is "$(sed -n 1p "$work/out")" "/first:$wheels/cu13/lib:$wheels/nccl/lib"
-  expect "then it is there" is "$(sed -n 2p "$work/out")" libnccl.so.2 # as is_found still says
+  expect "then it is there" is "$(sed -n 2p "$work/out")" libnccl.so.2 # is_found still finds it
   (LD_LIBRARY_PATH=$wheels/cu13/lib && is_found() { true; } && add_wheels && echo "$LD_LIBRARY_PATH") >"$work/out"
   expect "nothing is added where nothing is lacking" is "$(cat "$work/out")" "$wheels/cu13/lib"
 }
 
-# As where the system's C++ library is older than the one that programs were built by.
+# Simulates a system whose C++ library is older than that of the programs.
 old_libraries_are_found_out() {
   source "$here/parts/libraries.sh"
   expect "those of this machine are new enough" is_new_enough "$work/bundle/bin/trainyard-cli"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The scripts of packaging/ and .ci/, among programs that stand in for apt's and only write down how they were called: no network, no
-# root, nothing installed. Says what failed, and exits 1 when anything did.
+# Tests the scripts of packaging/ and .ci/ with substitutes for apt and other programs, which only
+# record their calls: no network, no root, nothing installed. Prints failures, and exits 1 if there
+# are any.
 set -euo pipefail
 export LC_ALL=C
 
@@ -10,7 +11,7 @@ work=$(cd "$(mktemp -d)" && pwd -P)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# expect WHAT COMMAND...: the command succeeds.
+# expect WHAT COMMAND...: reports a failure WHAT unless the command succeeds.
 expect() {
   local what=$1
   shift
@@ -24,7 +25,7 @@ lacks() { ! holds "$@"; }
 is_empty() { [ ! -s "$work/$1" ]; }
 is() { [ "$1" = "$2" ] || { echo "found: $1" && false; }; }
 
-# The stand-ins: all that the scripts can call is in $work/bin.
+# Substitutes: the scripts can only call programs in $work/bin.
 tool() {
   printf '#!%s\n%s\n' "$BASH" "$2" >"$work/bin/$1"
   chmod +x "$work/bin/$1"
@@ -40,7 +41,7 @@ with_sudo() { tool sudo "echo \"sudo \$*\" >>'$work/calls'; exec \"\$@\""; }
 packages() { awk -v wanted="$1" '$1 ~ "^(" wanted ")$" { print $2 }' "$root/packaging/packages.txt"; }
 packages 'always|check|bench' >"$work/known"
 
-# installed [WITHOUT...]: everything that is needed to build is there, except these.
+# installed [WITHOUT...]: simulates that all build dependencies are installed, except WITHOUT.
 installed() {
   local package
   packages always | while read -r package; do
@@ -48,7 +49,8 @@ installed() {
   done >"$work/installed"
 }
 
-# setup ARGUMENT...: leaves its exit status in $status, what it printed in out and err, whom it called in calls.
+# setup ARGUMENT...: runs packaging/setup. Stores its exit status in $status, its output in out and
+# err, its calls in calls.
 setup() {
   status=0
   : >"$work/calls"
@@ -164,7 +166,8 @@ an_experiment_that_cannot_be_read_is_said_first() {
   expect "run does nothing before" is_empty out
 }
 
-# run_in_house [NAME=VALUE...]: packaging/run of another checkout, whose programs only say how they were called, in that environment.
+# run_in_house [NAME=VALUE...]: runs packaging/run of another checkout, whose programs only print
+# their calls, in that environment.
 run_in_house() {
   local house=$work/house program
   mkdir -p "$house/packaging" "$house/build/release/bin" "$house/resources/experiments"
@@ -192,7 +195,7 @@ run_opens_the_workbench_or_trains_in_the_terminal() {
   done
 }
 
-# What goes to another machine, of programs that are none, one of which needs a library.
+# Contents of a bundle, for dummy programs, one of which needs a library.
 a_bundle_holds_what_gpu_tests_ask_for() {
   local house=$work/bundling program files
   mkdir -p "$house/packaging" "$house/build/release/bin" "$house/resources/experiments"
@@ -238,7 +241,8 @@ XML
   expect "it says when there are no results" holds out "no results: $work/none.xml"
 }
 
-# counted FILE COMMAND...: what .ci/run counts of a part whose command leaves its results in FILE: "PASSED FAILED".
+# counted FILE COMMAND...: prints "PASSED FAILED" as counted by .ci/run for a command that writes
+# its results to FILE.
 counted() (
   source "$root/packaging/functions.sh"
   source /dev/stdin <<<"$(sed -n '/^part() {/,/^}/p; /^check() {/,/^}/p; /^attribute() {/p; /^tests() {/,/^}/p' "$root/.ci/run")"
@@ -247,7 +251,8 @@ counted() (
   echo "$passed $failed"
 )
 
-# results TESTS FAILURES SKIPPED STATUS: what a ctest leaves, and how it ends.
+# results TESTS FAILURES SKIPPED STATUS: creates a ctest that writes these results and exits with
+# STATUS.
 results() {
   printf '<?xml version="1.0"?>\n<testsuite name="all"\n\ttests="%s"\n\tfailures="%s"\n\tdisabled="0"\n\tskipped="%s"\n\ttime="3"\n>\n' "$@" >"$work/results.xml"
   return "$4"

@@ -20,8 +20,8 @@ using testing::HasSubstr;
 
 constexpr std::uintmax_t kEvent = 32;  // bytes
 
-// So many devices of one host, in a ring; the second, which answers, three times slower. All meet
-// within the run.
+// Devices of one host in a ring; the second, which is passive, is three times slower. All pairs
+// meet during the run.
 std::string in_pairs(const Home& home, int ranks) {
   Json e = Json::parse(read(kMirrored));
   Json& devices = e["topology"]["hosts"][0]["devices"];
@@ -126,7 +126,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
   told("cannot open");
 }
 
-// What was shipped by then is on disk, whoever is killed.
+// Data shipped by then are on disk, whichever process is killed.
 TEST_P(AsynchronousGossipOrder,
        of_a_run_that_was_killed_computes_it_as_far_as_it_was_written_down) {
   if (GetParam() == "inproc") GTEST_SKIP() << "ranks end with the run";

@@ -82,7 +82,7 @@ Ran end_without_server(RunProgram& run) {
   return run.wait();
 }
 
-// None of the steps that a checkpoint has is lost, whatever is killed and whenever.
+// No step covered by a checkpoint is lost, whichever process is killed and whenever.
 TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
   const Home home;
   const Json whole = completed(short_run(kServed, 400, in_step()));

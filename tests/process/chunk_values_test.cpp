@@ -41,7 +41,8 @@ double number(const ChunkValues& values, const std::vector<std::byte>& bytes, st
       values.dtype, bytes.data() + static_cast<std::int64_t>(i) * base::size_of(values.dtype));
 }
 
-// What one device changed its weights by in a step, over the rate, is its gradient.
+// The gradient of one device, from the change of its weights in a step divided by the learning
+// rate.
 std::vector<double> gradient_of_one_device() {
   std::vector<std::string> one =
       with(kPlain, {"training.batch_per_rank=128", "strategy.kind=one_device"});

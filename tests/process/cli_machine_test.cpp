@@ -73,7 +73,7 @@ TEST(CliDoctor, calls_a_runtime_directory_that_cannot_be_made_bad) {
   EXPECT_EQ(ran.result()["usable"], false);
 }
 
-// What bash would offer after these words, the last of which is being typed.
+// Returns bash's completions of the last word of the command line.
 std::vector<std::string> completions(const std::string& words) {
   const Ran ran = shell("source <(\"$CLI\" completion bash); COMP_WORDS=(" + words +
                         "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _trainyard_cli; printf '%s\\n' "

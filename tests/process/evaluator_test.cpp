@@ -37,7 +37,7 @@ std::map<int, double> by_step(const std::vector<StepValue>& values) {
   return map;
 }
 
-// In step a run has the same weights at every step, whoever evaluates.
+// A synchronous run has the same weights at every step, whichever rank evaluates.
 TEST(Evaluators, measure_what_workers_would) {
   const Home home;
   for (const std::string transport : {"shm", "zmq", "inproc"}) {
@@ -185,7 +185,7 @@ int threads_that_give_way(pid_t process) {
   return all;
 }
 
-// It has a core only while nobody who trains wants it, and nobody waits for it: it may stand still.
+// It only gets a core that no training rank wants, and no rank waits for it, so it may be stopped.
 TEST(Evaluators, never_slow_who_trains) {
   const Home home;
   Watched run(home, kServed, evaluated({"run.evaluate_every_steps=50"}));

@@ -161,7 +161,7 @@ class FullPipe {
   std::array<char, 4096> block_{};
 };
 
-// What a run that nobody reads of comes to; the last word alone waits.
+// Result of a run whose output is not read; only the last line blocks.
 template <class Meanwhile>
 base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile) {
   const Home home;
@@ -200,7 +200,7 @@ TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
   EXPECT_THAT(result["problem"]["where"].get<std::string>(), testing::StartsWith("rank 1"));
 }
 
-// Who starts us may ignore the ends of children, and hand that on.
+// The parent process may ignore SIGCHLD, and its children inherit that.
 TEST(Faults, ends_of_ranks_are_seen_whatever_the_parent_ignores) {
   const Home home;
   std::string line = "timeout 60 env --ignore-signal=CHLD \"$CLI\"";

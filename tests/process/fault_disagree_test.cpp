@@ -52,7 +52,7 @@ TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_who_has_what) {
                              HasSubstr("the same " + std::string(of) + " everywhere")));
   const base::Json result = ran.result();
   EXPECT_EQ(result["problem"]["code"], "refused");
-  // Who agrees is told as well, with the same words as the coordinator's.
+  // Agreeing ranks are listed too, with the coordinator's words.
   const std::string what = result["problem"]["what"];
   const std::size_t at = what.find("coordinator ", what.find(": ")) + 12;
   const std::string ours = what.substr(at, what.find(';') - at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that die, stand still or hang: the run ends by itself, soon, names the rank, its step and
-// its op, and leaves nothing.
+// Ranks that die, are stopped or hang: the run ends by itself, soon, names the rank, its step and
+// its op, and leaves nothing behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
@@ -174,7 +174,7 @@ TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
 }
 
-// Twice as many busy loops as cores, and four times as many ranks: slow, but nobody is dead.
+// Twice as many busy loops as cores, and four times as many ranks: slow, but no rank is dead.
 TEST(Faults, ranks_that_starve_are_not_dead) {
   const Home home;
   base::Json e = base::Json::parse(read(kMirrored));

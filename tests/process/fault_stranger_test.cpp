@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is said to the sockets of a run by those who have no business there.
+// Messages of foreign processes to the sockets of a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ std::string frame_of(const Message& message, std::uint64_t sequence) {
   return zmq::encode_message({0, 0, sequence}, message).value();
 }
 
-// The run goes on, all ranks alike, and ends when it is told to.
+// The run continues with all ranks agreeing, and ends on request.
 void expect_unharmed(RunProgram& run, std::int64_t step) {
   ASSERT_TRUE(run.wait_for_step(step));
   run.signal(SIGINT);

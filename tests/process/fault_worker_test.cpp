@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Workers of parameter servers that die or stand still: where the others can go on, they do, and
-// whoever comes back joins them.
+// Workers of parameter servers that die or are stopped: the others continue if they can, and a
+// restarted worker rejoins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -76,7 +76,7 @@ TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
   EXPECT_THAT(cut.err, testing::AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("cut off")));
 }
 
-// The nearer the graph is to everybody, the nearer ranks are to each other.
+// Ranks agree more closely if the graph is closer to a complete one.
 TEST(Gossip, a_better_graph_keeps_ranks_closer) {
   const Home home;
   const Json ring = completed(short_run(kGossip, 60, {})),

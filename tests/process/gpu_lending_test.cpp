@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that are all on GPUs of one host lend each other memory there (app/lending.h). In the
-// stand-in, whoever is no device and looks there is ended by a fault.
+// Ranks that are all on GPUs of one host share GPU memory (app/lending.h). In the substitute, an
+// access from outside of a device ends the process by a fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

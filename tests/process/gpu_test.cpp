@@ -191,8 +191,8 @@ void PrintTo(const ByNccl& one, std::ostream* out) { *out << one.name; }
 INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl),
                          [](const auto& row) { return row.param.name; });
 
-// What the environment says goes before what the program does: of one host, NCCL refuses those that
-// share a GPU.
+// Environment variables take precedence over the program's: with one host id, NCCL refuses ranks
+// that share a GPU.
 TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
   if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const Home home;
@@ -222,7 +222,7 @@ TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-// Whoever comes first is served first: what is known is that it trains.
+// The order of arrival is not known; it must train.
 TEST(Gpus, serve_and_are_served_asynchronously) {
   const Home home;
   const Machine machine(home);
@@ -312,7 +312,7 @@ TEST(Gpus, are_listed_with_what_a_drawing_says_of_a_device) {
                         "at 0000:00:00.0"));
 }
 
-// Whoever forgets that the device is a cpu is told.
+// A GPU index on a cpu device is reported as unused.
 TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
   const Home home;
   std::vector<std::string> arguments = few_samples(kOne, {"topology.hosts[0].devices[0].gpu=0"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Language models in real processes: what they learn and make up, by several strategies, and texts
-// that cannot be trained on.
+// Language models in real processes: learning and text generation with several strategies, and
+// texts that cannot be trained on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(LanguageModel, is_trained_by_every_kind_of_strategy) {
   }
 }
 
-// Where no rank has the whole model, by its parts put together.
+// No rank has the full model: its shards are combined.
 TEST(LanguageModel, makes_up_text_where_it_is_in_parts) {
   const Home home;
   for (const std::string strategy :

@@ -41,7 +41,7 @@ std::vector<std::string> link_kinds(const Json& result) {
   return all;
 }
 
-// Of ranks in step those on both sides.
+// Synchronous ranks on both sides of the link stop.
 bool stands_still(Watched& run) {
   return wait_until(promised, [&] {
     const auto before = run.ask();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the memory of devices is for, and what is advised where it does not do.
+// Use of device memory, and advice if it does not suffice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes
   return arguments;
 }
 
-// Of what is advised each way's settings: "a=1 with b=2, c=3 and d=4 (...); ...".
+// Parses the settings of each advised option: "a=1 with b=2, c=3 and d=4 (...); ...".
 std::vector<std::vector<std::string>> ways_in(const std::string& advice) {
   std::vector<std::vector<std::string>> ways;
   const std::regex way(R"((?:fit: |\); )([a-z_.]+=[^(]+) \()"), setting(R"([a-z_.]+=[a-z0-9_]+)");
@@ -45,7 +45,7 @@ std::vector<std::vector<std::string>> ways_in(const std::string& advice) {
   return ways;
 }
 
-// What stands in `text` after `before`, up to a space.
+// Returns the word in `text` after `before`.
 std::string word_after(const std::string& text, const std::string& before) {
   const std::size_t at = text.find(before);
   EXPECT_NE(at, std::string::npos) << before << " is not in " << text;
@@ -67,8 +67,8 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   EXPECT_THAT(cli({"check", kMirrored}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
-// What every rank measured, by the names that check gives what the plan says: all within 5 % of
-// that.
+// Memory that every rank measured, by part, is within 5 % of the memory of the plan as printed by
+// check.
 class MemoryOfRun : public testing::TestWithParam<const char*> {};
 
 TEST_P(MemoryOfRun, was_measured_as_the_plan_says) {
@@ -127,7 +127,7 @@ TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
   EXPECT_EQ(cli({"check", kMirrored}).err, "");
 }
 
-// What a rank takes is one number, which has to fit: as validate says it.
+// The memory of a rank is one number that must fit, as printed by validate.
 TEST(CliMemory, of_a_rank_is_one_number) {
   const Ran checked = cli({"check", kMirrored});
   const std::string takes = word_after(checked.out, "rank 0 takes ");
@@ -137,7 +137,7 @@ TEST(CliMemory, of_a_rank_is_one_number) {
   EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
 }
 
-// Each way that is advised is taken at its word.
+// Applies each advised option.
 TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
   const Ran refused = cli(with_memory("run", tight));
@@ -174,7 +174,7 @@ TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
       0);
 }
 
-// Of six layers in runs of three the first two outputs are made again.
+// With six layers in runs of three, the first two outputs are recomputed.
 TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   const auto with = [](const std::string& verb, const std::string& segments,
                        const std::string& form) {

@@ -41,7 +41,7 @@ TEST_P(ParameterServer, asynchronous_sends_what_the_formula_says_and_all_end_ali
   EXPECT_GE(result["staleness"]["max"], result["staleness"]["p95"]);
 }
 
-// Of momentum, since in step it is that of one device.
+// Momentum is allowed, because synchronous training uses that of one device.
 TEST(ParameterServer, synchronous_trains_as_mirrored_does) {
   const Home home;
   const std::vector<std::string> both{"training.precision=fp64", "training.optimizer.momentum=0.9"};
@@ -73,8 +73,7 @@ TEST(ParameterServer, backup_workers_drop_what_comes_late) {
   }
 }
 
-// Who comes before whom is by the drawing and the seed: the same bytes as of a real run, and the
-// same weights every time.
+// The drawing and the seed determine the order: the bytes of a real run, and reproducible weights.
 TEST(ParameterServer, on_the_virtual_clock_a_run_is_the_same_again) {
   const Home home;
   const std::vector<std::string> settings{"run.clock=virtual",

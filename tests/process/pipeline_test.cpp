@@ -36,7 +36,7 @@ Json trained_in_stages(const Home& home, const std::string& name,
       in_micro_batches({"run", kTwoStages, "--json", "--out", (home / name).string()}, overrides));
 }
 
-// What a checkpoint holds of the whole model.
+// Parameters of the full model in a checkpoint.
 std::vector<float> parameters_of(const std::filesystem::path& run) {
   const auto resolved =
       base::parse_json(read(run / "resolved.json"), "").and_then([](const Json& json) {
@@ -163,7 +163,7 @@ TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_i
       names.begin());
   for (std::size_t other = 1; other < seconds.size(); ++other)
     EXPECT_LE(slowest_of_two(seconds, cut), slowest_of_two(seconds, other));
-  // What was resolved can be checked, and run, as it was.
+  // A resolved experiment can be checked and run unchanged.
   const Ran checked = cli({"check", (home / "run" / "resolved.json").string(), "--json"});
   ASSERT_EQ(checked.exit_code, 0) << checked.err;
   EXPECT_FALSE(checked.result().contains("notes"));

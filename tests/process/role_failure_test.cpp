@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The README's table of who may fail, row by row: every role dies and stands still, out of step and
-// in step.
+// The README's table of roles that may fail, row by row: every role dies and is stopped,
+// asynchronous and synchronous.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class RoleFails : public testing::TestWithParam<Row> {
             std::string("strategy.servers.mode=") + GetParam().mode, "strategy.servers.backups=1",
             "run.checkpoint_every_steps=10"};
   }
-  // Those that are there at the end agree, and whoever was lost says nothing.
+  // The ranks present at the end agree, and the lost rank reports nothing.
   static void expect_others_ended_well(const Ran& ran) {
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(ran.result()["status"], "stopped");
@@ -119,8 +119,8 @@ TEST_P(RoleFails, as_the_table_says) {
   EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
 }
 
-// The first row: strategies in which nobody stands in for another. Of mirrored, rank by rank,
-// fault_rank_test.cpp.
+// The first row: strategies in which no rank can replace another. For mirrored, fault_rank_test.cpp
+// tests every rank.
 struct Drawing {
   const char *strategy, *example;
   int rank;

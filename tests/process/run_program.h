@@ -18,16 +18,16 @@
 
 namespace trainyard::process {
 
-// Seconds in which whatever was asked to end, or lost a part that it cannot do without, is promised
-// to be gone; sanitizers are slow.
+// Seconds within which a process ends after a request, or after the loss of an essential part;
+// sanitizers are slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double promised = 30;
 #else
 constexpr double promised = 5;
 #endif
 
-// Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old
-// values come back.
+// Private directories for a test's runs and sockets, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this
+// process. Restores the old values.
 class Home {
  public:
   Home();
@@ -48,12 +48,12 @@ class Home {
 // Arguments of a short run of `example`, on few samples, with --json.
 std::vector<std::string> short_run(const std::string& experiment, int steps,
                                    const std::vector<std::string>& overrides = {});
-// Of one that goes on until it is stopped.
+// Arguments of a run that continues until it is stopped.
 std::vector<std::string> endless_run(const std::string& experiment,
                                      const std::vector<std::string>& overrides = {});
 // The result of a run with these arguments; the test fails where it does not complete.
 base::Json completed(const std::vector<std::string>& arguments);
-// Of 12 steps in fp64, on so many samples: for weights that are compared.
+// Runs 12 steps in fp64 on `samples` samples, for comparing weights.
 base::Json trained(const std::string& experiment, int samples, int held_out,
                    const std::vector<std::string>& overrides);
 

@@ -48,7 +48,7 @@ TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
   EXPECT_EQ(all.size(), 1u) << "the path of the bytes must not change them";
 }
 
-// Threads share their process, and what that takes is nobody's own.
+// Threads share a process, whose memory cannot be assigned to a rank.
 TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
   const Home home;
   const auto charted = [](const Json& result) {

@@ -100,7 +100,7 @@ TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
 }
 
 // Feature columns
-// -----------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 const std::string kVertical = example("four_devices_vertical_digits");
 
@@ -128,8 +128,8 @@ std::int64_t total_sent(const base::Json& result) {
   return sent;
 }
 
-// Of 4 ranks: gradients of S bytes are 2 (n - 1) S a step, rows of 256 numbers, 128 a step, (n - 1)
-// of that twice, and 200 held-out ones once.
+// For 4 ranks: gradients of S bytes are 2 (n - 1) S per step; rows of 256 numbers, 128 per step, (n
+// - 1) of that twice; and 200 held-out rows once.
 TEST(CliVertical, a_run_sends_the_bytes_of_the_formula_and_learns_what_one_device_learns) {
   const Home home;
   const std::vector<std::string> settings{"--steps", "20", "--set", "data.held_out_samples=200",

@@ -83,8 +83,8 @@ TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
                     HasSubstr("put aside to host")));
 }
 
-// Whoever asks: a file in the place of a directory, and a file system that takes no files from
-// anybody.
+// Two cases for any user: a file in place of the directory, and a file system that accepts no
+// files.
 TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
   const Home home;
   const std::string file = home / "file";

@@ -107,8 +107,8 @@ TEST(TableRows, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
   }
 }
 
-// The clock counts what the samples name: the bytes are those of a real run that deals out the same
-// rounds.
+// The virtual clock counts the rows that samples name: the bytes equal those of a real run with the
+// same rounds.
 TEST(TableRows, of_a_virtual_run_are_counted_as_they_are_sent) {
   const Home home;
   const Json drawn =

@@ -23,8 +23,8 @@ const std::vector<std::int64_t> kBuckets = {
     200'960};  // elements, in buckets of about 100 KB: the last two layers, and the first
 constexpr int kRows = 2, kColumns = 4;
 
-// What a rank sends of a bucket (ORACLES): along its row all but its own and the next share, twice
-// less; of its share the like along its column.
+// Bytes that a rank sends of a bucket (ORACLES): along its row all shares except its own and the
+// next, twice; of its share the same along its column.
 std::int64_t torus_bytes(std::int64_t elements, int rank) {
   const int n = kRows * kColumns, row = rank / kColumns, column = rank % kColumns;
   const auto chunk = [&](int c) { return 4 * collective::part(elements, n, c).second; };

@@ -69,7 +69,7 @@ class Watched {
       return (now.state == "running" || now.state == "waiting") && now.step > 0;
     });
   }
-  // So many steps more.
+  // True if the run makes `steps` more steps.
   bool goes_on(std::int64_t steps = 40) {
     const auto from = ask();
     return from && wait_until(30, [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live run without a process: a coordinator that answers whatever it is asked.
+// Live run without a process: a coordinator that answers all requests.
 #pragma once
 
 #include <QDir>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person may do, and is told, while a run is live.
+// Actions and messages that are available while a run is live.
 #include <QAction>
 #include <QDockWidget>
 #include <QLabel>

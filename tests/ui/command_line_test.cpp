@@ -25,7 +25,7 @@ struct Ended {
 
 class CommandLine : public testing::Test {
  protected:
-  // `display`: of the platform; empty: there is none, and whoever opens one fails.
+  // `display`: platform to use; empty: there is none, and opening a display fails.
   Ended run(const QStringList& arguments, const QString& display = "offscreen") {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every dialog that a menu opens comes, says what it is, and goes by Escape with nothing changed.
+// Every dialog of the menus opens, has a title, and closes on Escape without changes.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -36,7 +36,7 @@ class Dialogs : public testing::Test {
     EXPECT_TRUE(QTest::qWaitForWindowActive(window_.get()));
   }
 
-  // What appeared while `act` ran, each left by Escape at once.
+  // Titles of the dialogs that appeared while `act` ran; each is closed by Escape immediately.
   QStringList dialogs_of(const std::function<void()>& act) {
     QStringList titles;
     QTimer watch;

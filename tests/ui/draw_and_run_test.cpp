@@ -57,8 +57,8 @@ class DrawAndRun : public RealWindow {
     })) << window_->errors().text().toStdString();
   }
 
-  // By what they were started with: all processes of a run have the test's own places in their
-  // environment.
+  // Finds processes by their environment: all processes of a run have the test's directories in
+  // theirs.
   bool any_process_of_it(const char* program = "trainyard") {
     for (const QString& process : QDir("/proc").entryList({"[1-9]*"}, QDir::Dirs)) {
       QFile environment("/proc/" + process + "/environ"), command("/proc/" + process + "/cmdline");
@@ -72,7 +72,7 @@ class DrawAndRun : public RealWindow {
     return false;
   }
 
-  // Run is pressed, and whoever asks something now is ahead of the coordinator.
+  // Presses Run. A request made now arrives before the coordinator is ready.
   void begin_to_run() {
     press("Run");
     ASSERT_TRUE(wait([&] { return window_->runs().live(); }))
@@ -105,7 +105,7 @@ class DrawAndRun : public RealWindow {
     EXPECT_TRUE(status == "cancelled" || status == "stopped") << status;
   }
 
-  // What was logged: finite, each step once and in order, and none left out.
+  // Checks the logged points: finite, each step once and in order, and none missing.
   void expect_every_step(const PlotSeries& line, std::size_t at_least) {
     ASSERT_GE(line.points.size(), at_least);
     for (std::size_t i = 0; i < line.points.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The examples that come with Trainyard stay as they came, whatever is done with them.
+// The installed examples stay unchanged, whatever the user does with them.
 #include <QAction>
 #include <QFile>
 #include <QMenu>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank that dies is marked on the drawing, and stays so until another run; a coordinator that
-// dies is told of.
+// A rank that dies is marked on the drawing until another run starts; a coordinator that dies is
+// reported.
 #include <signal.h>
 
 #include <QFile>
@@ -41,7 +41,7 @@ TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
   EXPECT_FALSE(failed());
 }
 
-// What servers have written is whole: one click, and the same experiment goes on from it.
+// The servers' checkpoint is complete: one click continues the same experiment from it.
 TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_click) {
   ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR
                             "/resources/experiments/four_workers_parameter_server_digits.json"));

@@ -113,8 +113,8 @@ class FaultsOfARun : public RealWindow {
              canvas().topology_scene().overlay();
     }));
   }
-  // By the context menu of the device; false: it is not there, or not enabled. Whoever asks first
-  // is answered with yes.
+  // Chooses an action of the device's context menu and confirms any question with yes. Returns
+  // false if the action does not exist or is disabled.
   bool choose_at(QPoint at, const char* name) {
     bool chosen = false;
     QTimer menu;  // which holds up who opened it

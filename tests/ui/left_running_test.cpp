@@ -32,8 +32,8 @@ class LeftRunning : public RealWindow {
     return file;
   }
 
-  // The program itself, with a run; killed without a word once that has trained `steps`. Gives the
-  // run as another viewer sees it.
+  // Starts the program with a run and kills it after `steps` steps. Returns the run as another
+  // viewer sees it.
   std::unique_ptr<ui::Run> run_and_kill(std::size_t steps) {
     QProcess workbench;
     workbench.setProcessChannelMode(QProcess::ForwardedChannels);
@@ -94,7 +94,7 @@ TEST_F(LeftRunning,
   EXPECT_TRUE(find_live_runs(services()).isEmpty());
 }
 
-// What a search does, in its order.
+// Counts the actions of a search, in order.
 struct Search {
   static constexpr int kRuns = 8;
   std::atomic<int> asked{0}, asked_before_listening{-1};
@@ -137,8 +137,8 @@ Services watched(Services services, const std::shared_ptr<Search>& search) {
   return services;
 }
 
-// Patience with one dead run is enough for all, and closing what leads nowhere, which takes
-// seconds, is nobody's business.
+// One time-out is enough for all dead runs, and closing their connections, which takes seconds,
+// blocks nothing.
 TEST_F(LeftRunning, runs_whose_coordinator_died_too_are_not_offered_and_are_asked_at_once) {
   for (int i = 0; i < Search::kRuns; ++i) {
     const QDir run(services().runs_directory + QString("/2026-01-0%1_00-00-00_dead").arg(i + 1));

@@ -292,7 +292,7 @@ TEST_F(MainWindowTest, the_pace_dial_sets_the_pace_of_the_next_run) {
   EXPECT_EQ(pace->currentText(), "full speed");
 }
 
-// As a crash leaves it: nobody holds its lock.
+// Leaves a recovery copy whose lock is not held, as after a crash.
 void leave_unsaved(const std::string& name, const QTemporaryDir& directory) {
   const QString recovery = directory.filePath("recovery");
   QDir().mkpath(recovery);

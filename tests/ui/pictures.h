@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a picture of a widget shows.
+// Measurements of a widget's picture.
 #pragma once
 
 #include <QImage>
@@ -9,8 +9,8 @@
 
 namespace trainyard::ui::test {
 
-// Of the text on it with its ground, which is in the upper left corner: strokes of letters have
-// pixels of their whole colour.
+// Contrast of the text with the background, whose color is that of the upper left corner. Strokes
+// of letters have pixels in the full text color.
 inline double text_contrast(const QImage& picture) {
   double best = 1;
   const QColor ground = picture.pixelColor(0, 0);

@@ -41,7 +41,7 @@ class RealWindow : public testing::Test {
   void choose(const QString& section, const QString& field, const QString& choice);
   void type(const QString& section, const QString& field, const QString& text);
 
-  // Of the current run's charts.
+  // Charts of the current run.
   const PlotSeries* series(ChartKind kind, const QString& id);
   std::size_t points(ChartKind kind, const QString& id);
   std::optional<session::RunState> state();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run says of its ranks, on the drawing.
+// Live values of ranks, on the drawing.
 #include "ui/run_overlay.h"
 
 #include <gmock/gmock.h>
@@ -236,7 +236,7 @@ class TrafficOfRun : public RunOverlayTest {
     drawing.links.push_back({.from = "host0", .to = "host1"});
     return drawing;
   }
-  // What `from` has sent to `to` until then, every tenth of a second: a megabyte each time.
+  // Records bytes sent from `from` to `to` until then: a megabyte every tenth of a second.
   void send(int from, int to, double until, double since = 0) {
     for (int i = static_cast<int>(std::lround(since * 10)); i <= std::lround(until * 10); ++i)
       record(telemetry::Metric::sent_payload_bytes, from, i, i * 100'000'000LL, 1e6 * i, to);

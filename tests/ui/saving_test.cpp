@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of unsaved work, with answers instead of dialogs.
+// Handling of unsaved changes, with answers in place of dialogs.
 #include <QFile>
 #include <QSignalSpy>
 

@@ -36,7 +36,7 @@ class StepperOfRealRun : public RealWindow {
     ASSERT_TRUE(wait([&] { return offered() >= 0; }));
     choose("ranks", offered());
   }
-  // Of every bucket, every step that was kept, the last of the numbers of each chunk.
+  // Checks the last number of each chunk, for every bucket and every recorded step.
   void expect_the_bits_of_the_run(int least_buckets) {
     EXPECT_GE(combo("bucket")->count(), least_buckets);
     for (int bucket = 0; bucket < combo("bucket")->count(); ++bucket) {

@@ -7,21 +7,21 @@
 
 namespace trainyard::cuda {
 
-// One of the convolutions of ops.h, as libraries take them: the weight lies as images do. All
-// tensors are of one dtype, fp32 or 16 bits, have elements, and begin at multiples of kAlignment.
-// What is made is summed in fp32, and overwritten.
+// One of the convolutions of ops.h in the layout of libraries: the weight is laid out like images
+// (channels last). All tensors have one dtype, fp32 or 16 bits, are not empty, and begin at
+// multiples of kAlignment. The result is accumulated in fp32 and overwrites the destination.
 struct Convolution {
   static constexpr std::int64_t kAlignment = 16;  // bytes
   enum class Makes : std::uint8_t { output, input_gradient, weight_gradient };
 
   Makes makes = Makes::output;
   compute::Tensor input, weight,
-      output;  // or the gradients there: [B,H,W,I], [O,K,K,I], [B,H',W',O]
+      output;  // or their gradients: [B,H,W,I], [O,K,K,I], [B,H',W',O]
   compute::Window window;
-  // Of an output, rounded once after both.
+  // Applied to an output, which is rounded once after both.
   compute::Tensor bias = {};  // [O], or empty
   compute::Activation activation = compute::Activation::none;
-  bool tf32 = false;  // of fp32: factors as tensor cores take them
+  bool tf32 = false;  // for fp32: round factors to TF32 for tensor cores
 };
 
 }  // namespace trainyard::cuda

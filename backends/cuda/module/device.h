@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What kernels ask of the device beside running them: memory that is theirs alone, and what
-// libraries do better, products of matrices and sorting. On a GPU this is CUDA, cuBLASLt and CUB
-// (gpu.h); tests have one that is this process.
+// Services that kernels need beside launches: private memory, and operations that libraries do
+// better (matrix products and sorting). On a GPU these are CUDA, cuBLASLt and CUB (gpu.h); in tests
+// the device is this process.
 #pragma once
 
 #include <array>
@@ -19,30 +19,32 @@
 
 namespace trainyard::cuda {
 
-// Work that was prepared: enqueues it, and allocates nothing.
+// Prepared work. A call enqueues it without allocating.
 using Run = std::function<void(Stream&)>;
 
 using compute::Memory;
 
-// result [m,n] = activation(left right + bias), plus `result` as it was where it accumulates; all
-// row by row. left is [m,k], or transposed [k,m]; right [k,n], or transposed [n,k]. `bias` [n], of
-// the result's dtype, or empty. m, n and k are 1 at least. Factors of 16 bits are multiplied
-// exactly and summed in fp32.
+// Product result [m,n] = activation(left right + bias), row-major; adds to `result` if it
+// accumulates. `left` is [m,k], or [k,m] if transposed; `right` is [k,n], or [n,k] if transposed.
+// `bias` is [n] in the result's dtype, or empty. m, n and k are at least 1. Factors of 16 bits are
+// multiplied exactly and summed in fp32.
 struct Product {
   compute::Tensor left, right, bias, result;
   std::int64_t m = 1, n = 1, k = 1;
   bool left_transposed = false, right_transposed = false, accumulates = false;
-  bool tf32 = false;  // of fp32: factors as tensor cores take them
+  bool tf32 = false;  // for fp32: round factors to TF32 for tensor cores
   compute::Activation activation = compute::Activation::none;
 };
 
-// What ops share to work in, as they come one after the other: none finds there what it left.
+// Scratch memory shared by all ops, which run one after another. Contents do not survive from one
+// op to the next.
 enum class Room : std::uint8_t { left, right, result };
 
 class Device {
  public:
   virtual ~Device() = default;
-  // Where there is no room for it, the problem says what kernels have.
+  // Allocates device memory. If there is not enough, the problem states how much memory kernels
+  // hold.
   base::Result<Memory> allocate(std::int64_t bytes) { return counted(take(bytes), bytes); }
   base::Result<Memory> allocate_zeros(std::int64_t bytes) {
     return counted(take_zeros(bytes), bytes);
@@ -52,18 +54,18 @@ class Device {
     if (size >= bytes) return memory;
     return allocate(bytes).map([&](const Memory& larger) { return size = bytes, memory = larger; });
   }
-  virtual bool reaches(const std::byte* place) = 0;  // within kernels
+  virtual bool reaches(const std::byte* place) = 0;  // true if kernels can access the address
 
-  // Whether a product with such a bias or activation is one piece of work; else these are added
-  // afterwards.
+  // True if a product with this activation is a single operation. Otherwise bias and activation are
+  // applied afterwards.
   virtual bool fuses(compute::DType result, compute::Activation activation) const = 0;
   virtual base::Result<Run> product(const Product& product) = 0;
-  // A convolution by what the device has for them. Nothing: it has nothing for this one, and
-  // products must do.
+  // Prepares a convolution with a library of the device. Returns nullopt if the library does not
+  // support it; the caller then uses products.
   virtual base::Result<std::optional<Run>> convolution(const Convolution&) { return std::nullopt; }
 
-  // Of keys [0, below]: places[0, count) become the numbers 0 to count - 1 in the order of their
-  // keys, of equal ones the lower first; the keys stay.
+  // Sorts keys in [0, below]: writes the indices 0 to count - 1 to places[0, count), ordered by
+  // key. The sort is stable. The keys are not changed.
   virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places,
                                   std::int64_t count, std::int32_t below) = 0;
 
@@ -84,9 +86,9 @@ class Device {
   }
 
   std::shared_ptr<std::atomic<std::int64_t>> taken_ =
-      std::make_shared<std::atomic<std::int64_t>>(0);  // bytes of what is there still
+      std::make_shared<std::atomic<std::int64_t>>(0);  // bytes still allocated
   std::array<std::pair<Memory, std::int64_t>, 3>
-      rooms_;  // and their bytes, as many as anybody asked for
+      rooms_;  // memory and size in bytes, the maximum requested so far
 };
 
 }  // namespace trainyard::cuda

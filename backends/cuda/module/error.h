@@ -9,7 +9,7 @@
 
 namespace trainyard::cuda {
 
-// What a person may do about it.
+// Returns advice to the user about the error.
 inline std::string advice_on(cudaError_t error) {
   switch (error) {
     case cudaErrorAssert:
@@ -38,7 +38,7 @@ inline std::string advice_on(cudaError_t error) {
   }
 }
 
-// What CUDA said of what was asked of it: "cannot {what}: out of memory
+// Builds the problem of a failed CUDA call, for example "cannot {what}: out of memory
 // (cudaErrorMemoryAllocation)".
 inline base::Problem problem_of(cudaError_t error, const std::string& what) {
   const auto code = error == cudaErrorMemoryAllocation ? base::ProblemCode::unavailable

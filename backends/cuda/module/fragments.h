@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of small matrices of 16 bits, summed in fp32 by the tensor cores of a GPU. A warp of a
-// team holds matrices in its registers: no thread has more than a fragment of each, and which one
-// is nobody's business but that of fragments_gpu.h. On the host a warp is one thread that holds
-// them whole, and rounds what the GPU rounds.
+// Products of small 16-bit matrices, accumulated in fp32 by the tensor cores of a GPU. A warp of a
+// team holds matrices in its registers. Each thread has one fragment of each matrix; only
+// fragments_gpu.h knows which one. On the host a warp is a single thread that holds full matrices,
+// with the same rounding.
 //
-//   Warp                          its rank among the `count` warps of a team
-//   Tile<pitch>                   a matrix of 16 bits in the team's fast memory; a row begins `pitch` numbers after the one before
-//   Accumulator<rows, columns>    numbers of fp32; begins as zeros
-//   Operand<T, rows, columns>     numbers of 16 bits, the left ones of a product; T is Bf16 or Fp16
-//   PerRow<rows>                  a number of fp32 for each row
+// Types:
+//   Warp                        rank of the warp among the `count` warps of a team
+//   Tile<pitch>                 16-bit matrix in shared memory; `pitch` is its row stride
+//   Accumulator<rows, columns>  fp32 matrix, initially zero
+//   Operand<T, rows, columns>   16-bit left factor of a product; T is Bf16 or Fp16
+//   PerRow<rows>                one fp32 number per row
 //
-//   for_each(warp, accumulator, body)                  body(number, entry) of each number; per_row[entry] is that of its row
-//   for_each(warp, accumulator, another, body)         body(number, number of the other, entry)
-//   for_each(warp, per_row, body)                      body(number, entry) of each row
-//   join(warp, per_row, body)                          body(a, b) of what was found in parts of a row: for sums and the like, before a row's number is right
-//   speaks_for_rows(warp)                              whether this thread is the one that writes what many know of a row
+// Functions:
+//   for_each(warp, accumulator, body)            body(number, entry) for each number;
+//                                                per_row[entry] is the value of its row
+//   for_each(warp, accumulator, another, body)   body(number, number of another, entry)
+//   for_each(warp, per_row, body)                body(number, entry) for each row
+//   join(warp, per_row, body)                    combines partial values of each row over
+//                                                lanes by body(a, b), for example sums
+//   speaks_for_rows(warp)                        true for the one thread that writes a
+//                                                per-row value held by several threads
 //   load(warp, operand, tile)
-//   rounded<T>(accumulator)                            as an operand
-//   add_product(warp, accumulator, operand, tile)      accumulator += operand tile, of as many rows and columns as it takes
-//   add_product_with_transposed(...)                   accumulator += operand tile^T
-//   store<T>(warp, accumulator, tile)                  rounded
-//   fetch(to, from)                                    a piece of 8 numbers of 16 bits from the device's memory to the team's; it may arrive later
-//   arrive(team)                                       all that the team has fetched is there, and all else that it wrote to its fast memory
+//   rounded<T>(accumulator)                      returns it as an operand
+//   add_product(warp, accumulator, operand, tile)
+//                                                accumulator += operand tile
+//   add_product_with_transposed(...)             accumulator += operand tile^T
+//   store<T>(warp, accumulator, tile)            rounds and stores
+//   fetch(to, from)                              copies 8 numbers of 16 bits from device
+//                                                to shared memory, asynchronously
+//   arrive(team)                                 waits for all fetches and other writes
+//                                                of the team to shared memory
 //   power_of_two(number)
 //
-// Rows and columns are multiples of 16. All threads of a warp do the same at once. Bodies run in
+// A product reads as many rows and columns of the tile as its operand and accumulator need. Rows
+// and columns are multiples of 16. All threads of a warp make the same call together. Bodies run in
 // any order.
 #pragma once
 
@@ -45,7 +54,7 @@ struct Tile {
   }
 };
 
-// Of a number of a matrix. `slot` is where a PerRow has the number of that row.
+// Position of a number of a matrix. `slot` is the index of its row in a PerRow.
 struct Entry {
   int slot, row, column;
 };
@@ -54,11 +63,11 @@ struct Entry {
 
 #if defined(__CUDACC__)
 #include "backends/cuda/module/warp_gpu.h"
-// Which lane has what.
+// Defines which lane holds which numbers.
 #include "backends/cuda/module/fragments_gpu.h"
-#elif defined(TRAINYARD_WARP)  // of a test: its lanes are threads
+#elif defined(TRAINYARD_WARP)  // for a test, which runs lanes as threads
 #include TRAINYARD_WARP
-// Which lane has what.
+// Defines which lane holds which numbers.
 #include "backends/cuda/module/fragments_gpu.h"
 #else
 #include "backends/cuda/module/fragments_host.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which lane of a warp has which numbers of a matrix, as PTX lays them out for mma.m16n8k16. See
-// fragments.h; below are the instructions of warp_gpu.h, or what a test has in their stead.
+// Assignment of matrix elements to the lanes of a warp, in the PTX layout of mma.m16n8k16. See
+// fragments.h. The instructions are in warp_gpu.h, or in the substitute of a test.
 #pragma once
 
 namespace trainyard::cuda {
 
-// 16 x 8 numbers: the first two and the last two of a lane are neighbours in a row, and the rows
-// are 8 apart.
+// Layout of 16 x 8 numbers. The first two and the last two numbers of a lane are adjacent in a row;
+// the two rows are 8 apart.
 ON_DEVICE constexpr int row_of(int lane, int number) { return lane / 4 + number / 2 * 8; }
 ON_DEVICE constexpr int column_of(int lane, int number) { return lane % 4 * 2 + number % 2; }
 
@@ -15,7 +15,7 @@ struct Accumulator {
   float of[kRows / 16][kColumns / 8][4] = {};
 };
 
-// 16 x 16 numbers, by quarters: upper left, lower left, upper right, lower right.
+// 16 x 16 numbers in quarters: upper left, lower left, upper right, lower right.
 struct Block {
   std::uint32_t quarters[4];
 };
@@ -25,7 +25,7 @@ struct Operand {
   Block of[kRows / 16][kColumns / 16];
 };
 
-// A lane has two of each 16 rows; four lanes have the same.
+// Per-row values. A lane has two of each 16 rows; four lanes hold the same values.
 template <int kRows>
 struct PerRow {
   float of[kRows / 8];
@@ -34,8 +34,8 @@ struct PerRow {
   IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
 };
 
-// body(i, j, number) of each number that a lane has of an accumulator: in the j-th 8 columns of the
-// i-th 16 rows.
+// Calls body(i, j, number) for each number of an accumulator that the lane holds, in column block j
+// (8 columns) of row block i (16 rows).
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_own(const Body& body) {
   unrolled<kRows / 16>([&](int i) {
@@ -43,7 +43,7 @@ IN_REGISTERS void for_own(const Body& body) {
   });
 }
 
-// body(i, j) of blocks.
+// Calls body(i, j) for each 16 x 16 block.
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_blocks(const Body& body) {
   unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 16>([&](int j) { body(i, j); }); });
@@ -88,7 +88,7 @@ IN_REGISTERS void join(const Warp& warp, PerRow<kRows>& numbers, const Body& bod
 
 IN_REGISTERS bool speaks_for_rows(const Warp& warp) { return warp.lane % 4 == 0; }
 
-// The 16 x 16 numbers that begin there, which may be transposed quarter by quarter.
+// Loads the 16 x 16 block at (row, column). Each quarter may be transposed.
 template <int kPitch>
 IN_REGISTERS Block load_block(const Warp& warp, Tile<kPitch> tile, int row, int column,
                               bool transposed) {
@@ -104,7 +104,8 @@ IN_REGISTERS void load(const Warp& warp, Operand<T, kRows, kColumns>& operand, T
       [&](int i, int j) { operand.of[i][j] = load_block(warp, tile, 16 * i, 16 * j, false); });
 }
 
-// A lane has of an accumulator just what it has of an operand: nothing moves.
+// Rounds an accumulator to an operand. A lane holds the same elements of both, so no data moves
+// between lanes.
 template <class T, int kRows, int kColumns>
 IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers) {
   Operand<T, kRows, kColumns> operand;
@@ -117,8 +118,8 @@ IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColum
   return operand;
 }
 
-// The right factor, block by block: of rows k and columns n, whose quarters must come transposed,
-// or the other way round.
+// Adds the product with `right`, block by block. Quarters of `right` [k, n] are loaded transposed;
+// those of a transposed `right` are not.
 template <bool kTransposed, class T, int kRows, int kColumns, int kInner, int kPitch>
 IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums,
                                const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {

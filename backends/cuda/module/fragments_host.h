@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A warp is one thread, which holds matrices whole. See fragments.h.
+// Host version of fragments.h: a warp is one thread, which holds full matrices.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ struct Accumulator {
   float of[kRows][kColumns] = {};
 };
 
-// Numbers that T can hold.
+// Numbers rounded to values of T.
 template <class T, int kRows, int kColumns>
 struct Operand {
   float of[kRows][kColumns];
@@ -52,7 +52,7 @@ void for_each(const Warp&, PerRow<kRows>& numbers, const Body& body) {
   for (int row = 0; row < kRows; ++row) body(numbers.of[row], Entry{row, row, 0});
 }
 
-// The thread has seen whole rows.
+// Does nothing: the thread has already processed full rows.
 template <int kRows, class Body>
 void join(const Warp&, PerRow<kRows>&, const Body&) {}
 
@@ -74,7 +74,7 @@ Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers)
   return operand;
 }
 
-// Each sum from the first number to the last.
+// Adds each sum in order of k.
 template <class T, int kRows, int kColumns, int kInner, class Right>
 void add_products(Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left,
                   const Right& right) {

@@ -39,7 +39,7 @@ class GpuDevice final : public Device {
     return device;
   }
 
-  // Of the libraries that it goes by.
+  // Names of the libraries in use.
   std::string libraries() const {
     return "cuBLASLt " + std::to_string(cublasLtGetVersion()) +
            (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
@@ -47,7 +47,7 @@ class GpuDevice final : public Device {
 
   bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
 
-  // cuBLASLt adds a bias and relu to what is summed in fp32.
+  // True if cuBLASLt fuses the activation: it adds bias and relu to the fp32 sum.
   bool fuses(DType result, compute::Activation activation) const override {
     return result != DType::fp64 && activation != compute::Activation::tanh;
   }
@@ -58,7 +58,8 @@ class GpuDevice final : public Device {
         .map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
           if (!work)
             static_cast<void>(
-                cudaGetLastError());  // what was tried in vain is no error of a queue's
+                // Clears the error of the failed attempt, which a queue would otherwise report.
+                cudaGetLastError());
           if (!work) return std::nullopt;
           return [work = std::move(*work)](Stream& stream) {
             if (auto made = work(stream.handle); !made && !stream.refused)
@@ -80,17 +81,18 @@ class GpuDevice final : public Device {
 
   int number_;
   std::unique_ptr<Products> products_;
-  std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN, and why
+  // null if cuDNN is not available, for the reason below
+  std::unique_ptr<cudnn::Convolutions> convolutions_;
   std::string no_convolutions_;
 };
 
-// Between memory of host and device, either way, in the order of the stream.
+// Copies between host and device memory in either direction, in stream order.
 cudaError_t bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
   return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
                          stream.handle);
 }
 
-// What a host array of samples becomes, in page-locked memory.
+// Converts a host array of samples to `dtype`, in page-locked memory.
 void convert(DType dtype, std::span<const float> source, std::byte* to) {
   const auto count = static_cast<std::int64_t>(source.size());
   if (dtype == DType::fp32) std::copy(source.begin(), source.end(), reinterpret_cast<float*>(to));
@@ -102,7 +104,7 @@ void convert(DType dtype, std::span<const float> source, std::byte* to) {
 }
 
 constexpr std::int64_t kStageBytes = std::int64_t{16} << 20,
-                       kPieceUnit = 64;  // elements, so that pieces begin where kernels like it
+                       kPieceUnit = 64;  // elements; pieces begin at aligned addresses
 
 class GpuCompute final : public compute::Compute {
  public:
@@ -120,7 +122,7 @@ class GpuCompute final : public compute::Compute {
            std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) +
            ", " + device_->libraries() + ")";
   }
-  // One that cannot be made refuses whatever is enqueued: its state says why.
+  // Creates a queue. If that fails, the queue refuses all work, and its state() returns the reason.
   std::unique_ptr<compute::Queue> make_queue() override {
     auto made = GpuQueue::make(gpu_.number, failed_);
     return made ? std::move(*made) : GpuQueue::broken(gpu_.number, made.error());
@@ -169,8 +171,8 @@ class GpuCompute final : public compute::Compute {
     return meter_ ? meter_->use() : std::nullopt;
   }
 
-  // What the GPU does not reach, as messages of sockets, is brought to it piece by piece, and what
-  // would be overwritten too early.
+  // Sums the sources. Sources that the GPU cannot access (socket messages), and those that the
+  // destination would overwrite too early, are copied to the GPU piece by piece.
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
            std::int64_t elements) override {
     cudaSetDevice(gpu_.number);
@@ -199,7 +201,7 @@ class GpuCompute final : public compute::Compute {
     convert(destination.dtype, source, room_.get());
     copy(destination.data, room_.get(), destination.bytes());
   }
-  // A quarter of what the numbers are crosses the bus.
+  // Sends bytes instead of fp32 values over the bus: a quarter of the data.
   void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
                   std::span<const float, 256> value_of) override {
     cudaSetDevice(gpu_.number);
@@ -225,7 +227,8 @@ class GpuCompute final : public compute::Compute {
     return !reaches(gpu_.number, sources[s]) || (s >= kMostSources && sources[s] == destination);
   }
 
-  // Bytes [from, from + bytes) of each source where the GPU reaches them.
+  // Returns bytes [from, from + bytes) of each source, copied where necessary so that the GPU can
+  // access them.
   std::span<const std::byte* const> brought(std::span<const std::byte* const> sources,
                                             const std::byte* destination, std::int64_t from,
                                             std::int64_t bytes) {
@@ -241,7 +244,7 @@ class GpuCompute final : public compute::Compute {
     return brought_;
   }
 
-  // Where nothing more can be locked, plain memory does, slower.
+  // Allocates page-locked memory. Falls back to slower pageable memory if no more can be locked.
   void make_room(std::int64_t bytes) {
     auto locked = allocate_on_host(bytes);
     room_ = locked ? std::move(*locked)
@@ -252,11 +255,12 @@ class GpuCompute final : public compute::Compute {
   void finish() { failed_->note(cudaStreamSynchronize(queue_->stream().handle)); }
 
   Gpu gpu_;
-  std::unique_ptr<GpuMeter> meter_;  // null: the driver's library cannot say
+  std::unique_ptr<GpuMeter> meter_;  // null if NVML is not available
   std::unique_ptr<GpuDevice> device_;
-  std::unique_ptr<GpuQueue> queue_;                                            // of sums and copies
-  const std::shared_ptr<FirstError> failed_ = std::make_shared<FirstError>();  // of these
-  Memory stage_;  // kStageBytes on the GPU
+  std::unique_ptr<GpuQueue> queue_;  // for sums and copies
+  // errors of sums and copies
+  const std::shared_ptr<FirstError> failed_ = std::make_shared<FirstError>();
+  Memory stage_;  // kStageBytes bytes on the GPU
   std::vector<const std::byte*> brought_;
   Memory room_;
   std::int64_t room_bytes_ = 0;

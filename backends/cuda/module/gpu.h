@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One GPU: CUDA, cuBLASLt and CUB.
+// Compute on one GPU with CUDA, cuBLASLt and CUB.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,10 @@
 
 namespace trainyard::cuda::module {
 
-// The Compute of GPU `number`, as CUDA counts. Tensors lie in memory that it allocated, or was told
-// to reach. Its queues are streams; products go on one of them at a time, since they share room to
-// work in. Problems: as of gpus(), no such GPU, no memory left on it.
+// Creates the Compute of GPU `number` (CUDA device ordinal). Tensors are in memory that it
+// allocated or that was registered with it. Its queues are streams. Products share one workspace
+// and must therefore run on one queue at a time. Problems: those of gpus(), no such GPU, or not
+// enough memory on it.
 base::Result<std::unique_ptr<compute::Compute>> make_compute(int number);
 
 }  // namespace trainyard::cuda::module

@@ -13,12 +13,13 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-// 13000 stands for 13.0.
+// Formats a CUDA version: 13000 is 13.0.
 std::string version_said(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// A driver says for which CUDA it is made; where there is none the runtime says 0.
+// Explains a missing or outdated driver. The driver reports the CUDA version that it supports;
+// without a driver, the runtime reports 0.
 Problem no_driver() {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
@@ -37,17 +38,18 @@ Problem unusable(cudaError_t error) {
   return problem_of(error, "count the GPUs");
 }
 
-// 0 where the driver does not say.
+// Returns a device attribute, or 0 if the driver does not report it.
 double attribute(cudaDeviceAttr which, int number) {
   int value = 0;
   return cudaDeviceGetAttribute(&value, which, number) == cudaSuccess ? value : 0;
 }
 
-// fp32 operations of a multiprocessor in a cycle, a fused multiplication and addition counted as
-// two (CUDA C++ Programming Guide, "Arithmetic instructions").
+// fp32 operations per multiprocessor and cycle; a fused multiply-add counts as two (CUDA C++
+// Programming Guide, "Arithmetic instructions").
 constexpr double flops_of_cycle(int capability) { return 2.0 * (capability == 80 ? 64 : 128); }
 
-// Clocks are in kHz, and memory takes a word at either edge of its own.
+// Computes peak flop/s and memory bandwidth. Clock rates are in kHz; memory transfers at both clock
+// edges.
 void say_speeds(Gpu& gpu) {
   gpu.peak_flops = attribute(cudaDevAttrMultiProcessorCount, gpu.number) *
                    flops_of_cycle(gpu.capability) * 1e3 *

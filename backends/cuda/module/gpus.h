@@ -5,7 +5,7 @@
 
 namespace trainyard::cuda::module {
 
-// Asks the driver, and makes no context: a GPU that is only looked at keeps its memory.
+// Lists the GPUs through the driver. Creates no CUDA context, so it uses no GPU memory.
 base::Result<std::vector<Gpu>> gpus();
 
 }  // namespace trainyard::cuda::module

@@ -39,7 +39,8 @@ class GraphChain final : public compute::Chain {
     return last + 1 - ops_.size();
   }
 
-  // After each op but the last the graph records an event, as a queue does between ops.
+  // Captures the ops. The graph records an event after each op but the last, as a queue does
+  // between ops.
   void capture(Stream& stream) {
     cudaSetDevice(gpu_);
     cudaGraph_t captured = nullptr;
@@ -59,7 +60,7 @@ class GraphChain final : public compute::Chain {
     }
     fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
     fine = cudaGetLastError() == cudaSuccess && !stream.refused &&
-           fine;  // else a kernel may be missing
+           fine;  // After an error, the graph may lack a kernel.
     stream.refused = refused_before;
     if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess)
       graph_ = nullptr;
@@ -76,10 +77,10 @@ class GraphChain final : public compute::Chain {
     return true;
   }
 
-  // That of a capture is no launch's.
+  // Clears the error of a capture, which the next launch would otherwise report.
   static void forget_error() { cudaGetLastError(); }
 
-  // Kernels see the stream that is captured.
+  // Queue that gives kernels the stream under capture.
   class InStream final : public StreamQueue {
    public:
     explicit InStream(Stream& stream) : stream_(stream) {}
@@ -95,10 +96,11 @@ class GraphChain final : public compute::Chain {
   std::vector<std::vector<compute::Kernel*>> ops_;
   Tries tries_ = Tries::first;
   cudaGraphExec_t graph_ = nullptr;
-  std::vector<cudaEvent_t> events_;  // by op; the queue has one of its own after the last
+  std::vector<cudaEvent_t> events_;  // by op; the queue records its own event after the last op
 };
 
-// A person who asks for one launch at a time wants to know which one fails.
+// True if CUDA_LAUNCH_BLOCKING is set. Kernels are then launched one by one, so that the user can
+// see which one fails.
 bool launches_block() {
   const char* const asked = std::getenv("CUDA_LAUNCH_BLOCKING");
   return asked != nullptr && std::string_view(asked) != "0";

@@ -8,10 +8,9 @@
 
 namespace trainyard::cuda::module {
 
-// Kernels of GPU `gpu` as a CUDA graph, for its GpuQueues. The first time they are enqueued one by
-// one, since libraries make ready then what a graph must not make; the second time what they
-// enqueue is captured, and from then on launched as one. What cannot be captured goes on one by
-// one.
+// Runs kernels of GPU `gpu` as a CUDA graph, on its GpuQueues. The first call enqueues them one by
+// one, because libraries initialize state that must not be captured. The second call captures them,
+// and later calls launch the graph. Ops that cannot be captured continue to be enqueued one by one.
 std::unique_ptr<compute::Chain> make_graph_chain(int gpu,
                                                  std::vector<std::vector<compute::Kernel*>> ops);
 

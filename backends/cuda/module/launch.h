@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How work goes to a device, so that each kernel is written once: nvcc makes it one of the GPU, any
-// other compiler a loop, which is how tests run the very same kernels where there is no GPU
+// Kernel launches, so that each kernel is written once. nvcc compiles it for the GPU; any other
+// compiler makes it a loop, so that tests run the same kernels without a GPU
 // (tests/backends/cuda/host). The body of a kernel is a lambda marked ON_DEVICE that captures by
 // value.
 //
-//   for_each(stream, count, body)              body(i) of every i in [0, count), in any order
-//   for_teams(stream, count, bytes, body)      body(team, i), each by a team of threads that share `bytes` of fast memory
-//   for_teams<threads>(...)                    the same, where teams of a GPU are best of so many threads, a multiple of 32
-//   clear(stream, memory, bytes)               zeros
+//   for_each(stream, count, body)          body(i) for every i in [0, count), in any order
+//   for_teams(stream, count, bytes, body)  body(team, i), each run by a team of threads
+//                                          that share `bytes` of shared memory
+//   for_teams<threads>(...)                the same with teams of `threads` threads on a
+//                                          GPU, a multiple of 32
+//   clear(stream, memory, bytes)           fills memory with zeros
 //
-// The host never calls what is ON_DEVICE alone: nvcc makes that a call of exit(), without a word,
-// and where the device is this process it works (tests/backends/cuda/calls_test.sh looks for it).
+// The host must never call functions marked only ON_DEVICE. nvcc silently compiles such a call to
+// exit(), although it works if the device is this process (tests/backends/cuda/calls_test.sh checks
+// this).
 //
-// All threads of a team run the same body. Work is shared out among them by loops from `rank` on in
-// strides of `size`, whatever the size is.
+// All threads of a team run the same body. They divide work by loops that begin at `rank` and have
+// stride `size`, for any team size.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -24,7 +27,7 @@
 
 namespace trainyard::cuda {
 
-// The team's fast memory, as numbers.
+// Returns the team's shared memory as an array of T.
 template <class T>
 ON_DEVICE T* shared(const Team& team) {
   return reinterpret_cast<T*>(team.memory);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device is a GPU: a team is a block of threads, its fast memory that of the block. See
-// launch.h.
+// GPU version of launch.h: a team is a thread block, and its shared memory is that of the block.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,46 +12,47 @@
 #include "core/base/result.h"
 
 #define ON_DEVICE __device__
-// Of functions on arrays that are to stay in registers: no call may push these into memory.
+// For functions on arrays that must stay in registers: inlining prevents a spill to local memory.
 #define IN_REGISTERS __device__ __forceinline__
 
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kTeamMemory =
-    std::int64_t{96} << 10;           // bytes that every GPU since 2020 lets a block share
-inline constexpr int kThreads = 256;  // of a block
-inline constexpr std::int64_t kMostBlocks = 1 << 20;  // more work than that goes round
+    std::int64_t{96} << 10;  // Bytes of shared memory per block on every GPU since 2020 (Ampere).
+inline constexpr int kThreads = 256;                  // per block
+inline constexpr std::int64_t kMostBlocks = 1 << 20;  // blocks loop over more work than that
 inline constexpr int kWarp = 32;
-inline constexpr int kSmallTeam = kWarp;  // that it takes the least to bring together
+inline constexpr int kSmallTeam = kWarp;  // the team size with the cheapest reductions
 
-// body(i) of each i in [0, kCount), written out: what indexes registers must be known beforehand.
+// Calls body(i) for each i in [0, kCount), unrolled: indices of register arrays must be
+// compile-time constants.
 template <int kCount, class Body>
 IN_REGISTERS void unrolled(const Body& body) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) body(i);
 }
-// body(i) of first, first + step, ... below end, written once: registers are worth more than the
-// time that it takes to count.
+// Calls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more than
+// loop overhead.
 template <class Body>
 IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
 #pragma unroll 1
   for (int i = first; i < end; i += step) body(i);
 }
 
-// Launches go wrong later than they are asked for: the queue is asked how it fared.
+// Stream of launches. Launch errors surface later; the queue checks for them.
 struct Stream {
   cudaStream_t handle = nullptr;
-  std::optional<base::Problem> refused;  // by a library, at once: the first
+  std::optional<base::Problem> refused;  // first immediate error of a library
 };
 
-// Rounded as it is, also where a sum follows that the compiler would make one operation of the two
-// of.
+// Returns the rounded product. Prevents the compiler from fusing it with a following addition
+// (FMA).
 __device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 
-// What another team wrote, and not what this one may have seen there before.
+// Reads a value that another team wrote, bypassing the L1 cache, which may hold an older value.
 __device__ inline double as_written(const double& place) { return __ldcg(&place); }
 
-// Whatever other threads of the device add to it meanwhile.
+// Adds atomically.
 __device__ inline void add_to(std::int32_t& sum, std::int32_t more) { atomicAdd(&sum, more); }
 
 struct Ranked {
@@ -66,8 +66,8 @@ struct Team {
 
   __device__ void sync() const { __syncthreads(); }
 
-  // All of these are for all threads of the team at once, and each gets the answer; sums are in one
-  // order always.
+  // Reductions over the team. All threads must call them together, and each gets the result. The
+  // order of sums is fixed.
   __device__ double sum(double own) const {
     __shared__ double of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
@@ -75,13 +75,13 @@ struct Team {
     __syncthreads();
     double all = 0;
     for (int warp = 0; warp < size / kWarp; ++warp) all += of_warps[warp];
-    __syncthreads();  // before the next one is written
+    __syncthreads();  // before the next call writes `of_warps`
     return all;
   }
-  // Of those of lower rank.
+  // Returns the sum over threads of lower rank.
   __device__ std::int64_t sum_before(std::int64_t own) const {
     __shared__ long long of_warps[kThreads / kWarp];
-    long long sum = own;  // of this and those before it in the warp
+    long long sum = own;  // inclusive sum within the warp
     for (int back = 1; back < kWarp; back *= 2) {
       const long long other = __shfl_up_sync(~0U, sum, back);
       if (rank % kWarp >= back) sum += other;
@@ -90,11 +90,11 @@ struct Team {
     __syncthreads();
     sum -= own;
     for (int warp = 0; warp < rank / kWarp; ++warp) sum += of_warps[warp];
-    __syncthreads();  // before the next one is written
+    __syncthreads();  // before the next call writes `of_warps`
     return sum;
   }
-  // Whether all other teams were here before, so that what they wrote is there. `arrived` is 0
-  // before the first and after the last.
+  // True if all other teams called this before, so that their writes are visible. `arrived` is 0
+  // before the first and after the last call.
   __device__ bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
     __shared__ bool last;
     if (rank == 0) {
@@ -105,10 +105,10 @@ struct Team {
     }
     __syncthreads();
     const bool answer = last;
-    __syncthreads();  // before the next one is written
+    __syncthreads();  // before the next call writes `last`
     return answer;
   }
-  // Of equal ones that of the lower place.
+  // Returns the maximum; of equal values, the one with the lowest index.
   __device__ Ranked first_maximum(Ranked own) const {
     __shared__ Ranked of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2)
@@ -119,7 +119,7 @@ struct Team {
     __syncthreads();
     Ranked all = of_warps[0];
     for (int warp = 1; warp < size / kWarp; ++warp) all = first(all, of_warps[warp]);
-    __syncthreads();  // before the next one is written
+    __syncthreads();  // before the next call writes `of_warps`
     return all;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device is this process: a team is this thread alone, or a crew of several, as those of a
-// block are on a GPU. See launch.h.
+// Host version of launch.h: the device is this process. A team is the calling thread alone, or a
+// crew of several threads that act like a thread block.
 #pragma once
 
 #include <array>
@@ -17,10 +17,11 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that a team can share
+// bytes of shared memory per team
+inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;
 
-inline constexpr int kMostThreads = 64;  // of a team
-inline constexpr int kSmallTeam = 1;     // and at least
+inline constexpr int kMostThreads = 64;  // maximum team size
+inline constexpr int kSmallTeam = 1;     // minimum team size
 
 template <int kCount, class Body>
 void unrolled(const Body& body) {
@@ -31,38 +32,39 @@ void rolled(int first, int end, int step, const Body& body) {
   for (int i = first; i < end; i += step) body(i);
 }
 
-// Rounded as it is, also where a sum follows.
+// Returns the rounded product, also if an addition follows.
 inline float rounded_product(float a, float b) { return a * b; }
 
-// What another team wrote.
+// Reads a value that another team wrote.
 inline double as_written(const double& place) { return place; }
 
-// Whatever other threads of the device add to it meanwhile.
+// Adds atomically.
 inline void add_to(std::int32_t& sum, std::int32_t more) {
   std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed);
 }
 
-// A number, and where it stands.
+// A value and its index.
 struct Ranked {
   double value;
   std::int64_t place;
 };
 
-// Threads that run a task together, and what they say to each other.
+// Threads that run a task together, with a buffer for exchanging values.
 class Crew {
  public:
   using Task = void (*)(const void* with, int rank);
   virtual ~Crew() = default;
   virtual int size() const = 0;
-  virtual void run(Task task, const void* with) = 0;     // on all of them, and waits for them
-  virtual void sync() = 0;                               // for all of them at once
-  virtual std::array<Ranked, kMostThreads>& said() = 0;  // by rank
+  // runs the task on all threads and waits for them
+  virtual void run(Task task, const void* with) = 0;
+  virtual void sync() = 0;                               // barrier; all threads must call it
+  virtual std::array<Ranked, kMostThreads>& said() = 0;  // exchange buffer, by rank
 };
 
 struct Stream {
   alignas(64) std::array<std::byte, kTeamMemory> memory;
-  Crew* crew = nullptr;                  // null: this thread alone
-  std::optional<base::Problem> refused;  // by a library, at once: the first
+  Crew* crew = nullptr;                  // null: the calling thread alone
+  std::optional<base::Problem> refused;  // first immediate error of a library
 };
 
 struct Team {
@@ -80,7 +82,7 @@ struct Team {
                     })
         .value;
   }
-  // Of those of lower rank.
+  // Returns the sum over threads of lower rank.
   std::int64_t sum_before(std::int64_t own) const {
     if (crew == nullptr) return 0;
     auto& said = crew->said();
@@ -88,18 +90,19 @@ struct Team {
     crew->sync();
     std::int64_t sum = 0;
     for (int other = 0; other < rank; ++other) sum += said[static_cast<std::size_t>(other)].place;
-    crew->sync();  // before the next one is said
+    crew->sync();  // before the next call writes `said`
     return sum;
   }
-  // Whether all other teams were here before. `arrived` is 0 before the first and after the last.
+  // True if all other teams called this before. `arrived` is 0 before the first and after the last
+  // call.
   bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
     if (rank == 0) arrived = static_cast<std::uint32_t>((arrived + 1) % teams);
     sync();
     const bool last = arrived == 0;
-    sync();  // before the next one is written
+    sync();  // before the next call writes `arrived`
     return last;
   }
-  // Of equal ones that of the lower place.
+  // Returns the maximum; of equal values, the one with the lowest index.
   Ranked first_maximum(Ranked own) const {
     return together(own, [](Ranked a, Ranked b) {
       return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
@@ -116,7 +119,7 @@ struct Team {
     Ranked all = said[0];
     for (int other = 1; other < size; ++other)
       all = join(all, said[static_cast<std::size_t>(other)]);
-    crew->sync();  // before the next one is said
+    crew->sync();  // before the next call writes `said`
     return all;
   }
 };

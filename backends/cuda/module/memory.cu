@@ -13,8 +13,9 @@ namespace {
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::int64_t kLentBlock =
-    std::int64_t{2} << 20;  // smaller ones share a block with others, and a name is a block's
+// CUDA IPC exports whole allocations. Smaller ones share a block with others, so exports are
+// rounded up to this size.
+constexpr std::int64_t kLentBlock = std::int64_t{2} << 20;
 
 std::size_t one_or_more(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
@@ -30,7 +31,8 @@ base::Problem no_room(int gpu, std::int64_t bytes) {
           "Use a smaller batch or model, or put less on this GPU."};
 }
 
-// What a failed allocation leaves behind is told here, and is no launch's.
+// Returns the problem of a failed allocation and clears the CUDA error, which the next launch would
+// otherwise report.
 base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
   cudaGetLastError();
   return error == cudaErrorMemoryAllocation
@@ -38,7 +40,8 @@ base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
              : problem_of(error, "allocate on GPU " + std::to_string(gpu));
 }
 
-// On a stream of its own, which alone is waited for: others may be captured.
+// Clears memory on a private stream and waits for that stream alone: other streams may be under
+// capture.
 Result<void> clear_apart(std::byte* memory, std::int64_t bytes, const std::string& what) {
   cudaStream_t stream = nullptr;
   if (const auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what); !ok)
@@ -54,7 +57,8 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
-// What `lock` locked, by where it begins. It outlives whoever locks.
+// User counts of the pages locked by `lock`, by begin address. Lives until the process exits,
+// longer than all users.
 struct Locked {
   std::mutex mutex;
   std::map<std::byte*, int> users;
@@ -65,7 +69,7 @@ struct Locked {
   }
 };
 
-// False: they are locked already.
+// Locks the pages. Returns false if they are locked already.
 Result<bool> lock_pages(std::span<std::byte> memory) {
   const cudaError_t error = cudaHostRegister(memory.data(), memory.size(),
                                              cudaHostRegisterPortable | cudaHostRegisterMapped);
@@ -100,7 +104,7 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
       check(cudaMallocHost(&memory, one_or_more(bytes)),
             "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
   if (!ok) {
-    cudaGetLastError();  // told here, and no launch's
+    cudaGetLastError();  // reported here; the next launch must not report it again
     return base::fail(ok.error());
   }
   return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
@@ -150,7 +154,7 @@ Result<Memory> borrow(int gpu, const std::string& name) {
 
 bool reaches(int gpu, const std::byte* place) {
   if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0)
-    return true;  // else it may reach all, but by faults of pages
+    return true;  // Otherwise the GPU may access all memory, but through page faults.
   cudaPointerAttributes found{};
   if (cudaPointerGetAttributes(&found, place) == cudaSuccess)
     return found.type != cudaMemoryTypeUnregistered;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of a GPU, and of the host.
+// Memory of a GPU and of the host.
 #pragma once
 
 #include <span>
@@ -9,23 +9,24 @@
 
 namespace trainyard::cuda::module {
 
-// Of the GPU alone. A Problem says how much of it is free.
+// Allocate memory on the GPU. A Problem states how much memory is free.
 base::Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes);
 base::Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes);
-// Of the host, page-locked: GPUs reach it.
+// Allocates page-locked host memory, which GPUs can access.
 base::Result<Memory> allocate_on_host(std::int64_t bytes);
-// Of the GPU alone, zero, for processes whose GPUs are named; and what it is named by: `borrow` of
-// another process, on its GPU `gpu`, gives what that names. A Problem where one of those GPUs does
-// not reach this one's memory. It is gone with what was allocated: whoever borrows it is to be done
-// with it by then.
+// CUDA IPC export. allocate_to_lend allocates zeroed memory on GPU `gpu` for processes on the GPUs
+// `to`, and returns it with a name. borrow(), called in another process with that name, maps the
+// memory for its GPU `gpu`. Problem: one of these GPUs cannot access this GPU's memory. The mapping
+// becomes invalid when the allocation is freed, so importers must finish before that.
 base::Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes,
                                                  std::span<const int> to);
 base::Result<Memory> borrow(int gpu, const std::string& name);
 
-// Whether the GPU reaches that place of this process.
+// True if the GPU can access this address of the process.
 bool reaches(int gpu, const std::byte* place);
-// Locks pages of this process, so that GPUs reach them where they are, until what is returned is
-// gone, of several who lock the same the last. What that GPU reaches anyway stays as it is.
+// Locks pages of this process so that GPUs can access them in place. The pages stay locked until
+// the last of the returned handles for the same address is destroyed. Does nothing if the GPU can
+// access the memory anyway.
 base::Result<std::shared_ptr<void>> lock(int gpu, std::span<std::byte> memory);
 
 }  // namespace trainyard::cuda::module

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What trainyard-cuda.so offers.
+// Functions that trainyard-cuda.so exports.
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
 #include "backends/cuda/module/streams.h"

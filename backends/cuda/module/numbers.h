@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Elements of tensors, as a kernel computes with them: W is float for tensors of fp32 and of 16
-// bits, double for those of fp64. What is stored is rounded once, to nearest and even.
+// Elements of tensors as kernels compute with them. W is float for tensors of fp32 and 16 bits,
+// double for fp64. Stored values are rounded once, to nearest, ties to even.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ ON_DEVICE T* as(const Tensor& tensor) {
   return reinterpret_cast<T*>(tensor.data);
 }
 
-// At any address, by bytes only where it must be.
+// Loads from any address; byte by byte only if it is unaligned.
 template <class T>
 ON_DEVICE T load(const std::byte* from, std::int64_t i) {
   const std::byte* const place = from + i * static_cast<std::int64_t>(sizeof(T));
@@ -68,7 +68,8 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
   }
 }
 
-// body(tensor, whose dtype the compiler knows): what a loop over many of its numbers asks once.
+// Calls body(tensor with a compile-time dtype), so that a loop over many elements checks the dtype
+// once.
 template <class W, class Body>
 ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
   const auto as_one = [&](DType dtype) { return Tensor{dtype, tensor.shape, tensor.data}; };
@@ -81,8 +82,8 @@ ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
   }
 }
 
-// use(c, number c) of `count` numbers from `first` on, shared out among a team: some are on their
-// way before the first of them is used.
+// Calls use(c, element c) for `count` elements from `first` on, divided among the threads of a
+// team. Loads several elements ahead of their use.
 template <class W, class Use>
 ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first,
                        std::int64_t count, const Use& use) {
@@ -105,7 +106,7 @@ ON_DEVICE W activate(Activation activation, W value) {
   return value;
 }
 
-// The derivative, from the activation's output.
+// Returns the derivative of the activation, computed from its output.
 template <class W>
 ON_DEVICE W slope(Activation activation, W output) {
   if (activation == Activation::relu) return output > 0 ? W{1} : W{0};
@@ -118,6 +119,6 @@ ON_DEVICE constexpr std::int64_t channels_of(const Tensor& tensor) {
 }
 constexpr std::int64_t parts(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;
-}  // how many, the last may be shorter
+}  // number of parts; the last may be shorter
 
 }  // namespace trainyard::cuda

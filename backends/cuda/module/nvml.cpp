@@ -13,7 +13,7 @@
 
 namespace trainyard::cuda {
 
-// As its guide declares them; 0 is success.
+// Types and constants from NVIDIA's NVML API reference. Functions return 0 on success.
 namespace nvml {
 
 using Handle = struct NvmlDevice*;
@@ -26,15 +26,16 @@ struct MemoryInfo {
 enum Counter { sent, received };  // NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES
 struct Field {                    // nvmlFieldValue_t
   unsigned id = 0, scope = 0;
-  long long timestamp = 0, latency = 0;  // of the value, microseconds
+  long long timestamp = 0, latency = 0;  // of the value, in microseconds
   int type = 0, error = 0;
   unsigned long long value = 0;
 };
 constexpr unsigned kLinksSent = 138,
-                   kLinksReceived = 139;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
-                                          // _RX: KiB since the driver was loaded
-constexpr unsigned kAllLinks = ~0U;       // as a scope: their sum
-constexpr unsigned kMostLinks = 18;       // NVML_NVLINK_MAX_LINKS
+                   // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver was
+                   // loaded.
+    kLinksReceived = 139;
+constexpr unsigned kAllLinks = ~0U;  // scope of a field: the sum of all links
+constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
 
 struct Functions {
   int (*initialise)() = nullptr;
@@ -44,11 +45,11 @@ struct Functions {
   int (*utilization)(Handle, Utilization*) = nullptr;
   int (*memory)(Handle, MemoryInfo*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
-  int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, KB/s
-  int (*fields)(Handle, int, Field*) = nullptr;      // null: of a driver before NVLink
-  int (*generation)(Handle, unsigned*) =
-      nullptr;  // of PCIe, at most; null of an old driver, as those that follow
-  int (*width)(Handle, unsigned*) = nullptr;      // lanes of PCIe, at most
+  int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, in KB/s
+  int (*fields)(Handle, int, Field*) = nullptr;      // null with drivers older than NVLink
+  // Maximum PCIe generation. This and the following functions are null with old drivers.
+  int (*generation)(Handle, unsigned*) = nullptr;
+  int (*width)(Handle, unsigned*) = nullptr;      // maximum PCIe lanes
   int (*link)(Handle, unsigned, int*) = nullptr;  // whether an NVLink is up
 };
 
@@ -91,7 +92,7 @@ static Problem refused(const nvml::Functions& driver, const std::string& library
   return {ProblemCode::unavailable, library, what + ": " + driver.error(error), "", kAdvice};
 }
 
-// A GPU without NVLink has none that is up.
+// Describes the GPU's links. A GPU without NVLink has none that is up.
 static std::string links_said(const nvml::Functions& driver, nvml::Handle gpu) {
   std::string said;
   unsigned generation = 0, lanes = 0, up = 0;
@@ -128,7 +129,7 @@ struct GpuMeter::Watch {
   std::jthread thread;
 
   ~Watch() {
-    thread = {};  // asks it to stop, and waits for it
+    thread = {};  // requests a stop and joins the thread
     driver.shut_down();
   }
 
@@ -137,8 +138,8 @@ struct GpuMeter::Watch {
     return driver.traffic(gpu, which, &kilobytes) == 0 ? 1e3 * kilobytes : 0;
   }
 
-  // What crossed links to other GPUs since the look before; nothing at the first, and of a GPU that
-  // has none.
+  // Returns the NVLink throughput since the previous call. Returns nothing at the first call, or if
+  // the GPU has no NVLink.
   std::optional<compute::Rates> links() {
     std::array<nvml::Field, 2> found{nvml::Field{nvml::kLinksReceived, nvml::kAllLinks},
                                      nvml::Field{nvml::kLinksSent, nvml::kAllLinks}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the driver says of a GPU: by NVML (NVIDIA Management Library, "NVML API Reference Guide"),
-// which comes with the driver and is opened at run time.
+// Measurements of a GPU by NVML (NVIDIA Management Library, "NVML API Reference Guide"), which is
+// part of the driver and is opened at run time.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@ namespace trainyard::cuda {
 
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
-// How the GPU is connected: "PCIe 5.0 x16, 18 NVLinks", of links that are up; empty where the
-// driver does not say. `bus` as CUDA names it: "0000:3b:00.0".
+// Describes how the GPU is connected, for example "PCIe 5.0 x16, 18 NVLinks" (links that are up).
+// Empty if the driver does not report it. `bus` is CUDA's PCI bus id, for example "0000:3b:00.0".
 std::string links_of(const std::string& bus, const std::string& library = kNvmlLibrary);
 
-// Looks at a GPU twice a second, in a thread of its own: NVML takes a fiftieth of a second to count
-// what crosses the bus.
+// Samples a GPU twice per second in a private thread, because NVML takes 20 ms to measure PCIe
+// traffic.
 class GpuMeter {
  public:
-  // `bus` as of links_of. Problems, all `unavailable`: no such library, one that lacks a function,
-  // no such GPU.
+  // Starts sampling. `bus` is as in links_of. Problems, all `unavailable`: no NVML library, a
+  // library that lacks a function, or no such GPU.
   static base::Result<std::unique_ptr<GpuMeter>> watch(const std::string& bus,
                                                        const std::string& library = kNvmlLibrary);
   ~GpuMeter();
 
-  // As it was seen last; nothing before the first look. What a GPU does not tell is 0.
+  // Returns the latest sample, or nothing before the first. Values that the GPU does not report are
+  // 0.
   std::optional<compute::DeviceUse> use() const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace trainyard::cuda::module {
 
-// Device::order by CUB's radix sort, which keeps the order of equal keys.
+// Implements Device::order by CUB's radix sort, which is stable.
 base::Result<Run> order(Device& device, const std::int32_t* keys, std::int32_t* places,
                         std::int64_t count, std::int32_t below);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From an op to its kernel.
+// Selects the kernel of each op.
 #include "backends/cuda/module/kernels/attention.h"
 #include "backends/cuda/module/kernels/between.h"
 #include "backends/cuda/module/kernels/channels.h"
@@ -22,7 +22,7 @@ namespace {
 
 using base::Result;
 
-// Whether any tensor of an op is of fp64 that is computed by: all others are computed in fp32.
+// True if the op computes in fp64. All other ops compute in fp32.
 template <class OneOp>
 bool is_double(const OneOp& op) {
   DType dtype = DType::fp32;
@@ -38,8 +38,8 @@ bool is_double(const OneOp& op) {
 bool is_double(const compute::WeightedSum& op) { return op.output.dtype == DType::fp64; }
 bool is_double(const compute::PoolBackward& op) { return op.output_gradient.dtype == DType::fp64; }
 
-// An op that needs no memory beside its tensors, one that needs some, and one that is made of
-// parts.
+// Prepares an op. It may be composed of several runs, need scratch memory, or need no memory beside
+// its tensors.
 template <class W, class OneOp>
 Result<Run> make_any(Device& device, const OneOp& op) {
   if constexpr (requires { make<W>(device, op); }) {
@@ -82,7 +82,8 @@ Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::
   return std::make_unique<StreamKernel>(std::move(*made));
 }
 
-// As many at once as a kernel takes; what follows is added to their sum, in the same order.
+// Sums up to kMostSources sources per kernel. Further sources are added to that sum, in the same
+// order.
 void sum(Stream& stream, DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements) {
   if (sources.size() > kMostSources) {

@@ -8,13 +8,13 @@
 
 namespace trainyard::cuda {
 
-// A queue that has a stream of the device.
+// Queue with a stream of the device.
 class StreamQueue : public compute::Queue {
  public:
   virtual Stream& stream() = 0;
 };
 
-// Work on such a queue.
+// Kernel that runs prepared work on a StreamQueue.
 class StreamKernel final : public compute::Kernel {
  public:
   explicit StreamKernel(Run work) : run_(std::move(work)) {}
@@ -24,17 +24,19 @@ class StreamKernel final : public compute::Kernel {
   Run run_;
 };
 
-// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says,
-// memory of the device that there is not, what the device cannot do.
+// Prepares the kernel of an op, for StreamQueues. Problems: those of compute::validate, not enough
+// device memory, or an op that the device does not support.
 base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
 
-// Compute::sum. Sources and destination are memory of the device, at any address; the destination
-// is none of the sources after the first kMostSources, which are as many as one kernel adds.
+// Implements Compute::sum. Sources and destination are in device memory at any address. The
+// destination must not be one of the sources after the first kMostSources, the number that one
+// kernel adds.
 inline constexpr std::size_t kMostSources = 128;
 void sum(Stream& stream, compute::DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements);
 
-// Compute::load_bytes, of what the device reaches. The tensor is of floating numbers.
+// Implements Compute::load_bytes for bytes that the device can access. The tensor must have a
+// floating-point dtype.
 void decode(Stream& stream, const compute::Tensor& to, const std::uint8_t* bytes,
             const float* value_of);
 

@@ -23,9 +23,9 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-// What cuBLASLt may count on: the largest power of 2 that divides the address, up to the 16 bytes
-// that loads want. More might choose another algorithm, and other roundings, by where a tensor
-// happens to lie.
+// Alignment that cuBLASLt may assume: the largest power of 2 that divides the address, up to the 16
+// bytes of a vector load. A larger alignment could select another algorithm, with other rounding,
+// depending on the address of a tensor.
 std::uint32_t alignment_of(const Tensor& tensor) {
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) | 16U;
   return static_cast<std::uint32_t>(address & (~address + 1));
@@ -61,8 +61,8 @@ cublasLtEpilogue_t epilogue_of(const Product& p) {
   return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
 }
 
-// cuBLASLt counts column by column: there a matrix of ours is its transposed, and result^T [n,m] =
-// right^T left^T. So its A is our right, its B our left.
+// Arguments of one cuBLASLt call. cuBLASLt is column-major, so our matrices appear transposed to
+// it: result^T [n,m] = right^T left^T. Its A is therefore our right factor, its B our left factor.
 struct Call {
   std::shared_ptr<cublasLtMatmulDescOpaque_t> operation;
   std::shared_ptr<cublasLtMatrixLayoutOpaque_t> a, b, c;
@@ -90,9 +90,8 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
   const std::uint64_t room = Workspace::kBytes;
   cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room,
                                        sizeof room);
-  const std::uint32_t sums =
-      CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;  // where k is split, its parts are added in fp32,
-                                               // whatever the result is rounded to
+  // If k is split, the partial sums are added in fp32, whatever the dtype of the result is.
+  const std::uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums,
                                        sizeof sums);
   const auto align = [&](cublasLtMatmulPreferenceAttributes_t which, const Tensor& tensor) {

@@ -7,13 +7,13 @@
 
 namespace trainyard::cuda::module {
 
-// Room in which products work, for one at a time.
+// Workspace of products, used by one product at a time.
 struct Workspace {
   static constexpr std::int64_t kBytes = std::int64_t{32} << 20;
   Memory memory;
 };
 
-// By cuBLASLt: what is fp32 is multiplied in fp32, but where TF32 is asked for.
+// Matrix products by cuBLASLt. fp32 is multiplied in fp32 unless TF32 is requested.
 class Products {
  public:
   static base::Result<std::unique_ptr<Products>> make(Device& device);

@@ -33,13 +33,14 @@ GpuQueue::~GpuQueue() {
   if (stream_.handle != nullptr) cudaStreamDestroy(stream_.handle);
 }
 
-// For whoever enqueues: launches go to the GPU that the thread uses.
+// Returns the stream for enqueueing. Sets the thread's current GPU, because launches go to that
+// GPU.
 Stream& GpuQueue::stream() {
   cudaSetDevice(gpu_);
   return stream_;
 }
 
-// A launch that was refused says so only when it is asked for.
+// Records an event. Also checks for refused launches, which CUDA reports only on request.
 std::uint64_t GpuQueue::record() {
   if (is_broken()) return ++marks_;
   error_.note(cudaPeekAtLastError());
@@ -65,7 +66,8 @@ void GpuQueue::next_mark(const Place& next) {
   place(marks_) = next;
 }
 
-// After an error nothing runs any more: then every mark counts as reached, and state() says why.
+// True if the mark is reached. After an error nothing runs any more: all marks count as reached,
+// and state() returns the error.
 bool GpuQueue::reached(std::uint64_t mark) {
   if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_)
     return true;
@@ -73,7 +75,8 @@ bool GpuQueue::reached(std::uint64_t mark) {
   const Place& at = place(mark);
   const cudaError_t now = cudaEventQuery(at.event);
   if (now == cudaErrorNotReady) {
-    cudaGetLastError();  // CUDA keeps that as an error, which would pass for a launch's
+    // CUDA keeps this as the last error, which would look like a failed launch.
+    cudaGetLastError();
     return false;
   }
   error_.note(now);

@@ -11,7 +11,7 @@
 
 namespace trainyard::cuda::module {
 
-// The first thing that went wrong, whichever thread notes it.
+// First CUDA error noted by any thread.
 class FirstError {
  public:
   void note(cudaError_t error) {
@@ -24,15 +24,15 @@ class FirstError {
   std::atomic<cudaError_t> first_ = cudaSuccess;
 };
 
-// A stream, and an event for each of the last marks: its own, or one that a graph records. A mark
-// whose place is taken again is waited for.
+// Stream with an event for each of the last kEvents marks: an event of the queue or one that a
+// graph records. Reusing the event of an old mark waits for that mark.
 class GpuQueue final : public StreamQueue {
  public:
-  // `beside`: what went wrong with what its rank asked of the GPU beside queues, as copies; may be
-  // null.
+  // Creates a queue. `beside` holds errors of the rank's other GPU work outside queues, such as
+  // copies; it may be null.
   static base::Result<std::unique_ptr<GpuQueue>> make(
       int gpu, std::shared_ptr<const FirstError> beside = nullptr);
-  // One that could not be made: its state says why, and nothing is waited for.
+  // Creates a queue that failed to start: state() returns `why`, and no call waits.
   static std::unique_ptr<GpuQueue> broken(int gpu, base::Problem why);
   ~GpuQueue() override;
 
@@ -42,21 +42,20 @@ class GpuQueue final : public StreamQueue {
   std::int64_t between(std::uint64_t mark, std::uint64_t later) override;
   base::Result<void> state() override;
 
-  // A graph that records these events, one after the other, each at a mark of its own, and one mark
-  // more at its end. The first one is returned; all of them are at most half as many as there are
-  // places.
+  // Launches a graph that records `events` in order. Each event gets a mark, and one more mark
+  // follows the graph. Returns the first mark. `events` must be at most kEvents / 2.
   std::uint64_t launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events);
 
  private:
   static constexpr std::size_t kEvents = 128;
 
-  // The event of a mark. That of a graph may still be as the launch before left it: it counts from
-  // when it is later than the mark before the graph.
+  // Event of a mark. An event of a graph may still hold the time of the previous launch. It counts
+  // only if it is later than the mark before the graph.
   struct Place {
     cudaEvent_t event = nullptr;
     std::uint64_t
         before = 0,
-        end = 0;  // marks before the graph and at its end; both 0: the event is the queue's own
+        end = 0;  // marks before and at the end of the graph; both 0 for an event of the queue
   };
 
   explicit GpuQueue(int gpu) : gpu_(gpu) {}
@@ -69,8 +68,8 @@ class GpuQueue final : public StreamQueue {
   int gpu_;
   std::shared_ptr<const FirstError> beside_;
   Stream stream_;
-  std::array<cudaEvent_t, kEvents> events_{};  // its own
-  std::array<Place, kEvents> at_{};            // of the last marks
+  std::array<cudaEvent_t, kEvents> events_{};  // events of the queue
+  std::array<Place, kEvents> at_{};            // of the last kEvents marks
   std::uint64_t marks_ = 0, reached_ = 0;
   FirstError error_;
 };

@@ -22,7 +22,7 @@ class GpuStreams final : public compute::Streams {
     return check(cudaSetDevice(number_), "use GPU " + std::to_string(number_));
   }
 
-  // It does not wait for the stream that a program has without asking for it.
+  // Creates a stream that does not synchronize with the default stream.
   base::Result<void*> stream() override {
     cudaStream_t stream = nullptr;
     if (auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");

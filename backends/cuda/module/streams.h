@@ -7,7 +7,7 @@
 
 namespace trainyard::cuda::module {
 
-// Of the GPU of that number.
+// Creates streams on GPU `number`.
 base::Result<std::unique_ptr<compute::Streams>> make_streams(int number);
 
 }  // namespace trainyard::cuda::module

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the 32 lanes of a warp do together, by instructions of PTX (NVIDIA, "Parallel Thread
-// Execution ISA": mma, ldmatrix, cp.async). GPUs have them since 2020.
+// Operations of the 32 lanes of a warp, in PTX (NVIDIA, "Parallel Thread Execution ISA": mma,
+// ldmatrix, cp.async). GPUs support them since 2020 (Ampere).
 #pragma once
 
 #include <type_traits>
@@ -25,9 +25,9 @@ IN_REGISTERS unsigned in_fast_memory(const void* place) {
   return static_cast<unsigned>(__cvta_generic_to_shared(place));
 }
 
-// Four matrices of 8 x 8: lane 8 m + r gives where row r of matrix m begins. Lane l gets of each
-// the numbers 2 (l mod 4) and the next of row l / 4; or, where they are to be transposed, of column
-// l / 4.
+// Loads four 8 x 8 matrices. Lane 8 m + r passes the address of row r of matrix m. Lane l receives
+// elements 2 (l mod 4) and 2 (l mod 4) + 1 of row l / 4 of each matrix; if transposed, of column l
+// / 4.
 IN_REGISTERS void load_matrices(const Warp&, std::uint32_t (&to)[4], const std::uint16_t* row,
                                 bool transposed) {
   const unsigned place = in_fast_memory(row);
@@ -41,7 +41,7 @@ IN_REGISTERS void load_matrices(const Warp&, std::uint32_t (&to)[4], const std::
                  : "r"(place));
 }
 
-// sums [16,8] += left [16,16] right [16,8].
+// Computes sums [16,8] += left [16,16] right [16,8].
 template <class T>
 IN_REGISTERS void multiply(const Warp&, float (&sums)[4], const std::uint32_t (&left)[4],
                            std::uint32_t upper, std::uint32_t lower) {
@@ -59,7 +59,7 @@ IN_REGISTERS void multiply(const Warp&, float (&sums)[4], const std::uint32_t (&
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(upper), "r"(lower));
 }
 
-// Two numbers of 16 bits, the first in the lower half.
+// Packs two numbers of 16 bits; the first is in the lower half.
 template <class T>
 IN_REGISTERS std::uint32_t pair(float first, float second) {
   std::uint32_t both = 0;

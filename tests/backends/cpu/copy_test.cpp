@@ -45,7 +45,7 @@ TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
       const Way way = choice.next(100'000);
       ++tried[static_cast<std::size_t>(way)];
       const bool disturbed =
-          tried[static_cast<std::size_t>(way)] == 2;  // somebody else had the core
+          tried[static_cast<std::size_t>(way)] == 2;  // another process had the core
       choice.took(100'000, way, (way == faster ? 1000 : 1100) + (disturbed ? 1'000'000 : 0));
     }
     EXPECT_EQ(tried, (std::array<int, 2>{WayChoice::kTries / 2, WayChoice::kTries / 2}));

@@ -95,7 +95,7 @@ TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
   for (const Case& found : cases) expect_same_bits(found, expected, "linear_forward");
 }
 
-// What a queue has lent, once an attention op over windows of `context` rows has run.
+// Returns the scratch bytes of a queue after an attention op with a context of `context` rows.
 std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shape&), DType dtype,
                        std::int64_t context) {
   const auto device = *make(1);

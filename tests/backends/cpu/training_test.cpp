@@ -45,8 +45,8 @@ TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_ful
             0.5 * distance(full.parameters, plain.parameters));
 }
 
-// Evaluation by running statistics, without dropout: held-out digits are told apart better than by
-// chance (one in ten).
+// Evaluates with running statistics and without dropout: held-out digits are classified better than
+// by chance (0.1).
 TEST(ImageTraining, learns_what_evaluation_measures) {
   experiment::Experiment e = images(experiment::Precision::fp32, 400);
   e.data.train_samples = 1200;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a wide half is for: the truth of a click log has a weight for every index, which it learns
-// directly. The deep half alone learns it too, but later.
+// Purpose of the wide component: the generator of a click log has a weight for every index, which
+// the wide component learns directly. The deep component alone learns it too, but later.
 #include <gtest/gtest.h>
 
 #include "backends/cpu/cpu.h"

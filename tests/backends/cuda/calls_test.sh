@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Where the host calls a function that is the device's alone, nvcc makes it a call of exit(), without a word. The module calls that nowhere.
+# If the host calls a device-only function, nvcc silently compiles it to a call of exit(). Checks
+# that the module contains no such call.
 #   calls_test.sh MODULE
 set -euo pipefail
 calls=$(nm -D --undefined-only "$1" | awk '{ print $NF }' | sed 's/@.*//')

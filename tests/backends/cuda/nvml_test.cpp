@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is made of the driver's word, with a library that stands in for the driver's.
+// Interpretation of NVML's answers, with a substitute for the driver's library.
 #include "backends/cuda/module/nvml.h"
 
 #include <dlfcn.h>

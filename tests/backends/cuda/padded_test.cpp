@@ -42,7 +42,7 @@ Product product_of(std::int64_t m, std::int64_t n, std::int64_t k, bool left_tra
   return p;
 }
 
-// Of a last layer of 1,003 classes, as its three passes multiply.
+// Products of the three passes of a last layer with 1,003 classes.
 TEST(PaddedProducts, give_the_device_factors_whose_rows_are_whole_units) {
   Asked device;
   for (const Product& p :

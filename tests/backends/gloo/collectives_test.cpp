@@ -138,7 +138,7 @@ TEST(Gloo, an_all_gather_brings_unequal_parts_together_in_place) {
 TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wait_for_each_other) {
   const Ranks ranks = joined(3, {{0, 1}, {2, 1}, {0, 1, 2}});
   std::vector<float> a{1}, b{10}, c{100};
-  // Group 0 stands still, for rank 0 does not come; group 1 goes on.
+  // Group 0 waits, because rank 0 does not join the call; group 1 continues.
   ASSERT_TRUE(ranks[1]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
                                   reinterpret_cast<std::byte*>(b.data()), 1}));
   std::vector<float> other{5}, own{7};
@@ -219,7 +219,7 @@ TEST(Gloo, what_is_no_endpoint_of_gloo_is_refused_by_name) {
 
 TEST(Gloo, an_address_that_is_none_of_this_machine_is_a_problem) {
   Options options;
-  options.address = "198.51.100.7";  // for documentation only: nobody's (RFC 5737)
+  options.address = "198.51.100.7";  // reserved for documentation (RFC 5737)
   options.groups = {{0, 1}};
   const auto bound = bind(options);
   ASSERT_FALSE(bound);

@@ -53,7 +53,7 @@ CollectiveCall call_on(std::vector<Number>& buffer, CollectiveKind kind,
           std::ssize(buffer)};
 }
 
-// What ranks have after a call, of which rank r has r + 1 hundreds and the place before.
+// Returns the data of all ranks after a call. Element i of rank r is initially 100 (r + 1) + i.
 std::vector<std::vector<double>> after(int count, std::size_t elements, CollectiveKind kind,
                                        Reduction reduction = Reduction::sum, int root = 0) {
   const Ranks ranks = joined(count);

@@ -45,7 +45,7 @@ ControlBackend over_tcp() {
 INSTANTIATE_TEST_SUITE_P(zmq, ControlConformance, testing::Values(over_ipc(), over_tcp()),
                          name_of_backend);
 
-// What a server that was killed leaves: a socket with nobody behind it.
+// Leaves the socket file of a killed server.
 void leave_dead_socket(const fs::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -48,7 +48,7 @@ class HostilePeer : public testing::Test {
     ASSERT_TRUE(good(ends_[1]->release(0, 0)));
   }
 
-  // What rank 0 would send next, were it the sender.
+  // Returns the next valid header of rank 0.
   FrameHeader next_header() const {
     FrameHeader header;
     header.run_key = 77;

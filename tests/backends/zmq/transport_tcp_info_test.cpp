@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the transport counts against what the kernel counts: tcpi_bytes_acked of tcp(7)'s TCP_INFO,
+// Byte counts of the transport against those of the kernel: tcpi_bytes_acked of tcp(7)'s TCP_INFO,
 // summed over the sockets of both ends.
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -84,7 +84,7 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
       << "6 messages and the word for 6";
 }
 
-// Of a training as it is planned: what its sends bring.
+// Sends of a planned training run.
 struct Sends {
   std::uint64_t payload = 0, messages = 0, on_tcp = 0;
 };

@@ -109,7 +109,7 @@ TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
       << to_string(message.error());
 }
 
-// Each way has a connection of its own, and one may be there long before the other.
+// Each direction has its own connection, and one may be established long before the other.
 TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
   const Directory directory;
   const auto meet = [&](int rank, int where_rank_0_is) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far two cores are from each other: the time that a written cache line takes from one to the other. Arguments: two cores.
-// Prints nanoseconds one way, the least of many tries.
+// Distance of two cores: the time that a written cache line takes from one to the other. Arguments:
+// two cores. Prints the minimum of many tries in nanoseconds, one way.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The floor: the least that an all-reduce of floats through memory which all ranks map can take here. Each rank, on a core of its own, adds up
-// its share from where all buffers lie, waits for the others, and copies their shares; nothing is recorded, checked or planned. Timed as
-// mpi.c is. Arguments: bytes repeats ranks. Prints median and minimum, seconds.
+// Lower bound of an all-reduce of floats through memory that all ranks map, on this machine. Each
+// rank is pinned to a core. It sums its share from all buffers, waits for the others, and copies
+// their shares; nothing is recorded, checked or planned. Timed like mpi.c. Arguments: bytes repeats
+// ranks. Prints median and minimum in seconds.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>

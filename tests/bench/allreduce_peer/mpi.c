@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The peer: MPI_Allreduce of floats with the library's defaults, timed as `trainyard-cli bench allreduce` times its own: ranks
-// meet before every repeat, a repeat lasts from the first begin to the last end. Arguments: bytes repeats
-// in_place(0|1). Prints median and minimum, seconds.
+// Peer: MPI_Allreduce of floats with the library's defaults, timed like `trainyard-cli bench
+// allreduce`: ranks synchronize before every repeat, and a repeat lasts from the first begin to the
+// last end. Arguments: bytes repeats in_place(0|1). Prints median and minimum in seconds.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// The buffer is written anew before each, as a backward pass does.
+// Rewrites the buffer before each repeat, as a backward pass does.
 static double once(float* own, float* sum, int elements, int in_place, int rewrite) {
   if (rewrite) memset(in_place ? sum : own, 0, (size_t)elements * 4);
   MPI_Barrier(MPI_COMM_WORLD);

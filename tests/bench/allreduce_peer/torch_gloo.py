@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The peer: torch.distributed.all_reduce with the backend gloo, timed as `trainyard-cli bench allreduce` times its own.
-# Arguments: bytes repeats rank ranks file (a new one: where ranks find each other). Rank 0 prints median and minimum, seconds.
+# Peer: torch.distributed.all_reduce with the backend gloo, timed like `trainyard-cli bench
+# allreduce`.
+# Arguments: bytes repeats rank ranks file (a new file, by which ranks find each other). Rank 0
+# prints median and minimum in seconds.
 import statistics
 import sys
 import time

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The floor of a ring of two over ZeroMQ: the least that its two rounds can take through this library here. Each of two processes sends half
-// of the buffer and receives the other's half, then once more; nothing is added, copied, recorded or planned. Timed as mpi.c is, over a
-// socket file as bench allreduce uses. Arguments: bytes repeats directory. Prints median and minimum, seconds.
+// Lower bound of a ring of two ranks over ZeroMQ: the time of its two rounds with this library on
+// this machine. Each of two processes sends half of the buffer and receives the other's half,
+// twice; nothing is added, copied, recorded or planned. Timed like mpi.c, over a socket file as in
+// bench allreduce. Arguments: bytes repeats directory. Prints median and minimum in seconds.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mean milliseconds of a training step of one rank in PyTorch, of the MLP 784-512-512-10, of the CNN of our example or of a GPT of characters
-(4 blocks, width 128, 4 heads, context 128, 65 characters): alone on one thread, or as DDP ranks over Gloo, a thread each. Tuned: images with channels last, gradients that are views of DDP's buckets, a static graph."""
+"""Mean milliseconds of a training step of one rank in PyTorch, for the MLP 784-512-512-10, the CNN
+of our example, or a character GPT (4 blocks, width 128, 4 heads, context 128, 65 characters): alone
+on one thread, or as DDP ranks over Gloo with one thread each. Tuned: channels-last images,
+gradients as views of DDP's buckets, a static graph."""
 import argparse
 import os
 import statistics
 import time
 
-os.environ["OMP_NUM_THREADS"] = "1"  # as torchrun does for several ranks: torch.set_num_threads does not reach OpenBLAS, which would take every core
+os.environ["OMP_NUM_THREADS"] = "1"  # like torchrun: torch.set_num_threads does not limit OpenBLAS, which would use all cores
 
 import torch
 import torch.multiprocessing as multiprocessing
@@ -22,7 +24,7 @@ class Block(nn.Module):
         self.before, self.after = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.queries_keys_values, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.future = torch.triu(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1)  # no buffer: DDP would send it
+        self.future = torch.triu(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1)  # not a buffer, which DDP would broadcast
 
     def attention(self, rows):
         batch = len(rows)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is measured of the workbench, painted by software.
+// Measurements of the workbench, painted by software.
 #pragma once
 
 #include <string>

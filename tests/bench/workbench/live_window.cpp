@@ -176,11 +176,11 @@ class Workbench {
     const PlotSeries* series = window_.charts().plot(chart).model().find(line);
     return series ? series->points.size() : 0;
   }
-  // So many more steps were trained, and are on the charts.
+  // True after `steps` more steps were trained and are on the charts.
   Condition grown(std::size_t steps) {
     return [this, wanted = points("1/train") + steps] { return points("1/train") >= wanted; };
   }
-  // That line has so many points, as the others then have, and there was time to paint it all.
+  // True when the line has `steps` points, as the others then have, and all of it could be painted.
   Condition painted(const QString& line = {}, std::size_t steps = 0,
                     ChartKind chart = ChartKind::loss) {
     return [this, line, steps, chart, since = QElapsedTimer()]() mutable {
@@ -189,7 +189,7 @@ class Workbench {
     };
   }
 
-  // What a person does, by `work`, and what it must lead to.
+  // Performs a user action by `work` and waits for its result `done`.
   void act(const char* what, const Condition& done, const std::function<void()>& work) {
     if (!failed_.empty()) return;
     const double before = stalls_.longest_milliseconds();

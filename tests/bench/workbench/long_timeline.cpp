@@ -16,7 +16,7 @@ using namespace ui;
 constexpr int kTimelineRanks = 64, kEventsPerRank = 10'000, kOpsPerStep = 25, kTimelineFrames = 120;
 constexpr std::int64_t kOpNanoseconds = 40'000;
 
-// Of a step: input, nine ops of compute, and between them eight sends with their receives, in
+// Plan of a step: input, nine compute ops, and between them eight sends with their receives, in
 // rounds.
 std::string plan_of(int rank) {
   std::string text =

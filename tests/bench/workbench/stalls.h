@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long the GUI thread was away from its event loop: as the clock on the wall has it, less the
-// time that others had the processor: another process (Linux' schedstat), or another guest of the
-// machine (stolen time). What others take is not what the window does; it is told beside. Stolen
-// time comes in ticks of 10 ms, of which the first may have begun before: it is not counted.
+// Time that the GUI thread was away from its event loop: wall-clock time minus the time that others
+// had the CPU, which are other processes (Linux' schedstat) or other guests of the machine (stolen
+// time). That time is not caused by the window and is reported separately. Stolen time has a
+// resolution of 10 ms; its first tick may have begun earlier and is not counted.
 #pragma once
 
 #include <fcntl.h>
@@ -67,7 +67,7 @@ class Stalls {
         line && std::sscanf(line + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
     return told ? kTick * static_cast<double>(ticks) : 0;
   }
-  // What a file of the system says now.
+  // Reads the beginning of a system file.
   static std::array<char, 4096> beginning_of(int file) {
     std::array<char, 4096> text{};
     if (::pread(file, text.data(), text.size() - 1, 0) <= 0) text.front() = '\0';

@@ -106,7 +106,7 @@ TEST_F(Files, a_directory_that_takes_no_files_is_a_problem_that_names_the_file) 
 TEST_F(Files, a_read_only_directory_keeps_the_old_content) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
-  const bool root = ::geteuid() == 0;  // who may write anywhere, so somebody else tries
+  const bool root = ::geteuid() == 0;  // root may write anywhere, so another user tries
   ASSERT_EQ(root ? ::seteuid(65534) : 0, 0);
   const auto written = write_file_atomically(directory_ / "a", "new");
   ASSERT_EQ(root ? ::seteuid(0) : 0, 0);

@@ -19,7 +19,7 @@ std::vector<T> any_order(std::vector<T> list) {
   return list;
 }
 
-// What the ranks of a random graph have in common.
+// Common parts of the ranks of a random graph.
 struct AnyGraph {
   struct Bucket {
     std::int32_t group = 0, number = 0;
@@ -117,7 +117,7 @@ class AnyGraphRank {
                                  [&](const plan::Lane& lane) { return lane.group == group; });
     return plan::LaneId(static_cast<std::size_t>(at - plan_.lanes.begin()));
   }
-  // Of a buffer that is not reduced.
+  // Random access to a buffer that is not reduced.
   Access any_own() const {
     const auto buffer =
         static_cast<std::size_t>(1 + plan::any_count(static_cast<int>(plan_.buffers.size()) - 2));

@@ -13,7 +13,7 @@ bool swap_with_next(Victim& victim, const Place& place, const OpTest& alike) {
   return true;
 }
 
-// Whether any op of the rank that communicates touches an element of a buffer.
+// True if a communicating op of the rank accesses an element of a buffer.
 bool is_reduced(Victim& victim, std::size_t rank, plan::BufferId buffer, std::int64_t element) {
   const std::vector<plan::Access> wanted{{buffer, element, 1}};
   const OpTest touches = [&](const plan::Op& op) {
@@ -113,9 +113,9 @@ bool a_chunk_received_one_element_off(Victim& victim) {
     return span.first + shift >= 0 && span.first + span.count + shift <=
                                           victim.ranks[rank].buffers[span.buffer.index()].elements;
   };
-  const auto place = any_place(
-      victim, [&](std::size_t rank,
-                  const plan::Op& op) {  // a sum that is put aside reads and writes two buffers
+  const auto place =
+      any_place(victim, [&](std::size_t rank,
+                            const plan::Op& op) {  // an offloaded sum reads and writes two buffers
         return receives(op) && has_room(rank, op.writes[0]) &&
                (op.reads.empty() || has_room(rank, op.reads[0]));
       });

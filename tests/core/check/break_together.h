@@ -39,7 +39,7 @@ bool an_addition_done_twice(Victim& victim);
 bool a_chunk_cut_short_at_one_end(Victim& victim);
 
 // Sums that are none
-// --------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 bool a_contribution_sent_and_added_twice(Victim& victim);
 

@@ -100,7 +100,7 @@ inline OpTest is(plan::OpKind kind) {
   return [kind](const plan::Op& op) { return op.kind == kind; };
 }
 
-// Of what keeps the plan from being proved; empty: nothing does.
+// Returns the first finding that prevents the proof of the plan, or an empty string.
 inline std::string first_finding(const Victim& victim) {
   const Report report = examine(victim.plan());
   return report.findings.empty()

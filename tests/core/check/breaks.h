@@ -90,7 +90,7 @@ inline bool a_group_that_names_a_rank_twice(Victim& victim) {
 }
 
 // Orders that are wrong
-// -----------------------------------------------------------------------------------------------
+// ------------------------------------------------------------
 
 // How many ops of its lane there are up to an op.
 inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op) {
@@ -99,7 +99,7 @@ inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op
                     [&](const plan::Op& other) { return other.lane == ops[op].lane; }));
 }
 
-// Somebody waits for an op; now that waits for it, too.
+// Makes an op wait for one of those that wait for it.
 inline bool a_circle_of_waiting(Victim& victim) {
   const auto waits = [](const plan::Op& op, const plan::Dependency& d) {
     return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane;

@@ -28,7 +28,7 @@ Victim small_expanded(int ranks, Algorithm algorithm) {
 
 Algorithm ring_or_direct() { return *rc::gen::element(Algorithm::ring, Algorithm::direct); }
 
-// Of a random rank: a random op that passes the test.
+// Random op of a random rank that passes the test.
 struct Chosen {
   std::size_t rank, op;
 };

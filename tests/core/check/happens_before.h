@@ -41,7 +41,7 @@ class HappensBefore {
     add_meetings();
   }
 
-  // Whether two ops of the rank, of one step or of two, touch one element out of order.
+  // True if two ops of the rank, of one step or of two, access one element without an order.
   bool races(std::size_t rank) const {
     const auto reached = reached_by_ends(rank);
     for (std::size_t a = 0; a < reached.size(); ++a)

@@ -107,8 +107,8 @@ TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
   EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
 }
 
-// Of one layer rank 0 sums its part with that of the other replica's second one, and that one's
-// first with rank 1.
+// For one layer, rank 0 sums its shard with the second shard of the other replica, and rank 1 with
+// its first.
 TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 1, 2);
   e.data.train_samples = 240;

@@ -43,7 +43,8 @@ TEST(MicroSteps, of_sound_plans_are_proved) {
   }
 }
 
-// Where two segments learn one table, the part of each is in the sum, with micro-steps or without.
+// If two segments share a table, the sum contains the gradients of both, with or without
+// micro-steps.
 TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
   experiment::Experiment once = strategy::small_tied_gpt(2), often = once;
   often.training.accumulation_steps = 2;

@@ -116,7 +116,7 @@ TEST(StagePlans, that_are_broken_are_found_out) {
                 in_place_of(v.op(0, "SEND.b1.t0.c0>r1"), 0, v.ranks[0].buffer("act.s0"));
               }),
               Contains(Proof::passing));
-  // What was sent is overwritten before its receiver has it.
+  // Sent data are overwritten before the receiver has them.
   EXPECT_THAT(found_in_stages([](Victim& v) { v.op(0, "F.s0.m3").after.clear(); }),
               Contains(Proof::races));
   // An update does not see all micro-batches.

@@ -88,8 +88,8 @@ bool as_said(const Break& broken, const std::set<Proof>& found) {
          is_subset(found, known);
 }
 
-// What a finding of bad structure names cannot be drawn. Of the others, those on what ran name an
-// op.
+// A finding of bad structure names cells that cannot be drawn. Among the others, those about
+// executed ops name an op.
 bool marks_the_bad_cell(const Victim& victim, const Report& report) {
   const auto has_cell = [](const Finding& finding) {
     return finding.mark && finding.proof != Proof::structure;
@@ -115,7 +115,7 @@ std::string names(const std::set<Proof>& proofs) {
   return text;
 }
 
-// Whether a step takes a bucket more than once, as synchronised batch normalisation does in every
+// True if a step reduces a bucket more than once, as synchronized batch normalization does in every
 // micro-step.
 bool repeats_a_bucket(Victim& victim) {
   std::set<std::pair<std::int32_t, std::int32_t>> known;
@@ -126,7 +126,7 @@ bool repeats_a_bucket(Victim& victim) {
   });
 }
 
-// Of chunks only the first use of a bucket is asked for its order.
+// Adapts a break to chunks: only the first use of a bucket is checked for its order.
 Break of_chunks(Break broken, bool repeated) {
   if (repeated && broken.must.erase(Proof::order) > 0) broken.may.insert(Proof::order);
   return broken;

@@ -124,9 +124,9 @@ TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
   const auto found = [](const std::function<void(Victim&)>& breaks) {
     return found_in(chain(2), breaks);
   };
-  // Of another micro-step, which has not come yet.
+  // Recomputes another micro-step, which is not there yet.
   EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s2.m0").micro = 1; }), Contains(Proof::recomputing));
-  // Of another segment's output.
+  // Reads the output of another segment.
   EXPECT_THAT(found([](Victim& v) {
                 plan::Op& op = v.op(0, "R.s2.m0");
                 op.reads.front().buffer = v.ranks[0].buffer("act.s0");
@@ -200,7 +200,7 @@ TEST(Recomputing, that_is_broken_in_a_stage_is_found_out) {
                 op.reads.front().first += op.reads.front().count;
               }),
               Contains(Proof::recomputing));
-  // Of another micro-batch than goes back.
+  // Recomputes another micro-batch than backward needs.
   EXPECT_THAT(found([](Victim& v) { v.op(1, "R.s3.m0").micro = 1; }), Contains(Proof::recomputing));
 }
 

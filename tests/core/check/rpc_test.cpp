@@ -77,7 +77,7 @@ TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out
   EXPECT_TRUE(is_found(victim, "of which 1 elements are in no bucket"));
 }
 
-// Of four trainers two and two, though all call one server.
+// Sums the gradients of four trainers in pairs, although all call one server.
 TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
   Victim victim = whole(RemoteLayers::embeddings, 4);
   const auto known = static_cast<std::int32_t>(victim.groups.size()) - 1;

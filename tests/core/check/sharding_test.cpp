@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of ranks that keep but a part of the model: all that the strategy makes are proved, and
-// what is broken in one is found out.
+// Plans of ranks that keep only a shard of the model: all plans of the strategy are proved, and
+// faults in a plan are found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -57,7 +57,7 @@ Victim whole(Shard shard, int micro_steps = 1) {
   return coarse(e);
 }
 
-// What keeps a rank's own part of a sum.
+// True for the op that keeps a rank's shard of a sum.
 OpTest keeps() {
   return [](const Op& op) {
     return op.kind == OpKind::mix && op.writes.front().buffer != op.reads.back().buffer;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans in which things are put aside: all that strategies make are proved, and what is broken in
-// one is found out.
+// Plans with offloading: all plans of the strategies are proved, and faults in a plan are found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -83,14 +82,13 @@ void waits_for_no_copy(Victim& victim, const std::string& token) {
 }
 
 TEST(Swapping, of_outputs_that_is_broken_is_found_out) {
-  // Nobody waits for what is to come back. Its layer after it in the forward pass asked for it
-  // first.
+  // No op waits for the fetch. The next layer in the forward pass requested it first.
   EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
               Contains(Proof::races));
   // Taken away before it was made.
   EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }),
               Contains(Proof::races));
-  // What was put aside in another micro-step, or of another layer.
+  // Fetches data offloaded in another micro-step, or by another layer.
   EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }),
               Contains(Proof::swapping));
   EXPECT_THAT(

@@ -63,7 +63,7 @@ RC_GTEST_PROP(SynchronisedPlans, survive_the_round_trip_through_text, ()) {
   RC_ASSERT(plan::to_text(*read) == text);
 }
 
-// Whether an op sums what batch normalisation needs.
+// True if an op sums statistics of batch normalization.
 OpTest sums_statistics(const Victim& victim, std::size_t rank) {
   return [&victim, rank](const Op& op) {
     return is_all_reduce(op) &&
@@ -114,7 +114,7 @@ TEST(Synchronised, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
   }
 }
 
-// What is read is not what was summed, though that is.
+// Reads values other than the sum, although the sum is correct.
 TEST(Synchronised, a_pass_that_reads_other_sums_has_no_meaning) {
   Victim victim = coarse(normalised(2));
   victim.op(1, "F.s1.m0").reads.pop_back();

@@ -74,7 +74,7 @@ TEST(Versions, that_are_not_those_of_the_forward_pass_are_found_out) {
                                                });
               }),
               Contains(Proof::versions));
-  // What it asks for was put aside too late, or never.
+  // The requested version is stashed too late, or never.
   EXPECT_THAT(found_in_versions([&](Victim& v) {
                 const int segment = back(v).segment;
                 v.remove(1, v.first(1, is("STASH.s" + std::to_string(segment) + ".m1")));

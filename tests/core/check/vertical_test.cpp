@@ -90,7 +90,7 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-// Other columns than the ones that are its own: some are there twice, or nobody's.
+// Columns are assigned wrongly: some twice, or some to no rank.
 RC_GTEST_PROP(VerticalPlans, in_which_a_rank_has_other_columns_have_no_meaning, ()) {
   Victim victim = coarse(any_vertical());
   const std::size_t rank = any_rank(victim);
@@ -134,7 +134,7 @@ TEST(VerticalPlan, that_learns_from_its_own_rows_alone_has_no_meaning) {
               AllOf(HasSubstr("W.s0.m0"), HasSubstr("reads the gradients of its own rows alone")));
 }
 
-// What is read is not the rank's part of the sum, though that is there.
+// Reads rows other than the rank's shard of the sum, although the shard is there.
 TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
   Victim victim = coarse(vertical(3));
   victim.op(1, "F.s0.m0").reads.front().first -= 6;

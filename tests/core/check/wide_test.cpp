@@ -65,7 +65,7 @@ void forget_reading(Victim& victim, const std::string& token, const std::string&
       << token;
 }
 
-// In which no op but `reader`, after that of the first segment, reads what is loaded.
+// Only `reader`, after the op of the first segment, reads the loaded data.
 Victim with_last_reader(const std::string& reader) {
   Victim victim = coarse(accumulating(strategy::small_wide_and_deep(1)));
   for (const char* op : {"F.s3.m0", "W.s3.m0", "W.s0.m0"})

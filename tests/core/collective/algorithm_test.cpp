@@ -144,7 +144,7 @@ TEST(Algorithm, only_sharded_hierarchical_asks_for_equal_hosts) {
     EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
 }
 
-// Nobody then has a sum, which is no all-reduce to any checker.
+// No rank would then have a sum, which no checker accepts as an all-reduce.
 TEST(Algorithm, sharded_hierarchical_has_no_rounds_on_unequal_hosts) {
   for (int position = 0; position < 3; ++position)
     EXPECT_TRUE(sharded_hierarchical(formation({0, 0, 1}), position).empty());

@@ -11,8 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What ranks send and receive is where the spans say; they follow one another and leave nothing
-// out.
+// Ranks send and receive exactly the spans, which are contiguous and complete.
 TEST(ChunkSpans, are_where_the_ops_of_the_plan_have_their_chunks) {
   for (const Algorithm algorithm : kAlgorithms)
     for (const std::int64_t segment_bytes : {0, 60}) {

@@ -70,8 +70,8 @@ TEST(Cost, of_a_binary_tree_is_twice_its_levels) {
   }
 }
 
-// Each tree carries half; whoever takes in two halves of one tree takes in nothing of the other,
-// and both roots have one child.
+// Each tree carries half of the data. A rank that receives two parts in one tree receives nothing
+// in the other, and both roots have one child.
 TEST(Cost, of_two_binary_trees_is_half_of_one_in_each_level_but_the_highest) {
   for (const int levels : {1, 2, 3, 4}) {
     const Cost cost = Drawn(1 << levels, 1).of(Algorithm::double_binary_tree, 1000);

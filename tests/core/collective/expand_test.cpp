@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of a coarse plan's dependencies, read as text.
+// Dependencies of a coarse plan after expansion, as text.
 #include "core/collective/expand.h"
 
 #include <gtest/gtest.h>

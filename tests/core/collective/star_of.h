@@ -9,7 +9,7 @@ namespace trainyard::collective {
 inline constexpr double kBandwidth = 8e9;  // bit/s: a byte takes 1 ns
 inline constexpr double kLatency = 1e-4;   // of a way into or out of the switch
 
-// What bounds: busses or links are as fast as given, or so fast that they take no time.
+// Bottlenecks: busses or links have the given speed, or take no time.
 struct Speeds {
   double link_bits_per_second = kBandwidth, bus_bits_per_second = 1e15;
   double memory_bytes_per_second = 1e16;

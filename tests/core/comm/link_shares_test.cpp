@@ -103,7 +103,7 @@ TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
       << "and the lane is as new";
 }
 
-// The way there of the first link of a chain of so many hosts: busses come before links.
+// Direction of the first link in a chain of `hosts` hosts: busses come before links.
 Way way_of_first_link(int hosts) { return 2 * hosts; }
 
 TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) {
@@ -249,7 +249,7 @@ TEST(LinkShares, a_link_that_anything_waits_for_is_never_idle) {
   }
 }
 
-// Who changes something at random: posts, looks and takes, forgets, cuts and restores.
+// Applies a random change: posts, checks and takes, forgets, cuts or restores.
 void change(Shares& shares, std::mt19937& random, Picoseconds now) {
   const auto any = [&](int below) {
     return static_cast<int>(random() % static_cast<unsigned>(below));
@@ -268,8 +268,8 @@ void change(Shares& shares, std::mt19937& random, Picoseconds now) {
   }
 }
 
-// Each word as it was before the last change, or as it was after it: so it may lie there when
-// whoever made it died.
+// Each word may have its value before or after the last change, as after a crash in the middle of
+// it.
 TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_comes) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 500; ++trial) {

@@ -27,7 +27,7 @@ class Combine : public testing::Test {
  protected:
   static constexpr DType kDType = sizeof(Number) == 8 ? DType::fp64 : DType::fp32;
 
-  // Of three sources, into the one at `into`, or beside them.
+  // Combines three sources, into the source `into`, or into separate memory.
   std::vector<Number> combined(Reduction reduction, int into = -1) {
     std::vector<Number> a{1, -5, 3, 0}, b{4, 2, -7, 0}, c{2, 2, 2, 2}, beside(4);
     std::vector<Number>* all[] = {&a, &b, &c};

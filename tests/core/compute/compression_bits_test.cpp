@@ -94,7 +94,7 @@ TEST(HalfBits, fp32_about_the_middle_of_any_two_halves_are_encoded_as_by_the_pla
   }
 }
 
-// What a scheme of one number at a time sends and keeps.
+// Data and residual of a scheme that compresses each number separately.
 struct Plain {
   std::vector<float> residual;  // empty: without feedback
   std::vector<float> whole;
@@ -264,7 +264,7 @@ RC_GTEST_PROP(CompressionBits, what_is_sent_and_kept_is_that_of_the_plain_formul
   RC_ASSERT(nan_or_near(squared_error, plain.squared_error));
 }
 
-// Of as many ranks as there are parts; each begins at any address.
+// One rank per part; each part begins at any address.
 RC_GTEST_PROP(CompressionBits, what_is_decoded_is_added_up_in_order_of_rank, ()) {
   const Scheme kind = *rc::gen::element(Scheme::int8, Scheme::sign);
   const CompressionSpec spec{kind, 0.01, 4, false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the tests of compression share: numbers as tensors, and an op on the oracle.
+// Common parts of compression tests: numbers as tensors, and an op on the oracle.
 #pragma once
 
 #include <limits>

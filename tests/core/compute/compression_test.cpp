@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The schemes by themselves: what is sent and what is kept make up the gradient, sizes follow from
-// lengths, and what is no number stays so.
+// Compression schemes: sent and kept values add up to the gradient, sizes follow from lengths, and
+// NaN stays NaN.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

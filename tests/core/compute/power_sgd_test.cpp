@@ -135,7 +135,7 @@ TEST(PowerSgd, finds_a_matrix_of_low_rank_and_sends_all_of_it) {
   }
 }
 
-// Of a sum that is 0 nothing is left to begin from; the next that is not is sent all the same.
+// A sum of 0 leaves no initial guess; the next nonzero sum is sent nevertheless.
 TEST(PowerSgd, goes_on_after_a_gradient_of_zeros) {
   Ranks ranks({{0, 12, 9}}, 2, 2);
   ranks.step();

@@ -65,7 +65,7 @@ TEST(Shuffle, takes_any_two_numbers_to_any_two_places_as_often) {
   }
 }
 
-// A seed means these places, whoever asks for them.
+// A seed determines these indices, on any rank.
 TEST(Shuffle, of_a_seed_stays_what_it_is) {
   constexpr Shuffle of{base::Random(7, base::Purpose::compress, 3), 1000};
   static_assert(of.number(of.place(999)) == 999);

@@ -31,7 +31,7 @@ double share_of_clicks(const Samples& samples) {
          static_cast<double>(samples.labels.size());
 }
 
-// Of the labels, those that the more likely of the two is.
+// Share of labels that are the more likely one.
 double best_accuracy(const ClickTruth& truth, const Samples& samples, std::size_t width) {
   std::size_t right = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i)
@@ -39,7 +39,7 @@ double best_accuracy(const ClickTruth& truth, const Samples& samples, std::size_
   return static_cast<double>(right) / static_cast<double>(samples.labels.size());
 }
 
-// What the best guess is worth, by the truth alone: the Bayes rate.
+// Expected accuracy of the best guess according to the generator: the Bayes rate.
 double bayes_rate(const ClickTruth& truth, const Samples& samples, std::size_t width) {
   double sum = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
@@ -134,7 +134,7 @@ TEST(Clicks, are_25_to_35_in_a_hundred_whatever_the_seed_and_the_sizes) {
     }
 }
 
-// Of the samples that are clicked with a probability of about p, a share of p are clicks.
+// Among samples with a click probability of about p, a share of p are clicks.
 TEST(Clicks, follow_the_probabilities_of_the_truth) {
   const DataSpec spec = clicks(50'000);
   const ClickTruth truth(spec);

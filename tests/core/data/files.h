@@ -70,7 +70,7 @@ inline std::string gzip(const std::string& bytes) {
   return packed;
 }
 
-// Of a kind that reads no files.
+// Opens a data set of a kind that reads no files.
 inline std::shared_ptr<const Dataset> make(const DataSpec& spec) { return open(spec, "").value(); }
 
 struct Samples {

@@ -69,7 +69,7 @@ TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
   }
 }
 
-// What a set of bytes gives as bytes is what it gives as numbers, once these stand for them.
+// Bytes of a data set, converted by its table, equal its numbers.
 TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
   const auto set = digits(100);
   ASSERT_NE(set->byte_values(), nullptr);
@@ -167,7 +167,7 @@ class Counting : public Dataset {
 };
 
 TEST(InputPipeline, works_ahead_by_its_depth_and_no_further) {
-  constexpr int steps = 2000, depth = 3;  // so many that one too far shows in some
+  constexpr int steps = 2000, depth = 3;  // enough steps to reveal an off-by-one error
   const auto set = std::make_shared<Counting>();
   InputPipeline pipeline(set, Sampler(1, 100, 5, 1), 0, 0, steps, depth);
   for (int step = 0; step < steps; ++step) {

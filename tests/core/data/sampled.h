@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a sampler gives.
+// Results of a sampler.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is known of a set without its samples is what its samples say.
+// The summary of a data set, computed without its samples, agrees with the samples.
 #include <gmock/gmock.h>
 
 #include "core/data/shards.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A file in which some fields are refused: what is wrong with the rest is told with them.
+// A file with invalid fields: problems of the remaining fields are reported too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,8 @@ class Besides : public ::testing::Test {
     ASSERT_TRUE(base::write_file_atomically(file_, document.dump()).has_value());
   }
 
-  // Of all problems, without the file, or the command line where the value is from there.
+  // Locations of all problems, without the file, or with the command line if the value is from
+  // there.
   std::vector<std::string> places(const std::vector<std::string>& overrides = {}) {
     std::vector<std::string> found;
     const auto loaded = load(file_, overrides, file_.parent_path());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is reduced as one, and the algorithm that is chosen by it.
+// Buckets, and the algorithm chosen for them.
 #include "core/experiment/buckets.h"
 
 #include <gmock/gmock.h>
@@ -47,8 +47,8 @@ RC_GTEST_PROP(Buckets, travel_as_they_are_where_nothing_is_compressed, ()) {
   }
 }
 
-// What is gathered by ring or direct is judged by the bytes of all ranks, and by no algorithm that
-// adds up.
+// A gather by ring or direct is judged by the bytes of all ranks; algorithms that reduce are not
+// offered.
 TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
   Experiment experiment = small(2, 3);
   experiment.strategy.compression.kind = compute::compression::Scheme::sign;

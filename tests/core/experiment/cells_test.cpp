@@ -88,7 +88,7 @@ std::optional<Played> play(S schedule, const std::vector<int>& ranks, int micro_
   return played;
 }
 
-// Of all ranks' time.
+// Idle share of the time of all ranks.
 double bubble(const Played& played) {
   return std::accumulate(played.idle.begin(), played.idle.end(), 0.0) /
          (played.length * static_cast<double>(played.idle.size()));
@@ -162,8 +162,8 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
       }
 }
 
-// Of two callers a stage that both call takes one micro-batch each forward, then back; each caller
-// its own, and the last round may be short.
+// A stage that two callers share takes one micro-batch of each forward, then backward. A caller's
+// own stages take their micro-batches alone. The last round may be short.
 TEST(Cells, of_called_stages_serve_the_callers_in_rounds) {
   const std::vector<int> ranks{0, 1, 0};
   EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 3, {2, -1})), "F1.0 F1.1 B1.0 B1.1 F1.2 B1.2");

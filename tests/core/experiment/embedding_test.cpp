@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a model must look up where data have indices.
+// Embeddings that a model needs if the data have indices.
 #include "core/experiment/embedding.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST(Wide, defaults_of_data_and_layer_fit) {
   EXPECT_EQ(resolved_from_json(to_json(resolved)).value().document, resolved.document);
 }
 
-// Each is told by itself.
+// Each problem is reported separately.
 TEST(Wide, needs_the_slots_of_the_data_and_a_row_for_every_index) {
   Experiment e = wide_and_deep();
   e.model.layers[4].rows = 19'999;
@@ -153,7 +153,7 @@ TEST(Embedding, has_nothing_to_say_of_other_models) {
   EXPECT_THAT(embedding_problems(e), IsEmpty());
 }
 
-// Of the document and of the generator: neither takes more than floats can name.
+// Both the document and the generator refuse vocabularies larger than floats can represent.
 TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
   Experiment e = of_clicks();
   e.data.vocabulary = data::kMostIndices + 1;

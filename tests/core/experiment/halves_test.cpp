@@ -53,7 +53,8 @@ TEST(Halves, the_larger_one_asks) {
   EXPECT_THAT(found.asks, ElementsAre(false, true, true, true));
 }
 
-// Of ranks that are neighbours one after another, and the last of the first, an odd number.
+// Checks that the ranks are consecutive neighbors, that the last is a neighbor of the first, and
+// that their number is odd.
 void expect_odd_circle(const Graph& graph, const std::vector<int>& circle) {
   ASSERT_EQ(circle.size() % 2, 1u);
   EXPECT_EQ(std::set<int>(circle.begin(), circle.end()).size(), circle.size()) << "each once";
@@ -81,7 +82,8 @@ TEST(Halves, there_are_none_where_a_circle_is_odd) {
   EXPECT_EQ(halves(6, GossipGraph::complete).odd_circle.size(), 3u);
 }
 
-// Of any connected graph: either no edge lies inside a half, or there is an odd circle.
+// For any connected graph: either no edge is inside a half of the bipartition, or there is an odd
+// cycle.
 RC_GTEST_PROP(Halves, part_all_neighbours_or_name_an_odd_circle, ()) {
   const int ranks = *rc::gen::inRange(2, 12);
   std::vector<std::set<int>> joined(static_cast<std::size_t>(ranks));

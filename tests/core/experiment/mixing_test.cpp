@@ -37,8 +37,8 @@ std::vector<double> eigenvalues(const Mixing& mixing) {
   return values;
 }
 
-// Of a matrix whose rows are all the first one, turned: the k-th is the sum of its weights times
-// cos(2 pi k distance / n).
+// Eigenvalues of a circulant matrix: the k-th is the sum of its weights times cos(2 pi k distance /
+// n).
 std::vector<double> of_circle(int ranks, const std::vector<std::pair<int, double>>& weights) {
   std::vector<double> values;
   for (int k = 0; k < ranks; ++k) {

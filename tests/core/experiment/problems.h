@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is told of an experiment, for tests: its files are looked for where the test runs.
+// Problems of an experiment, for tests: its files are relative to the test's directory.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace trainyard::experiment {
 
-// Of validation, the first; empty where all is well.
+// Returns the first problem of validation, or an empty one.
 base::Problem first_problem(const Experiment& e);
 
-// Of validation, all of them as text.
+// Returns all problems of validation as text.
 std::string problems_of(const Experiment& e);
 
-// Of resolving, the first; empty where all is well.
+// Returns the first problem of resolving, or an empty one.
 base::Problem refused(const Experiment& e);
 
 }  // namespace trainyard::experiment

@@ -112,7 +112,7 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
               HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
 }
 
-// Whose parameters come and go as one.
+// The parameters of a unit are gathered and released together.
 TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
   Experiment e = strategy::piped(chain(4, 6, 9), PipelineSchedule::gpipe, 4);
   e.strategy.kind = StrategyKind::hybrid;

@@ -5,7 +5,7 @@
 
 namespace trainyard::experiment {
 
-// Of an experiment that is right; throws what is told of it otherwise.
+// Resolves a valid experiment; throws its problems if it is invalid.
 Resolved resolved(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

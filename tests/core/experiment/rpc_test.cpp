@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who has which layers where trainers call servers, by which way outputs go, and what cannot be.
+// Assignment of layers to trainers and servers, routes of outputs, and experiments that are
+// refused.
 #include "core/experiment/rpc.h"
 
 #include <gmock/gmock.h>
@@ -193,7 +194,7 @@ TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
       << "the norm is that of all layers";
 }
 
-// What servers keep is reduced nowhere.
+// Parameters on servers are not reduced.
 TEST(Rpc, auto_goes_by_what_trainers_have_alike) {
   const auto work_of = [](Experiment e) {
     e.strategy.algorithm = collective::Algorithm::automatic;

@@ -58,7 +58,7 @@ TEST(Servers, out_of_step_a_step_is_one_batch_and_in_step_one_of_each_worker) {
   }
 }
 
-// Of three workers who are out of step nobody needs three batches at once.
+// Three asynchronous workers never need three batches at the same time.
 TEST(Servers, a_batch_fits_where_a_step_has_the_samples_for_it) {
   Experiment e = served(3, 1);
   e.training.batch_per_rank = resolve(e, ".")->data.train_samples;

@@ -101,7 +101,7 @@ TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
     }
 }
 
-// Of measured times, each as much longer as its device is drawn slower than the fastest.
+// Measured times, scaled by the slowness of the device relative to the fastest one.
 TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
   for (const auto& seconds : {std::vector<double>{1, 1, 1, 1, 1, 1, 1},
                               {9, 1, 1, 1, 1, 1, 1},
@@ -132,7 +132,7 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
       EXPECT_EQ(taken(owners_of(r)), least);
       const auto read = resolved_from_json(to_json(r));
       ASSERT_TRUE(read) << base::to_string(read.error());
-      EXPECT_EQ(read->document, r.document);  // nothing is measured, or placed, anew
+      EXPECT_EQ(read->document, r.document);  // nothing is measured or placed again
     }
 }
 
@@ -152,7 +152,7 @@ TEST(Schedule, that_changes_nothing_is_said_to) {
   EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("the one stage"));
 }
 
-// It would train something else, without a word.
+// It would silently train something else.
 TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
   Experiment e = deep(2, {9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
@@ -208,7 +208,7 @@ TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
   EXPECT_THAT(owners_of(r), ElementsAre(0, 1, 2, 2, 3, 3));
 }
 
-// Of a thousand blocks, in a moment.
+// A thousand blocks, in a short time.
 TEST(Partition, of_many_layers_is_as_even_as_of_few) {
   Experiment e = piped(strategy::small_gpt(4));
   e.model.layers[1].blocks = 1000;
@@ -251,7 +251,7 @@ TEST(Partition, puts_a_tied_layer_last) {
   }
 }
 
-// Where replicas of a stage share its table out.
+// Replicas of a stage shard its table.
 TEST(Partition, puts_a_tied_layer_where_its_table_is_if_it_must) {
   Experiment e = strategy::small_tied_gpt(6);
   e.strategy.kind = StrategyKind::hybrid;
@@ -263,7 +263,7 @@ TEST(Partition, puts_a_tied_layer_where_its_table_is_if_it_must) {
   EXPECT_EQ(owners[owners.size() - 2], 2);
 }
 
-// What is resolved says where every layer is, so that it is the same wherever it is read.
+// The resolved experiment states the place of every layer, so that every reader has the same.
 TEST(Partition, is_in_the_resolved_experiment) {
   const Resolved r = strategy::resolved(deep(3, {9, 9, 9, 9}));
   EXPECT_EQ(r.document.strategy.stages.places.size(), 3u);
@@ -358,7 +358,7 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(problem_of(compressed), HasSubstr("pipeline does not compress gradients"));
 }
 
-// One after the other is mended, so that nobody is told of the second when the first is.
+// The first problem must be fixed before the second applies, so they are not reported together.
 TEST(StageProblems, are_said_together_with_those_of_all_else) {
   const auto places_of_problems = [](const Experiment& e) {
     std::vector<std::string> list;

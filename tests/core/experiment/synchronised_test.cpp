@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where batch normalisation can be synchronised, where it is refused, and what is said of it.
+// Synchronized batch normalization: when it is available, when it is refused, and the messages.
 #include "core/experiment/synchronised.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where ranks can share out feature columns, where that is refused, and what is said of it.
+// Vertical sharding of feature columns: when it is available, when it is refused, and the messages.
 #include "core/experiment/vertical.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Models that are refused, each with what is told of it, and where.
+// Models that are refused, each with its message and location.
 #pragma once
 
 #include <vector>

@@ -110,7 +110,7 @@ TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
   EXPECT_FALSE(model.segments[1].looks_up());
 }
 
-// Of no more columns than samples have, and of rows of columns alone.
+// A bag has at most as many columns as the samples, which must be rows of columns.
 TEST(Validate, tells_a_bag_that_the_samples_do_not_fit) {
   const base::Problems narrow = validate(kBag, {2}, 2, "model"),
                        images = validate(kBag, {5, 5, 1}, 2, "model");
@@ -307,7 +307,7 @@ TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
   EXPECT_NEAR(variance, 0.01 / 3, 5e-5);
 }
 
-// Of the numbers that are added up, here 4: +-1/2.
+// Bound for 4 summed numbers: +-1/2.
 TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) {
   const Model model =
       build(layers({{.kind = LayerKind::embedding_bag, .slot_count = 4, .rows = 1000, .width = 8},
@@ -454,7 +454,7 @@ TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
   EXPECT_THAT(backward_input(model.segments[0], tensors), IsEmpty());
 }
 
-// Of samples of 5 columns, beside 2 logits of each.
+// Samples have 5 columns, beside 2 logits each.
 TEST(Wide, adds_rows_that_the_samples_name_to_the_logits_and_hands_their_gradient_on) {
   const Model model = build(kWideAndDeep, 5, 2).value();
   const Segment& wide = model.segments[3];

@@ -55,8 +55,8 @@ TEST(Frontier, ops_of_a_lane_start_one_after_the_other) {
   EXPECT_EQ(frontier.completed(kCompute), 2);
 }
 
-// What it waits for on its own lane is before it; on others it has to be complete. The next step is
-// no part of this one.
+// Dependencies on the same lane come before the op; dependencies on other lanes must be complete.
+// The next step does not take part.
 TEST(Frontier, ops_in_order_are_given_behind_each_other) {
   const RankPlan plan = parsed(
       "program train samples 1 of 2\nLOAD.m0 @input\nF.s0 @compute\nF.s1 @compute after "

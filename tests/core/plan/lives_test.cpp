@@ -76,8 +76,8 @@ TEST(Lives, meet_where_an_op_needs_both) {
   EXPECT_TRUE(Lives(rank).meet(0, 1));
 }
 
-// Of ten compute ops the third makes `a`, and the ninth reads it; OUT and IN beside, as they wait
-// and are waited for.
+// Plan in which the third of ten compute ops writes `a`, and the ninth reads it, with OUT and IN
+// and their dependencies.
 RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
   RankPlan rank = plan_of(std::vector<Touch>(10));
   rank.lanes.push_back({"copy", LaneKind::copy, -1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who asks whom, step by step: the same for everybody who works it out, and everybody in turn.
+// Pairs of each step: every rank computes the same pairs, and each rank gets its turn.
 #include "core/plan/pairing.h"
 
 #include <gmock/gmock.h>

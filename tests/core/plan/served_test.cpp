@@ -17,7 +17,7 @@ Served event(int server, Served::Kind kind) {
   return made;
 }
 
-// Of one worker: "j" joins, "g" gives, "t" takes, "l" leaves.
+// Events of one worker: "j" joins, "g" gives, "t" takes, "l" leaves.
 std::vector<Served> wrote(int server, const std::string& letters) {
   std::vector<Served> events;
   for (const char letter : letters)

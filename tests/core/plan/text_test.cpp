@@ -224,7 +224,7 @@ std::string mutated(std::string text, const base::Random& random) {
   return text;
 }
 
-// What is accepted must be written and read again as the same plan; the sanitizers watch the rest.
+// Accepted text must be written and parsed as the same plan; the sanitizers check the rest.
 TEST(Text, mutations_never_crash_the_parser) {
   int refused = 0;
   for (std::uint32_t round = 0; round < 6000; ++round) {

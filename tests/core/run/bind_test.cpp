@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A rank that brings in samples, so many times a step, and does nothing with them.
+// Rank that loads samples `times` times per step and does not use them.
 plan::RankPlan loading(std::size_t times) {
   plan::Op load;
   load.kind = plan::OpKind::load;

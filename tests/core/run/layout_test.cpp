@@ -81,8 +81,8 @@ TEST(Layout, what_the_host_looks_at_comes_first_side_by_side) {
   EXPECT_EQ(l.buffers[0].offset, 128);
 }
 
-// What is overwritten before it is read again leaves its place in between, as an output that is
-// given up and made again.
+// A buffer that is overwritten before its next read frees its memory in between, like an output
+// that is discarded and recomputed.
 TEST(Layout, what_is_made_again_makes_room_in_between) {
   plan::RankPlan rank = plan_of({1000, 1000, 1000});
   add(rank, 0, kCompute, {}, {0});

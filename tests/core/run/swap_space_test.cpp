@@ -22,7 +22,7 @@ Layout of(std::int64_t host, std::int64_t disk) {
   return layout;
 }
 
-// Of its own; empty, and gone at the end.
+// Private directory; empty, and removed at the end.
 class SwapSpaceTest : public testing::Test {
  protected:
   SwapSpaceTest() {

@@ -11,7 +11,7 @@
 namespace trainyard::run {
 namespace {
 
-// Of a rank that waits for peers: told that it is woken.
+// Exchange of a rank that waits for peers and records that it was woken.
 class Waiting final : public Exchange {
  public:
   int waits_for() const override { return -1; }

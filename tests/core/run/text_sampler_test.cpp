@@ -27,7 +27,7 @@ class TextSampling : public testing::Test {
                {&model_, device_.get(), parameters(), {}, compute::Multiplies::full, vocabulary})
         .value();
   }
-  // Of the last layer: what is foretold whatever came before.
+  // Bias of the last layer: what is predicted whatever the text before is.
   double& bias(char character) {
     return values_[static_cast<std::size_t>(model_.segments.back().bias_offset()) +
                    alphabet_.find(character)];

@@ -52,7 +52,7 @@ class CheckpointParts : public testing::Test {
             {static_cast<std::int64_t>(count)},
             reinterpret_cast<std::byte*>(values.data() + first)};
   }
-  // Of both the parameters and their moments.
+  // Spans of both the parameters and their moments.
   std::vector<CheckpointSpan> spans(std::size_t first, std::size_t count) {
     const auto at = static_cast<std::int64_t>(first);
     return {{CheckpointBuffer::parameters, at, flat(parameters_, first, count)},
@@ -66,7 +66,7 @@ class CheckpointParts : public testing::Test {
     return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step);
   }
 
-  // What comes back: "whole", or why not.
+  // Returns "whole" if the checkpoint can be read, else the reason.
   std::string read(bool moments = true) {
     std::vector<float> parameters(parameters_.size()), moment(moment_.size()), state(state_.size());
     const auto loaded =
@@ -148,7 +148,7 @@ TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
   EXPECT_EQ(read(), "whole");
 }
 
-// Whoever named the directory is told that it does not do, as of a damaged one.
+// The problem names the given directory, as it does for a damaged checkpoint.
 TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
   const CheckpointFile lost = state();
   ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who writes a checkpoint of parts.
+// Assignment of checkpoint shards to the ranks that write them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ TEST(WritersOfParts, are_where_the_chief_is) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank >= 2) << rank;
 }
 
-// Of a mesh, whose replicas share out what each place has within their hosts, likewise.
+// The same for a mesh whose replicas shard each stage's model within their hosts.
 TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
   experiment::Experiment e = strategy::small(8);
   e.topology = tests::drawn_hosts(2, 4);
@@ -72,9 +72,9 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
   }
 }
 
-// What each rank of a split model writes: its layers, rows, columns, and of what ranks that share
-// layers have alike the first one's; of replicas that of the chief's, or where they keep but their
-// parts, of all of them. Together it is all of the model, each element once.
+// Shards that each rank of a split model writes: its layers, rows and columns. Shared layers are
+// written by their first rank. Replicas are written by the chief's, or by all if they are sharded.
+// Together they are the full model, each element once.
 std::vector<float> parts_of(const std::vector<float>& all,
                             const std::vector<experiment::Part>& parts) {
   std::vector<float> own;

@@ -57,7 +57,7 @@ TEST(Safetensors, tensors_come_back_in_order_with_every_byte) {
   }
 }
 
-// Of a transformer of a thousand blocks there are 12,000, and three times as many with moments.
+// A transformer of a thousand blocks has 12,000 tensors, and three times as many with moments.
 TEST(Safetensors, any_number_of_tensors_comes_back) {
   const float one = 1;
   std::vector<NamedTensor> tensors;

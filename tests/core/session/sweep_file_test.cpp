@@ -93,7 +93,7 @@ TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
               HasSubstr("holds a sweep already"));
 }
 
-// A child takes the lock, and is killed: then nobody sweeps any more, whatever the manifest says.
+// A child takes the lock and is killed: then no process runs the sweep, whatever the manifest says.
 TEST_F(SweepFile, is_locked_by_the_process_that_sweeps_as_long_as_it_lives) {
   EXPECT_FALSE(sweeping_process(directory_));
   int ready[2];

@@ -13,7 +13,7 @@ inline experiment::Experiment four_ranks() {
   return e;
 }
 
-// A variant that is done, of so many samples in so many seconds.
+// Returns a completed variant with `samples` samples in `seconds` seconds.
 inline SweepVariant measured(std::int64_t ranks, collective::Algorithm algorithm,
                              std::int64_t samples, double seconds) {
   SweepVariant one;

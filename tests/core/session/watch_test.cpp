@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kFar = 1000;  // a horizon that nobody reaches
+constexpr std::int64_t kFar = 1000;  // a horizon that is never reached
 
 // A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees
 // no gap of its own.
@@ -63,7 +63,7 @@ TEST_F(WatchTest, a_rank_without_heartbeats_is_named_with_its_op) {
 TEST_F(WatchTest, the_end_of_the_chain_of_waiting_is_to_blame_for_a_hang) {
   const auto problem = pass(30, [&] {
     beat(0, 7, 2);
-    beat(1, 7);  // waits for nobody, and does nothing
+    beat(1, 7);  // waits for no peer, and makes no progress
     beat(2, 7, 1);
   });
   ASSERT_TRUE(problem);

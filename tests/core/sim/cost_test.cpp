@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the picker predicts of an algorithm against the simulator, which follows every op.
+// Predicted cost of algorithms against the simulator, which follows every op.
 #include "core/collective/cost.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_P(Predicted, is_near_to_what_the_simulator_takes) {
       }
 }
 
-// All members are alike in every round: nobody is ahead. A part of a link is rounded.
+// All members are equally fast in every round. Shares of a link are rounded.
 TEST(PredictedAlike, is_what_the_simulator_takes_where_all_do_the_same) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::all_to_all})
     for (const int hosts : {2, 3, 5, 8}) {

@@ -48,7 +48,7 @@ TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
   }
 }
 
-// What our own programs that send least send, where chunks are alike long.
+// Bytes of our own programs that send the least, if chunks have equal lengths.
 TEST(EngineBytes, by_formula_are_those_of_a_ring) {
   for (const std::string token : {"AR.b0", "RS.b0", "AG.b0"})
     for (const int ranks : {2, 3, 8}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What holds for any plan: it ends, keeps its order, is the same again, and is no faster on slower
+// Properties of every plan: it ends, keeps its order, is reproducible, and is not faster on slower
 // links.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
@@ -128,9 +128,9 @@ RC_GTEST_PROP(simulator_property, the_same_again_is_the_same, ()) {
   RC_ASSERT(play(scene).outcome.fingerprint == play(scene).outcome.fingerprint);
 }
 
-// Of equal devices. Where devices differ, one in some thousands of random drawings is faster on
-// slower links: an op that may not be interrupted starts before another that is worth more (the
-// anomalies of Graham 1969). Real ranks have them too.
+// Holds for equal devices. If devices differ, about one in a few thousand random drawings is faster
+// on slower links: a non-preemptive op starts before a more urgent one (the anomalies of Graham
+// 1969). Real ranks have these anomalies too.
 TEST(simulator, half_the_bandwidth_is_never_faster_on_equal_devices) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
     for (const LanesPerThread lanes : {LanesPerThread::all, LanesPerThread::one})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A simulation that nobody waits for any more, of a drawing so large that its end is far.
+// Cancels a simulation of a drawing so large that it would take very long.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRanks = 100;
 
-// Of this thread: what else the machine does is not counted.
+// CPU time of this thread, so that other load on the machine does not count.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What it costs to put things aside: worked out by hand. Devices of the star do 1e9 flop/s and move
-// 1e9 B/s.
+// Cost of offloading, computed by hand. Devices of the star have 1e9 flop/s and 1e9 B/s.
 #include <gmock/gmock.h>
 
 #include "core/plan/text.h"
@@ -32,7 +31,7 @@ double seconds_of(const std::string& place, int between, const topology::Topolog
   return simulated(put_aside(place, between), drawing, bare()).outcome.first_step_seconds;
 }
 
-// A processor's copy reads 4 MB and writes them: 8 ms each way.
+// A CPU's copy reads 4 MB and writes them: 8 ms in each direction.
 TEST(Swapping, is_hidden_as_far_as_there_is_something_to_compute) {
   EXPECT_NEAR(seconds_of("host", 16, star({.hosts = 1})), 20e-3 + 16e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 40, star({.hosts = 1})), 20e-3 + 40e-3 + 5e-3, kExact);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans with compressed gradients: they are proved, whatever is compressed how, and send the bytes
-// that the formulas say.
+// Plans with compressed gradients: they are proved for every scheme, and send the bytes of the
+// formulas.
 #include "core/experiment/compression.h"
 
 #include <gtest/gtest.h>

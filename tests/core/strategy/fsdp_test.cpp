@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the plans of fsdp keep and send, against the formulas (Rajbhandari et al. 2020).
+// Memory and traffic of fsdp plans, against the formulas (Rajbhandari et al. 2020).
 #include "core/experiment/fsdp.h"
 
 #include <gmock/gmock.h>

@@ -81,7 +81,7 @@ TEST(Golden, tpu_torus_of_two_by_two) {
   expect_golden_plan("tpu_torus_2x2", e);
 }
 
-// Of four, each of which hears of two others; two buckets.
+// Four ranks, each with two neighbors; two buckets.
 TEST(Golden, gossip_in_a_ring_of_four) {
   auto e = tiny(4);
   e.strategy.kind = experiment::StrategyKind::gossip;
@@ -100,7 +100,8 @@ TEST(Golden, asynchronous_gossip_in_a_ring_of_four) {
   expect_golden_plan("gossip_asynchronous_ring_4", e);
 }
 
-// Of two buckets, which meet at every second step; the tail of one sample may be either.
+// Two buckets, which are synchronized at every second step; either rank may have the tail of one
+// sample.
 experiment::Experiment local(experiment::LocalRule rule) {
   auto e = tiny(2);
   e.data.train_samples += 1;
@@ -159,8 +160,8 @@ TEST(Golden, parameter_servers_of_two_workers) {
   expect_golden_plan("parameter_server_2x2", e);
 }
 
-// Of the table, which both servers have a part of, workers pull and push the rows that their
-// samples name.
+// Workers pull and push the table rows that their samples name; both servers have a shard of the
+// table.
 TEST(Golden, parameter_servers_of_two_workers_and_a_table) {
   auto e = small_clicks(3);
   e.data.train_samples = 64, e.data.held_out_samples = 16;
@@ -186,7 +187,7 @@ experiment::Experiment tiny_compressed(int ranks, compute::compression::Scheme k
   return e;
 }
 
-// What travels is half as long; any all-reduce adds it up.
+// Data in flight have half the size; any all-reduce sums them.
 TEST(Golden, mirrored_ring_of_two_in_fp16) {
   expect_golden_plan("mirrored_ring_2_fp16",
                      tiny_compressed(2, compute::compression::Scheme::fp16));
@@ -293,7 +294,7 @@ TEST(Golden, pipeline_of_two_1f1b) {
   expect_golden_plan("pipeline_2_1f1b",
                      tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4));
 }
-// What the second rank puts aside is for the micro-batch between.
+// The second rank stashes weights for the micro-batch in between.
 TEST(Golden, pipeline_of_three_pipedream) {
   auto e = tiny_pipeline(3, experiment::PipelineSchedule::pipedream, 3);
   e.model.layers.insert(e.model.layers.begin() + 2, {model::LayerKind::linear, 6});
@@ -355,7 +356,7 @@ TEST(Golden, fsdp_of_two_full_in_bf16) {
   expect_golden_plan("fsdp_2_full_bf16", e);
 }
 
-// Who updates finds the scale of the loss, and sends it after the parameters.
+// The updating rank determines the loss scale and sends it after the parameters.
 TEST(Golden, central_storage_of_two_in_fp16) {
   auto e = tiny(2);
   e.topology = tests::drawn_storage(2, 1);
@@ -364,7 +365,7 @@ TEST(Golden, central_storage_of_two_in_fp16) {
   expect_golden_plan("central_storage_2_fp16", e);
 }
 
-// Of 6 and 4 units and 5 classes: a pair, then classes in parts.
+// 6 and 4 units and 5 classes: a pair of layers, then sharded classes.
 TEST(Golden, tensor_parallel_of_two) {
   auto e = tiny(2);
   e.strategy.kind = experiment::StrategyKind::tensor_parallel;
@@ -396,8 +397,8 @@ TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
   expect_golden_plan("hybrid_2x2x1_sharded_clip", e);
 }
 
-// Two pipelines of two, which share out all that a stage has; of a micro-batch a stage gathers its
-// two layers each way, one ahead.
+// Two pipelines of two stages, whose replicas fully shard a stage. Per micro-batch, a stage gathers
+// its two layers in each direction, one ahead.
 TEST(Golden, hybrid_of_two_by_two_by_one_full) {
   auto e = tiny_mesh(2, 2, 1);
   e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::linear, 3});
@@ -430,8 +431,7 @@ TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
   expect_golden_plan("hybrid_4x1x1_hosts_gradients", e);
 }
 
-// What a pair's first layer makes of its columns is given up, what the second adds up over ranks
-// stays.
+// The output of a pair's first layer is discarded; the sum over ranks of the second is kept.
 TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
   auto e = tiny_mesh(1, 1, 2);
   e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::relu, 0},

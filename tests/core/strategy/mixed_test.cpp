@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where weights are cast, and what waits for it.
+// Casts of weights, and the ops that wait for them.
 #include "core/strategy/mixed.h"
 
 #include <gtest/gtest.h>
@@ -87,8 +87,8 @@ TEST(Mixed, the_scale_is_set_last_and_only_in_fp16) {
       rank_in(as(small(2), StrategyKind::mirrored), Precision::bf16).buffer("loss_scale").valid());
 }
 
-// What waits for a number of compute ops waits for those that there were without casts, and all
-// before them.
+// A dependency on a number of compute ops still means the same ops after casts are inserted, and
+// all before them.
 TEST(Mixed, dependencies_mean_the_ops_that_they_meant) {
   for (const StrategyKind kind :
        {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd}) {

@@ -92,8 +92,8 @@ TEST(Recomputing, of_a_stage_goes_micro_batch_by_micro_batch) {
               HasSubstr("R.s2.m0 R.s3.m0 R.s4.m0 LOSS.m0 B.s4.m0 W.s4.m0"));
 }
 
-// What comes in for every micro-batch that is held; what goes out for one that is sent and one that
-// is made; between for one alone.
+// Buffers: inputs for every held micro-batch; outputs for one that is sent and one that is
+// computed; intermediate values for one only.
 TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
   const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer,
                        std::int64_t width) {
@@ -108,7 +108,7 @@ TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
   EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 0, "act.s0", 6), 1);
 }
 
-// Of four stages the second: gradients of weights wait for one backward pass, so one is made while
+// The second of four stages: weight gradients wait for one backward pass, so one is computed while
 // another waits.
 TEST(Recomputing, holds_what_gradients_of_weights_wait_for) {
   experiment::Experiment e = piped(chain(4, 9), PipelineSchedule::zb_h1, 8);
@@ -133,7 +133,7 @@ TEST(Recomputing, is_in_every_strategy_whose_ranks_have_whole_layers) {
       e = piped(e, PipelineSchedule::gpipe);
       e.strategy.kind = kind;
       if (kind == model_parallel)
-        continue;  // one micro-batch after the other: each rank takes it back before the next
+        continue;  // sequential micro-batches: each rank does backward of one before the next
     }
     const plan::RankPlan rank = rank_of(e);
     EXPECT_TRUE(std::any_of(rank.programs[0].ops.begin(), rank.programs[0].ops.end(),

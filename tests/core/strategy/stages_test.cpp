@@ -52,8 +52,8 @@ TEST(Stages, count_samples_where_the_loss_is) {
     EXPECT_GT(program.samples, 0);
 }
 
-// Of outputs that a stage makes, as many micro-batches as the schedule lets it hold; of those that
-// it is sent one more.
+// Buffers: as many outputs of a stage as micro-batches that the schedule holds; one more for
+// received ones.
 TEST(Stages, have_room_for_the_micro_batches_that_they_hold) {
   const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer,
                        std::int64_t width) {

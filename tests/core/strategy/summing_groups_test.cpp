@@ -108,7 +108,7 @@ TEST(SummingGroups, all_fit_what_auto_takes) {
         for (int rank = 0; rank < plan.ranks; ++rank)
           EXPECT_FALSE(plan.rank_plan(rank).programs.empty());
       }
-  // Where all fit, it is what such links call for.
+  // If all are possible, the links determine the choice.
   experiment::Experiment even = on_hosts(meshed(4, 2, 1), {2, 2, 2, 2});
   even.strategy.algorithm = collective::Algorithm::automatic;
   for (topology::Link& link : even.topology.links) link.bandwidth_bits_per_second = 1e5;

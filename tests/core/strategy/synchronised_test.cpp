@@ -63,7 +63,7 @@ TEST(Synchronised, evaluation_adds_nothing_up) {
   EXPECT_EQ(on_lane(rank, "evaluate", "compute"), "F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0");
 }
 
-// A gradient that nobody asks for is not summed: the first layer with parameters hands none on.
+// A gradient that no layer needs is not summed: the first layer with parameters passes none on.
 TEST(Synchronised, a_first_layer_sums_forward_only) {
   auto e = normalised(2);
   e.model.layers.erase(e.model.layers.begin());
@@ -155,7 +155,7 @@ TEST(Synchronised, sends_the_bytes_of_its_formula) {
     }
 }
 
-// Of a whole run by formula and by the programs of its steps.
+// Bytes of a full run by the formula and by the programs of its steps.
 TEST(Synchronised, sent_bytes_of_a_run_are_those_of_its_plan) {
   auto e = synchronised(normalised(3));
   e.training.batch_per_rank = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a program does on one lane, in a line.
+// Ops of a program on one lane, in one line.
 #pragma once
 
 #include <string>

@@ -117,7 +117,7 @@ TEST(Vertical, bytes_are_those_of_the_closed_formula) {
   }
 }
 
-// What a plan sends in a step is what the formula says of it.
+// A plan sends per step the bytes of the formula.
 TEST(Vertical, a_plan_sends_the_bytes_of_the_formula) {
   for (const int ranks : {2, 3, 5}) {
     auto e = vertical(ranks);

@@ -63,7 +63,7 @@ TEST(Summary, samples_a_second_are_of_the_time_in_which_anybody_trained) {
   EXPECT_NEAR(summarize(history_of({one, other})).samples_per_second, 30 / 1.0, 1e-6);
 }
 
-// The counters of a process that took the place of another begin anew.
+// Counters of a replacement process start at 0.
 TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
   const auto counted = [](std::initializer_list<double> totals) {
     std::vector<Event> events;
@@ -103,8 +103,8 @@ TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
   EXPECT_EQ(summarize(history_of({events})).diverged_step, 0);
 }
 
-// By gradients that are not finite the scale of the loss is found: nothing is bad, and what was
-// skipped is told beside the scale.
+// Non-finite gradients are how the loss scale is found: they are no errors, and skipped updates are
+// reported beside the scale.
 TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
   const History history = history_of(
       {{metric(Metric::reduced_gradient_norm, 0, std::numeric_limits<double>::infinity(), 0.1),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the first GPU of this machine reaches, one row a figure: bytes that a copy, an optimizer and
-// what is computed number by number move, compression, products, and what a step costs before
-// anything runs.
-//   gpu_figures [--small]        small: of next to nothing, to see that all of it runs
+// Performance of the first GPU of this machine, one row per figure: memory throughput of copies,
+// optimizers and element-wise ops, compression, products, and the launch overhead of a step.
+//
+// gpu_figures [--small]        small: tiny sizes, to check that everything runs
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -64,7 +64,7 @@ class Bench {
     kernels.push_back(must(compute_->prepare(op)));
   }
 
-  // Of kernels op by op; null where the device takes none.
+  // Returns a chain of kernels by op; null if the device does not support chains.
   std::unique_ptr<compute::Chain> chain(const std::vector<Kernels>& ops) {
     std::vector<std::vector<compute::Kernel*>> chained;
     for (const Kernels& op : ops)
@@ -125,7 +125,7 @@ std::string with_digits(double value, const char* format) {
   return text;
 }
 
-// Of a figure that was to be reached.
+// Returns the verdict on a figure with a target.
 std::string judged(bool met) { return met ? ")" : ", MISSED)"; }
 
 double copied(Bench& bench, std::int64_t elements) {
@@ -166,7 +166,7 @@ void updated(Bench& bench, std::int64_t elements, double copy_rate) {
   tell("AdamW", adam, 7);
 }
 
-// What collectives do, of gradients of two ranks.
+// Sums of collectives, for gradients of two ranks.
 void added(Bench& bench, std::int64_t elements, double copy_rate) {
   for (const DType dtype : {DType::fp32, DType::bf16}) {
     const double rate = 3.0 * static_cast<double>(base::size_of(dtype) * elements) /
@@ -177,7 +177,7 @@ void added(Bench& bench, std::int64_t elements, double copy_rate) {
   }
 }
 
-// Of 16 bits, whose bytes are few for so many numbers.
+// 16-bit ops, with few bytes for their number of elements.
 void passed_on(Bench& bench, std::int64_t elements, double copy_rate) {
   const auto numbers = [&] { return bench.tensor(DType::bf16, {elements}); };
   const auto tell = [&](const std::string& name, const compute::Op& op, int arrays) {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# gpu-tests, figures: what the first GPU reaches, and steps beside those on a CPU core. Sourced.
+# gpu-tests, figures: performance of the first GPU, and step times compared with a CPU core.
+# Sourced.
 
-# step NAME BATCH: the median of a step of the digits' MLP.
+# step NAME BATCH: prints the median step time of the MLP on digits.
 step() {
   local settings=(--set training.batch_per_rank="$2" --set data.train_samples=8192) cpu gpu
   gpu=$(median 30 60 "$(example one_device_digits)" "${settings[@]}" "${on_gpu[@]}")

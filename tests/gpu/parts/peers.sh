@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# gpu-tests, peers: steps on the first GPU, and those of PyTorch (peer.py): the same model, optimizer, batch and precision, another batch from the host at each
-# step, the whole gradient clipped by its norm, and norm and loss read at each step. Sourced.
+# gpu-tests, peers: step times on the first GPU, and those of PyTorch (peer.py): the same model,
+# optimizer, batch size and precision; each step copies another batch from the host, clips the full
+# gradient by its norm, and reads norm and loss. Sourced.
 
 declare -A ours
 digits=4096 batch=16 context=1024 vocabulary=50257 smaller=()
@@ -11,12 +12,12 @@ declare -A titles=(
   [gpt2]="GPT-2 124M, $batch x $context tokens a step, bf16")
 declare -A factors_wanted=([mlp eager]=1.2 [cnn eager]=1.2 [gpt2 eager]=1 [gpt2 compiled]=0.9)
 
-# in_words CASE SECONDS: a step, of GPT-2 what it comes to in tokens.
+# in_words CASE SECONDS: formats a step time; for GPT-2 also as tokens per second.
 in_words() {
   awk -v of="$1" -v s="$2" -v tokens=$((batch * context)) 'BEGIN { printf "%.3f ms a step", s * 1e3; if (of == "gpt2") printf ", %.0f tokens/s", tokens / s }'
 }
 
-# our_step CASE SECONDS STEPS EXPERIMENT SETTING...: on the first GPU, in so many seconds at most.
+# our_step CASE SECONDS STEPS EXPERIMENT SETTING...: runs on the first GPU, for at most SECONDS.
 our_step() {
   local setting settings=()
   for setting in training.clip_norm=1 "${@:5}"; do settings+=(--set "$setting"); done
@@ -30,18 +31,20 @@ our_digits() {
   our_step cnn 60 60 "$(example four_devices_mirrored_cnn_digits)" "${sizes[@]}" strategy.kind=one_device topology.hosts[0].devices[{1,2,3}].role=idle
 }
 
-# made_up CHARACTERS KINDS: a text of as many, of so many kinds, each of which comes; 3 bytes of UTF-8 each.
+# made_up CHARACTERS KINDS: prints a text of CHARACTERS characters, with all of KINDS distinct ones;
+# each has 3 bytes of UTF-8.
 made_up() {
   awk -v n="$1" -v kinds="$2" 'BEGIN { for (i = 0; i < n; ++i) { c = 2048 + i * 7919 % kinds; printf "%c%c%c", 224 + int(c / 4096), 128 + int(c / 64) % 64, 128 + c % 64 } }'
 }
 
-# Tokens are characters to us, so that a text of as many kinds as GPT-2 has tokens makes its vocabulary.
+# Our tokens are characters, so a text with as many distinct characters as GPT-2 has tokens gives
+# the same vocabulary.
 our_gpt() {
   made_up $((64 * 1024 + 1)) "$vocabulary" >"$work/tokens.txt"
   our_step gpt2 100 40 "$gpu/gpt2.json" "data.file=$work/tokens.txt" "data.context=$context" "training.batch_per_rank=$batch" "${smaller[@]}"
 }
 
-# told KEY: of a line of peer.py.
+# told KEY: prints the value of KEY in a line of peer.py.
 told() { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$line"; }
 
 peer_row() {

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the parts of gpu-tests share: rows of the table, and time that is bounded. Sourced.
+# Common functions of gpu-tests: rows of the table, and time limits. Sourced.
 
-readonly all_seconds=480 # from the start
+readonly all_seconds=480 # for the entire script
 
 row() { printf '%-64s %s\n' "$1" "$2"; }
 
-# failed_row NAME: what the program said that left nothing to tell.
+# failed_row NAME: prints the error of a program that gave no result.
 failed_row() {
   row "$1" "$(said_why)"
   status=1
 }
 said_why() { awk '/^error/ && !error { error = $0 } /^was not done in/ { late = $0 } NF { last = $0 } END { print late ? late : error ? error : last }' "$work/why"; }
 
-# limited SECONDS COMMAND...: as if interrupted from the keyboard after so many, or when all are gone. That is no failure: what it told by then counts.
+# limited SECONDS COMMAND...: interrupts the command (SIGINT) after SECONDS, or at the end of the
+# total time. That is no failure: its results so far count.
 limited() {
   local seconds=$1 left=$((all_seconds - SECONDS))
   if [ "$left" -lt "$seconds" ]; then seconds=$((left > 1 ? left : 1)); fi

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# gpu-tests, tests: what CPUs compute, and what NCCL sums. Sourced, with the arguments of GoogleTest.
+# gpu-tests, tests: GPU results against the CPU, and NCCL against our collectives. Sourced, with the
+# arguments of GoogleTest.
 
-readonly lines_of_why=60 # of all failures together
+readonly lines_of_why=60 # for all failures together
 
-# Reads what GoogleTest says. Suite by suite, as each ends: of how many tests how many passed; before that the first lines of why a test failed.
+# Reads the output of GoogleTest. Prints the first lines of failures, and at the end of each suite
+# the numbers of passed tests and of all tests.
 suites() {
   local line="" last="" name suite="" all=0 passed=0 skipped=0 of_failure=0 told=0 ended=""
   while IFS= read -r line; do
@@ -33,8 +35,9 @@ suite_row() {
 
 completes() { trains 40 20 "$(example "$1")" "${@:2}" | grep '"status":"completed"'; }
 
-# ranks NAME EXAMPLE: two of them on the first GPU. A sum of two is the same whoever adds it, so that NCCL must end with the same parameters, to the bit. That it
-# takes two ranks of one GPU, nobody says: where it does not, that is no failure.
+# ranks NAME EXAMPLE: runs two ranks on the first GPU with our collectives and with NCCL. The sum of
+# two numbers does not depend on the order, so the parameters must be bit-identical. NCCL does not
+# guarantee to support two ranks on one GPU: if it refuses, that is no failure.
 ranks() {
   local name=$1 own nccl
   own=$(completes "$2" "${on_one_gpu[@]}") || {
@@ -53,9 +56,10 @@ ranks() {
   fi
 }
 
-computes_by="" # with the libraries that there are
+computes_by="" # name of the compute backend, with its libraries
 
-# lends NAME EXAMPLE SETTING...: two of them on the first GPU read each other's memory there, and get the same by messages, to the bit.
+# lends NAME EXAMPLE SETTING...: runs two ranks on the first GPU that read each other's GPU memory.
+# The result must be bit-identical to that with messages.
 lends() {
   local name=$1 lent sent log setting settings=("${on_one_gpu[@]}")
   for setting in "${@:3}"; do settings+=(--set "$setting"); done
@@ -79,11 +83,11 @@ lends() {
   fi
 }
 
-# Of all GPUs, in MiB; as text nvidia-smi says why not.
+# Prints the memory in use on all GPUs in MiB, or the error of nvidia-smi.
 memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print (why == "" ? sum : why) }'; }
 is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
-# until_so SECONDS COMMAND...: whether it succeeded within them.
+# until_so SECONDS COMMAND...: repeats the command; true if it succeeds within SECONDS.
 until_so() {
   local end=$((SECONDS + $1))
   while ! "${@:2}"; do
@@ -92,14 +96,16 @@ until_so() {
   done
 }
 
-# rank_of PROCESS: of a run that this process and timeout are around, the newest rank; nothing where there is none.
+# rank_of PROCESS: prints the newest rank of a run that PROCESS started through timeout; nothing if
+# there is none.
 rank_of() {
   local process=$1 name
   for name in timeout trainyard-cli trainyard-rank; do process=$(pgrep -n -P "$process" "$name") || return 0; done
   echo "$process"
 }
 
-# gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed while they train.
+# gives_back NAME EXAMPLE: kills one of two ranks on the first GPU while they train. Their GPU
+# memory must be freed.
 gives_back() {
   local before during run rank=""
   command -v pgrep >/dev/null || { row "$1" "not measured: no pgrep" && return; }
@@ -112,7 +118,7 @@ gives_back() {
   during=$(memory_taken)
   rank=$(rank_of "$run")
   if [ -n "$rank" ]; then kill -KILL "$rank" 2>/dev/null || true; fi
-  wait "$run" || true # not for ever, even where none was found
+  wait "$run" || true # bounded by `limited`, even if no rank was found
   is_given_back() { [ "$(memory_taken)" -le $((before + 8)) ]; }
   if [ -z "$rank" ] || ! grep -q 'ended by signal 9' "$work/why"; then failed_row "$1"
   elif until_so 3 is_given_back; then row "$1" "$before MiB are taken before, $during MiB by two ranks, $(memory_taken) MiB after one was killed"

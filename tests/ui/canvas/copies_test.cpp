@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is copied, cut, pasted and duplicated on the canvas.
+// Copy, cut, paste and duplicate on the canvas.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What devices have of a model that is split or shared out, on their tiles.
+// Parts of a split or sharded model that devices hold, shown on their tiles.
 #include "tests/drawings.h"
 #include "tests/ui/canvas/canvas_fixture.h"
 
@@ -58,8 +58,8 @@ TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_
         << "the next part lies further right";
 }
 
-// Of a stage whose replicas share it out the layers stand where the figures of the device did, and
-// the bars below.
+// For a stage that is sharded over replicas, the layers replace the figures of the device, and the
+// bars are below.
 TEST_F(Holding, of_layers_that_are_shared_out_is_both) {
   const auto seen = [&](const std::string& name) {
     return view_.viewport()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands on links, at rest and while bytes flow.
+// Labels of links, idle and during transfers.
 #include "ui/canvas/link_label.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who sends to whom, drawn over the devices.
+// Logical communication (sender to receiver), drawn over the devices.
 #include <cmath>
 
 #include "tests/drawings.h"

@@ -41,7 +41,8 @@ class Panning : public Canvas {
     QApplication::sendEvent(view_.viewport(), &wheel);
   }
   Qt::CursorShape cursor() { return view_.viewport()->cursor().shape(); }
-  // What lay under the mouse at `from` lies under it at `to`, and nothing else happened.
+  // Checks that the point under the mouse at `from` is under it at `to`, and that nothing else
+  // happened.
   void expect_carried(QPointF held, QPoint to) {
     EXPECT_LT(QLineF(view_.mapToScene(to), held).length(), 1.5);
     EXPECT_EQ(drawn(), before_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What goes from device to device, on the drawing.
+// Transfers between devices, on the drawing.
 #include <gtest/gtest.h>
 
 #include <cmath>

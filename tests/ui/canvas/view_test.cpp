@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is seen of the drawing: zoom, a projector, a live run, the tree beside it.
+// Views of the drawing: zoom, font sizes for a projector, a live run, the tree beside it.
 #include <gmock/gmock.h>
 
 #include "tests/ui/canvas/canvas_fixture.h"

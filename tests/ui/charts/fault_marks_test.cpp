@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What befell ranks, as marks over the charts of their run.
+// Faults of ranks, as marks over the charts of their run.
 #include "ui/charts/fault_marks.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ Json state_of(const Befallen& one) {
       {"fault", {{"kind", one.kind}, {"rank", one.rank}, {"link", one.link}, {"text", "somehow"}}}};
 }
 
-// Twenty steps of two ranks, and what befell them; then a run that is over.
+// Recording of `steps` steps of two ranks with their faults; the run has ended.
 std::unique_ptr<Run> recorded_faults(const QTemporaryDir& directory,
                                      const std::vector<Befallen>& faults, int steps = 20) {
   const SyntheticRun run{.ranks = 2};

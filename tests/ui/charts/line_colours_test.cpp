@@ -24,7 +24,7 @@ telemetry::History history_of_ranks(int ranks) {
   return *telemetry::History::load(directory.path().toStdString());
 }
 
-// Of sRGB, for daylight (D65).
+// Converts sRGB (D65) to CIELAB.
 std::array<double, 3> cielab(const QColor& colour) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);

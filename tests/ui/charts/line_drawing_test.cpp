@@ -113,7 +113,7 @@ class LivePlot : public testing::Test {
                   std::span(points_[static_cast<std::size_t>(i)]).subspan(begin, end - begin));
     plot.refresh();
   }
-  // What stands on the screen, painted in as many pieces as it was.
+  // Grabs the plot as painted on the screen, in as many pieces as it was.
   static QImage lines_of(PlotView& plot) {
     for (int round = 0; round < 3;
          ++round) {  // labels of axes move the area, and it is drawn once more
@@ -130,7 +130,7 @@ class LivePlot : public testing::Test {
                                                       ragged(6000, 3)};
 };
 
-// What is painted in pieces, frame by frame, is the picture that is painted at once.
+// A plot that is painted in pieces, frame by frame, equals one that is painted at once.
 TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
   for (const bool stacked : {false, true}) {
     PlotView live;

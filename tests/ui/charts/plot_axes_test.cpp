@@ -56,7 +56,7 @@ TEST(PlotScale, units_take_prefixes_where_they_have_them) {
   EXPECT_EQ(x_axis_unit(XAxis::simulated, 20000).text, "simulated time (h)");
 }
 
-// What stands at the axes and is seen.
+// Visible texts at the axes.
 QStringList words_of(PlotView& plot) {
   QStringList words;
   for (const QGraphicsItem* item : plot.canvas().scene()->items())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a chart makes of values that cannot be drawn.
+// Values that a chart cannot draw.
 #include <cmath>
 
 #include "tests/ui/charts/plot_view_fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a chart draws of its lines, and what it says beside them.
+// Lines of a chart, and the texts beside them.
 #include <QImage>
 #include <QTest>
 #include <cstdlib>
@@ -60,8 +60,8 @@ TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
   EXPECT_GT(drawn().columns.size(), 300u);
 }
 
-// What a column shows may begin in the one before it: two neighbours hold a whole span of thinned
-// points.
+// The line of a column may begin in the previous one: two adjacent columns cover a full span of
+// thinned points.
 TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greatest_value) {
   std::vector<double> saw(50'000);
   for (std::size_t i = 0; i < saw.size(); ++i) saw[i] = static_cast<double>(i % 10);
@@ -130,7 +130,7 @@ TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
   EXPECT_THAT(all_badges(), Not(HasSubstr("frozen")));
 }
 
-// Whether something of this colour is painted there, within two pixels up or down.
+// True if this color is painted there, within two pixels up or down.
 bool is_painted(const QImage& image, const QPointF& at, const QColor& colour,
                 const QColor& ground) {
   const auto apart = [](const QColor& a, const QColor& b) {
@@ -144,7 +144,7 @@ bool is_painted(const QImage& image, const QPointF& at, const QColor& colour,
   return false;
 }
 
-// Frozen: no line is made anew.
+// Frozen: no line is rebuilt.
 TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the_lines_were_made) {
   add({1, 3.3});
   plot_.refresh();

@@ -19,7 +19,7 @@ using test::kPatience;
 
 constexpr std::size_t kLongSteps = 1500;
 
-// Of one run on the charts: how many points a line has, which are those of its first steps.
+// Number of points of a run's line that are those of its first steps.
 std::size_t steps_from_the_start(const RunCharts& charts, ChartKind kind, const QString& id) {
   const PlotSeries* line = charts.plot(kind).model().find("1/" + id);
   if (!line) return 0;
@@ -183,8 +183,8 @@ TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_ther
   EXPECT_TRUE(std::isnan(unknown->points.x(XAxis::passes, 0)));
 }
 
-// What is measured now and then, as by an evaluator, stands by all that was trained until then, and
-// at the time when it was measured.
+// Occasional measurements, as by an evaluator, are drawn at the amount trained until then, and at
+// their time.
 TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
   const QTemporaryDir directory;
   const test::SyntheticRun of = simulable();
@@ -207,7 +207,7 @@ TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
   }
 }
 
-// Of two workers in turn, whose server is the last rank.
+// Two workers in turn; their server is the last rank.
 TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_shown) {
   const QTemporaryDir directory;
   const test::SyntheticRun of{.ranks = 3};

@@ -58,7 +58,7 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_n
       << "of ranks that have the same parameters";
 }
 
-// Of each rank, by run::MemoryPart, as planned and as measured.
+// History with the planned and measured memory of each rank, by run::MemoryPart.
 telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by_rank) {
   const QTemporaryDir directory;
   const test::SyntheticRun run{.ranks = static_cast<int>(by_rank.size())};
@@ -83,7 +83,7 @@ telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by
   return *telemetry::History::load(directory.path().toStdString());
 }
 
-// Of one rank whose device said so much of each metric.
+// History of one rank whose device reported these metrics.
 telemetry::History history_of_device(
     const std::vector<std::pair<telemetry::Metric, double>>& said) {
   const QTemporaryDir directory;
@@ -135,7 +135,7 @@ TEST(RunLines, of_buffers_are_those_of_the_fullest_rank_or_of_a_chosen_one) {
   EXPECT_EQ(points_of(history, lines.at(1)).at(0).value, 4e6);
 }
 
-// What a rank reports of each step, changed.
+// Changes the events that a rank reports for each step.
 using Changed = std::function<void(std::vector<telemetry::Event>&)>;
 telemetry::History changed_history(const test::SyntheticRun& run, int steps,
                                    const Changed& changed) {
@@ -244,7 +244,7 @@ telemetry::History ring_on(
       20);
 }
 
-// Of all ranks together: bytes a second, once for each link and bus that they cross.
+// Bytes per second of all ranks, counted once for each link and bus that they cross.
 double sent_times_hops(const topology::Topology& topology) {
   const topology::Network network(topology);
   const auto workers = network.workers();

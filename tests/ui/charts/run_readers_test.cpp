@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of long histories, and of those that grow.
+// Readers of long and of growing histories.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -82,7 +82,7 @@ TEST(LineReader, gives_each_point_once_while_the_history_grows) {
   EXPECT_EQ(rate.points().size(), 10u);
 }
 
-// Where it stands in samples and bytes would be a guess until then.
+// Until all ranks have reported, its position in samples and bytes would be a guess.
 TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_reported_it) {
   GrowingHistory growing(2);
   growing.report(0, 0, 3);
@@ -111,8 +111,8 @@ TEST(LineReader,
   EXPECT_EQ(local.points()[2].samples, 128);
 }
 
-// Of four workers an update takes the gradients of three. Who is late reports as well, or leaves
-// the step out; which it is differs from step to step.
+// With four workers, an update takes the gradients of three. The late worker also reports, or
+// leaves out the step; the late worker differs between steps.
 TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_that_came_too_late) {
   telemetry::History history;
   const std::string header = base::Json{

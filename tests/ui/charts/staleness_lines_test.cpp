@@ -27,7 +27,7 @@ experiment::Experiment served(ServerMode mode) {
   return e;
 }
 
-// Of four workers, each of whose gradients is 2 versions old.
+// History of four workers, whose gradients are each 2 versions old.
 telemetry::History served_history(const experiment::Experiment& experiment,
                                   std::optional<int> lost_at = {}) {
   const test::SyntheticRun run{
@@ -109,8 +109,8 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
   EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kServedSteps));
 }
 
-// What a worker that evaluates pushes then is a hundred times as stale: the axis is for the others,
-// and for what theory says.
+// A gradient pushed by a worker after it evaluates is a hundred times as stale: the axis is scaled
+// for the others, and for the theory.
 TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
   std::map<QString, Reach> reach;
   const telemetry::History history = served_history(served(ServerMode::asynchronous));

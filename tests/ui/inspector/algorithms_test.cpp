@@ -170,7 +170,7 @@ TEST_F(Algorithms, what_does_not_fit_is_grey_says_why_and_is_not_picked) {
   EXPECT_TRUE(picture().flows.empty());
 }
 
-// Who made the drawing uneven is not left without the others to choose from.
+// After a change of the drawing to uneven hosts, other algorithms can still be chosen.
 TEST_F(Algorithms, where_the_chosen_one_does_not_fit_any_more_another_can_be_picked) {
   draw(tests::drawn_hosts(2, 2));
   wait_for_ranks(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands over the inspector's fields is seen whole, whatever its words.
+// Texts above the inspector's fields are completely visible, whatever their length.
 #include "ui/inspector/column.h"
 
 #include <gtest/gtest.h>

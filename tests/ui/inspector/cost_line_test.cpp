@@ -31,8 +31,8 @@ void draw_large(experiment::Experiment& experiment) {
   experiment.strategy.algorithm = collective::Algorithm::direct;
 }
 
-// In the place of the simulator: two ranks are judged at once, others never, until it is told to
-// give them up.
+// Substitute for the simulator: judges two ranks immediately, and others never, until it is
+// released.
 class Judges {
  public:
   Judge judge() {
@@ -126,7 +126,7 @@ TEST_F(JudgedLine, a_drag_costs_nothing) {
       << "as it would had something changed";
 }
 
-// What is undone before anything was reckoned of it must not leave the line without an answer.
+// An edit that is undone before its cost was computed must not leave the line without an answer.
 TEST_F(InspectorTest, an_edit_that_is_undone_at_once_is_judged_as_before) {
   CostLine& cost = inspector_.cost();
   ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));

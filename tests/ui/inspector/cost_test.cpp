@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a plan costs, of plans whose ranks differ.
+// Cost of plans whose ranks differ.
 #include "ui/inspector/cost.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What comes of a rank that fails, below the fields of the strategy.
+// Consequences of a failed rank, below the fields of the strategy.
 #include "tests/ui/inspector/inspector_fixture.h"
 
 namespace trainyard::ui {

@@ -43,7 +43,7 @@ TEST_F(MicroSteps, that_are_refused_leave_no_global_batch) {
   EXPECT_EQ(note(), "");
 }
 
-// Where the strategy has no such choice it is not offered, but for one that must be taken back.
+// Strategies without this choice do not offer it, unless a set value must be removed.
 TEST_F(MicroSteps, the_average_is_offered_where_it_applies) {
   const auto offered = [&] {
     return inspector_.form("strategy").editor("average")->isVisibleTo(&inspector_);

@@ -45,7 +45,7 @@ TEST(Quantity, commas_are_taken_where_they_group_and_while_a_count_is_being_type
       EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
 }
 
-// Who writes a comma for a point writes a thousandth so.
+// A comma after a zero is a decimal comma: "0,001" is a thousandth.
 TEST(Quantity, a_comma_behind_a_zero_groups_nothing) {
   for (const char* text : {"0,001", "0,5", "-0,125", "00,100"})
     for (const char* unit : {"", "B", "s", "samples"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who trains on what, below the fields of the data.
+// Assignment of samples to ranks, below the fields of the data.
 #include <QImage>
 #include <map>
 #include <set>

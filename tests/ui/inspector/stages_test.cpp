@@ -52,7 +52,7 @@ TEST_F(Stages, are_said_beside_the_partition_with_what_they_idle_at_best) {
             "Global batch: 96 samples, each through all layers, in 3 micro-batches");
 }
 
-// What crosses in a step, both ways alike.
+// Transfers between stages in a step, equal in both directions.
 TEST_F(Stages, are_wanted_on_the_drawing_until_nothing_is_split) {
   pipe();
   ASSERT_EQ(picture().flows.size(), 2u);

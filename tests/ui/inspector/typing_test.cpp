@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of what is typed: taken, refused, undone.
+// Typed text: accepted, refused, undone.
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -38,7 +38,8 @@ TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is
   EXPECT_EQ(training.problem_text("batch_per_rank"), "");
 }
 
-// Whatever comes and goes above it: the algorithms are not compared while something is wrong.
+// The field keeps its position while content above it changes: the algorithms are not compared
+// while there is a problem.
 TEST_F(InspectorTest, the_field_that_one_types_into_stays_where_it_is) {
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
   ASSERT_TRUE(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is said of algorithms is what core reckons: of the largest bucket, on the drawing as it
-// holds in a run.
+// Statements about algorithms agree with the costs of core: for the largest bucket, on the drawing
+// as it is in a run.
 #include "ui/model/algorithm_offers.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   }
 }
 
-// Where devices share layers, what is reduced most is no bucket; and of a mesh it is not all that
-// reduce together.
+// If devices share layers, the largest reduction is no bucket; and in a mesh not all ranks reduce
+// together.
 TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_replicas_of_a_bucket) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, 4);
@@ -88,8 +88,8 @@ TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
   EXPECT_FALSE(known->problem);
 }
 
-// Whoever calls all layers has nothing to reduce, and whoever calls some reduces with other
-// trainers what it has itself.
+// A trainer that calls all layers reduces nothing. One that calls some reduces its local layers
+// with the other trainers.
 TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
   const auto known = [](int trainers, experiment::RemoteLayers remote) {
     return known_offers(strategy::resolved(

@@ -102,7 +102,7 @@ TEST(BucketSpans, agree_with_a_look_at_every_moment) {
   }
 }
 
-// Of the plan by hand: a bucket of one receive and three sends.
+// Bucket of a handwritten plan, with one receive and three sends.
 TEST(BucketSpans, stand_in_the_store_once_all_their_ops_are_there) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 45, 3),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What messages are said to carry, of plans as they are, and how much of it, of ops as they ran.
+// Payload kinds of messages according to plans, and their sizes according to recorded ops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ plan::Plan golden(const std::string& name) {
   return plan::parse(text.str()).value();
 }
 
-// Of a program of all ranks: what goes from whom to whom.
+// Payloads of a program of all ranks, with sender and receiver.
 std::set<std::string> carried(const std::string& name, const std::string& program = "train") {
   const plan::Plan plan = golden(name);
   std::set<std::string> all;

@@ -34,7 +34,7 @@ class Files : public ::testing::Test {
  protected:
   QString path(const QString& name) const { return directory_.filePath(name); }
   QString recovery() const { return path("recovery"); }
-  // What a crashed process leaves: a copy whose lock names a process that is gone.
+  // Leaves a recovery copy as a crashed process does: its lock names a process that does not exist.
   void leave_copy(const std::string& file, const experiment::Experiment& content,
                   const QDateTime& saved = QDateTime::currentDateTimeUtc().addSecs(5)) {
     QDir().mkpath(recovery());
@@ -195,7 +195,7 @@ TEST_F(Files, that_a_run_resolved_are_opened_as_new_ones) {
   EXPECT_TRUE(document.file().isEmpty()) << "saving asks for a name";
 }
 
-// What no file may hold, and what the model cannot do on what is drawn.
+// Documents that are always refused, and a model that the drawn devices cannot run.
 TEST_F(Files, that_are_refused_say_all_that_is_wrong) {
   write(
       path("wrong.json"),

@@ -53,7 +53,7 @@ TEST(KeptShards, where_each_host_has_a_model_parts_are_of_its_ranks) {
   }
 }
 
-// Of what their place has of the model.
+// Replicas hold shards of their stage's model.
 TEST(KeptShards, of_a_mesh_replicas_keep_their_parts) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, 6);

@@ -16,7 +16,7 @@ experiment::Experiment drawn() {
   return experiment;
 }
 
-// Where a problem at that path is told to be.
+// Returns the displayed location of a problem at that path.
 std::string said(const char* path) {
   return in_words(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}}).at(0).told.where;
 }

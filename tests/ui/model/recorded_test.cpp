@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether a document would train what a run trained.
+// Detects whether a document trains the same as a recorded run.
 #include "ui/model/recorded.h"
 
 #include <gtest/gtest.h>

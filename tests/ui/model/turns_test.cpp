@@ -22,7 +22,7 @@ class TurnsTest : public testing::Test {
   void ask(std::size_t owner, int piece, Work work = Work::reading) {
     Turns::instance().ask(owners_[owner].get(), work, [this, piece] { done_.push_back(piece); });
   }
-  // Until so many pieces are done; never two in one turn of the event loop.
+  // Waits until `count` pieces are done; never two in one turn of the event loop.
   const std::vector<int>& watch(std::size_t count) {
     QElapsedTimer patience;
     patience.start();

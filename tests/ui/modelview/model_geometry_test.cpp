@@ -6,7 +6,7 @@
 namespace trainyard::ui {
 namespace {
 
-// So many nodes in two columns: the first half in the first, the others in the second.
+// Picture with `nodes` nodes in two columns: the first half in the first, the others in the second.
 ModelPicture staircase(int nodes) {
   ModelPicture picture;
   picture.nodes.resize(static_cast<std::size_t>(nodes));

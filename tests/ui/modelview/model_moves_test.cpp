@@ -127,7 +127,7 @@ TEST(LayerMime, says_which_layers_in_words) {
   EXPECT_EQ(layers_in_words({"0", "1", "2"}), "3 layers");
 }
 
-// Of three layers on two servers.
+// Experiment with three layers on two servers.
 experiment::Experiment called(experiment::RemoteLayers remote) {
   experiment::Experiment e = remote == experiment::RemoteLayers::all
                                  ? three_layers(StrategyKind::rpc, 4)

@@ -51,8 +51,8 @@ TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   EXPECT_DOUBLE_EQ(share, 1);
 }
 
-// Who has which part of a layer: of a pair the first by outputs, the second by inputs; what comes
-// last by classes.
+// Shards of layers: of a pair, the first is split by outputs and the second by inputs; the last
+// layer by classes.
 TEST(ModelPicture, says_which_part_of_a_layer_a_rank_has) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::tensor_parallel, 2), "");
   ASSERT_EQ(picture.count(), 3);
@@ -114,7 +114,7 @@ TEST(ModelPicture, has_no_columns_for_a_mesh_of_one_stage) {
       "In every replica each device has a part of those layers that can be cut, and all others.");
 }
 
-// What a stage has of parameters is what one of its devices would have: the table counts in both.
+// A stage's parameters are those of one of its devices: both stages count the table.
 TEST(ModelPicture, counts_a_table_in_both_stages_that_have_it) {
   Experiment e = gpt(2, 1, true);
   e.strategy.kind = StrategyKind::pipeline;

@@ -23,8 +23,8 @@ inline experiment::Experiment three_layers(experiment::StrategyKind kind, int de
   return e;
 }
 
-// An embedding, a transformer of so many blocks, and a linear layer, tied or not: segments 0, 1.0
-// and on, 2.
+// An embedding, a transformer with `blocks` blocks, and a linear layer, tied or not: segments 0,
+// 1.0 and following, 2.
 inline experiment::Experiment gpt(int devices, int blocks, bool tied) {
   experiment::Experiment e = three_layers(experiment::StrategyKind::model_parallel, devices);
   e.data.kind = data::DataKind::grammar;

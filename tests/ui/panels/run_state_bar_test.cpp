@@ -150,7 +150,7 @@ TEST(RunStateBarApart,
   }
 }
 
-// What the bar says of a run that is over.
+// Text of the bar for an ended run.
 QString said_of(const base::Json& result) {
   const QTemporaryDir directory;
   const test::SyntheticRun synthetic{

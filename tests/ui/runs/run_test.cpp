@@ -229,8 +229,8 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
 }
 
-// Of stages a rank each, of which the last tells first: until the chosen segment has told, the
-// first that has stands for it.
+// Each rank has one stage, and the last reports first: until the chosen segment has reported, the
+// first one that has represents it.
 TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_it) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());

@@ -40,8 +40,8 @@ class StalenessPanelTest : public testing::Test {
     panel_.show();
   }
 
-  // Of workers 0 and 1, in turn, as a server tells of them, or each of itself; and so many of
-  // worker 1's were dropped.
+  // Records the staleness of workers 0 and 1 in turn, reported by a server or by each worker;
+  // `dropped` gradients of worker 1 were dropped.
   void record(const experiment::Experiment& e, const std::vector<double>& staleness,
               int dropped = 0) {
     const auto resolved = experiment::resolve(e, ".").value();
@@ -179,8 +179,8 @@ TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_wh
   EXPECT_NEAR(wanted[1].second, 0.003, 1e-9) << "the last that was 4 versions old";
 }
 
-// What a narrow panel, or large type, has no room for is hidden whole, what matters least first,
-// and a row's help has it.
+// Rows that do not fit in a narrow panel, or with large type, are hidden completely, the least
+// important first. The help of a row contains them.
 class NarrowStalenessPanel : public StalenessPanelTest, public testing::WithParamInterface<int> {
  protected:
   ~NarrowStalenessPanel() override { Theme::instance().apply(Theme::Kind::light); }

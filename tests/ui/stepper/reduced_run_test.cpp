@@ -18,8 +18,8 @@ std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const 
   return list;
 }
 
-// What batch normalisation sums over ranks are no gradients, and go over another group: after them,
-// by names of their own.
+// Sums of batch normalization are not gradients and use another group: they are listed after the
+// gradients under their own names.
 TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_sums_apart) {
   const auto apart = strategy::small_normalised_images(3), together = strategy::synchronised(apart);
   EXPECT_GE(buckets(apart, "grads").size(), 2u);
@@ -30,8 +30,8 @@ TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_su
   EXPECT_FALSE(reduced_run(experiment::to_json(strategy::resolved(together)))->of_one_kind());
 }
 
-// An exchange of rows is cut between rows, and what comes before the first step is told from what
-// every step does.
+// An exchange of rows is split between rows. Ops before the first step are derived from the ops of
+// every step.
 TEST(ReducedRun, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_step) {
   experiment::Experiment e = strategy::small(3);
   e.strategy.kind = experiment::StrategyKind::ddp;

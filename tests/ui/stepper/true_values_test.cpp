@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers that ranks put aside, stepped through: from a history by hand, in the panel as a person
-// sees it.
+// Recorded chunk values in the stepper: from a handwritten history, in the panel.
 #include "ui/stepper/true_values.h"
 
 #include <gmock/gmock.h>
@@ -23,13 +22,13 @@ namespace {
 using telemetry::ChunkValues;
 using testing::ElementsAre;
 
-// What a rank holds: in fp32 the sums over ranks of such numbers depend on their order.
+// Value that a rank holds: in fp32 the sums over ranks of such numbers depend on their order.
 float held(int rank, std::int64_t place, int step) {
   return 0.1F * static_cast<float>(rank + 1) + 1e-3F * static_cast<float>(place) +
          static_cast<float>(step);
 }
 
-// A run of three devices on the strategies' small model, whose ranks put aside numbers of the
+// Run of three devices with the small model of the strategy tests. Its ranks record numbers by the
 // formula above.
 class HandMadeRun {
  public:
@@ -40,7 +39,8 @@ class HandMadeRun {
     run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
   }
 
-  // Of all buckets, by the run's own program; `wrong_by` is added to what rank 1 has after it.
+  // Records the values of all buckets, computed by the run's own program; adds `wrong_by` to the
+  // result on rank 1.
   void put_aside(int step, float wrong_by = 0) {
     for (const RunBucket& bucket : run.buckets) {
       const collective::Exercise exercise = run.exercise(bucket);

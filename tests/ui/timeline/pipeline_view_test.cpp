@@ -19,8 +19,8 @@ using experiment::Pass;
 
 constexpr Nanoseconds kUnit = 1'000'000;
 
-// Of two ranks with a stage each, GPipe of three micro-batches: forward and back take a millisecond
-// each, or so many.
+// GPipe with two ranks of a stage each and three micro-batches: forward and backward each take
+// `unit`.
 StepCells gpipe(Nanoseconds unit, Nanoseconds begin = 0) {
   std::vector<std::vector<PassCell>> ranks(2);
   const auto add = [&](int rank, Pass pass, int micro, Nanoseconds at) {
@@ -76,7 +76,7 @@ class PipelineViewTest : public testing::Test {
     QApplication::sendEvent(view_.viewport(), &over);
   }
   QImage picture() { return view_.viewport()->grab().toImage(); }
-  // Of a box, the part of its pixels that have that colour.
+  // Share of the pixels of a box that have that color.
   double share(const QImage& seen, const QRectF& box, const QColor& colour) {
     int count = 0, all = 0;
     for (int y = qRound(box.top()) + 2; y < qRound(box.bottom()) - 2; ++y)

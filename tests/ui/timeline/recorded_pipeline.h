@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A recording of a pipeline as the simulator has it, but so many times slower: what is planned and
-// what is measured differ by that alone.
+// Recording of a simulated pipeline, slowed down by a constant factor: planned and measured times
+// differ by that factor only.
 #pragma once
 
 #include <filesystem>

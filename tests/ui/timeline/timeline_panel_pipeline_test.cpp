@@ -114,8 +114,8 @@ TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_r
   EXPECT_TRUE(says("= 1/3"));
 }
 
-// The plan is simulated aside: when that is known the run may be over, and nobody waits for a step
-// of it.
+// The plan is simulated in the background: when that ends the run may be over, and no step is
+// waited for.
 TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   QStringList words;
   RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), 6);

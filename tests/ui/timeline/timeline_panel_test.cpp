@@ -20,7 +20,7 @@ namespace {
 using test::kPatience;
 using test::SyntheticRun;
 
-// Of one rank: computes from 0.1 to 0.7 of a step of 5 ms, and sends from 0.5 to 0.9.
+// Ops of one rank: computes from 0.1 to 0.7 of a step of 5 ms, and sends from 0.5 to 0.9.
 std::vector<telemetry::Event> ops_of(int step) {
   const std::int64_t at = step * 5'000'000LL;
   const auto op = [&](int number, std::int64_t begin, std::int64_t end) {

@@ -18,7 +18,7 @@ using compute::Activation;
 using compute::Memory;
 
 constexpr int kMostAlgorithms =
-    32;  // of a direction; cuDNN 9 has 8, each in several kinds of arithmetic
+    32;  // Upper bound of algorithms per direction. cuDNN 9 has 8, each in several math types.
 constexpr float kOne = 1, kZero = 0;
 
 Problem refused(const Library& library, cudnnStatus_t status, const std::string& what) {
@@ -26,11 +26,11 @@ Problem refused(const Library& library, cudnnStatus_t status, const std::string&
           library.name() + " refused " + what + " (" + library.error_string(status) + ")", "", ""};
 }
 
-// cuDNN at work on a GPU; one thread at a time may ask it for anything.
+// cuDNN handle on a GPU. Only one thread may use it at a time.
 struct Started {
   Library library;
   cudnnHandle_t handle = nullptr;
-  std::optional<void*> stream;  // that it was told of last
+  std::optional<void*> stream;  // the stream last set on the handle
   std::mutex mutex;
 
   ~Started() {
@@ -54,8 +54,8 @@ struct Choice {
   std::size_t bytes;
 };
 
-// Whether an algorithm multiplies what it is given and sums that; others (Winograd's, by Fourier's
-// transform) transform it first, and round otherwise.
+// True if the algorithm multiplies its inputs and sums the products. Other algorithms (Winograd,
+// FFT) transform the inputs first and therefore round differently.
 bool is_plain(cudnnConvolutionFwdAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
          algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
@@ -102,8 +102,8 @@ class ByLibrary final : public Convolutions {
   }
 
  private:
-  // The fastest, as cuDNN expects, of those that always give the same bits and need no more room
-  // than there may be.
+  // Returns the algorithm that cuDNN expects to be fastest, among those that are deterministic and
+  // need no more workspace than allowed.
   template <class Found, class OneDirection, class May, class... Descriptors>
   auto choose(const OneDirection& direction, May may, Descriptors... descriptors)
       -> std::optional<Choice<decltype(Found::algo)>> {
@@ -127,7 +127,7 @@ class ByLibrary final : public Convolutions {
     return std::nullopt;
   }
 
-  // result = left * right, whatever the direction makes of that.
+  // Prepares result = left * right, where the direction defines the product.
   template <class Found, class OneDirection, class Left, class Right, class Made>
   Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left,
                                     const Described<Right>& right,
@@ -148,8 +148,8 @@ class ByLibrary final : public Convolutions {
     return tried(make, choice->bytes, made.data, made_bytes);
   }
 
-  // Without an activation it goes by one algorithm only, says cuDNN's reference of
-  // CUDNN_ACTIVATION_IDENTITY.
+  // Prepares a forward convolution with bias. CUDNN_ACTIVATION_IDENTITY works with one algorithm
+  // only, according to cuDNN's reference.
   Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
     const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
       return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
@@ -162,7 +162,8 @@ class ByLibrary final : public Convolutions {
     const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* room,
                                                                 std::byte* output) {
       return started->on(
-          stream, [&] {  // what it could add besides, 0 times the output, is not there
+          // The z input, which cuDNN would add to the result, is the output scaled by 0.
+          stream, [&] {
             return started->library.forward_with_bias(
                 started->handle, &kOne, d.input.descriptor.get(), d.input.data,
                 d.weight.descriptor.get(), d.weight.data, d.window.get(), choice.algorithm, room,
@@ -173,8 +174,9 @@ class ByLibrary final : public Convolutions {
     return tried(make, choice->bytes, d.output.data, op.output.bytes());
   }
 
-  // make(stream, room, output), where that goes: cuDNN says of no algorithm beforehand. It is tried
-  // once, in memory that is nobody else's: a queue may be at work in what others share.
+  // Returns make(stream, room, output) if it works. cuDNN does not report in advance whether an
+  // algorithm supports a fused convolution, so it is tried once, in private memory: a queue may be
+  // using the shared memory.
   template <class Make>
   Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output,
                                     std::int64_t output_bytes) {
@@ -191,7 +193,8 @@ class ByLibrary final : public Convolutions {
         [make, room = *room, output](void* stream) { return make(stream, room.get(), output); });
   }
 
-  // What was prepared before keeps the room that it has; doubling bounds what that comes to.
+  // Returns a workspace of at least `bytes` bytes. Work that was prepared earlier keeps its smaller
+  // workspace; doubling bounds the total size.
   Result<Memory> room_of(std::size_t bytes) {
     const std::scoped_lock lock(started_->mutex);
     if (bytes <= room_bytes_) return room_;

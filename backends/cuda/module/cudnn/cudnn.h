@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions by cuDNN. Its library is opened at run time: a machine without it makes them by
+// Convolutions by cuDNN. Its library is opened at run time. A machine without it uses im2col
 // columns (kernels/convolution_columns.h).
 #pragma once
 
@@ -13,27 +13,28 @@
 
 namespace trainyard::cuda::cudnn {
 
-// Puts what was prepared on a stream (cudaStream_t); allocates nothing, and waits for nothing.
-// Problem: cuDNN refused after all, and nothing was made.
+// Enqueues prepared work on a stream (cudaStream_t). Neither allocates nor waits. Problem: cuDNN
+// refused at run time, and nothing was enqueued.
 using Work = std::function<base::Result<void>(void* stream)>;
 using Allocate = std::function<base::Result<compute::Memory>(std::int64_t bytes)>;
 
 class Convolutions {
  public:
-  static constexpr std::int64_t kMostRoom =
-      std::int64_t{256} << 20;  // bytes that a convolution may ask for to work in
+  static constexpr std::int64_t kMostRoom = std::int64_t{256}
+                                            << 20;  // Largest workspace of a convolution, in bytes.
 
   virtual ~Convolutions() = default;
-  virtual std::string name() const = 0;  // "cuDNN 9.19.0"
-  // By what cuDNN expects to be the fastest of its algorithms that multiply and sum as they are
-  // asked, and give the same bits always; in true fp32 (no TF32) if that is its dtype. Nothing: it
-  // has none, or none for less than kMostRoom. Problem: there is no such room on the GPU. All work
-  // goes on one queue at a time, since it shares its room.
+  virtual std::string name() const = 0;  // for example "cuDNN 9.19.0"
+  // Prepares the convolution with the algorithm that cuDNN expects to be fastest, among
+  // deterministic algorithms without input transforms. fp32 runs without TF32 unless `tf32` is set.
+  // Returns nullopt if cuDNN has no such algorithm with a workspace of at most kMostRoom. Problem:
+  // the GPU has no memory for the workspace. All work shares one workspace and must therefore run
+  // on one queue at a time.
   virtual base::Result<std::optional<Work>> convolution(const Convolution& convolution) = 0;
 };
 
-// On the GPU that this thread uses. `file` is the library; empty: that of the major version by
-// which this was built. Problems, `unavailable`: this build has no cuDNN, as of open_library, or
+// Opens cuDNN on the current GPU of this thread. `file` is the library; if empty, that of the major
+// version of this build. Problems, `unavailable`: this build has no cuDNN, open_library failed, or
 // cuDNN does not start.
 base::Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate,
                                                  const std::string& file = "");

@@ -20,20 +20,21 @@ cudnnDataType_t type_of(DType dtype) {
   }
 }
 
-// Without TF32 what is fp32 is multiplied in fp32; factors of 16 bits are multiplied exactly by
-// tensor cores, too.
+// Math type of a convolution. Without TF32, fp32 inputs are multiplied in fp32. Tensor cores
+// multiply 16-bit factors exactly.
 cudnnMathType_t arithmetic_of(const Convolution& convolution) {
   if (convolution.input.dtype != DType::fp32) return CUDNN_TENSOR_OP_MATH;
   return convolution.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
-// One by one, until one is refused.
+// Creates descriptors one by one and stops at the first that cuDNN refuses.
 class Describer {
  public:
   explicit Describer(const Library& library) : library_(library) {}
   bool refused() const { return refused_; }
 
-  // [B,H,W,C], which cuDNN names in another order than that in which it lies.
+  // Describes images [B,H,W,C]. cuDNN lists the extents in the order NCHW, whatever the memory
+  // layout.
   Described<cudnnTensorStruct> images(const Tensor& t) {
     return tensor(t, t.shape[0], t.shape[3], t.shape[1], t.shape[2]);
   }
@@ -71,7 +72,7 @@ class Describer {
 
  private:
   void check(cudnnStatus_t status) { refused_ |= status != CUDNN_STATUS_SUCCESS; }
-  // cuDNN counts in int.
+  // True if the elements can be counted in an int, as cuDNN requires.
   bool fits(const Tensor& t) {
     refused_ |= t.elements() > std::numeric_limits<int>::max();
     return !refused_;

@@ -9,7 +9,7 @@
 
 namespace trainyard::cuda::cudnn {
 
-// A tensor of a convolution, as cuDNN's functions take it.
+// Tensor of a convolution in the form that cuDNN's functions take.
 template <class Opaque>
 struct Described {
   std::shared_ptr<Opaque> descriptor;
@@ -17,13 +17,13 @@ struct Described {
 };
 
 struct Description {
-  Described<cudnnTensorStruct> input, output, bias;  // the last of nothing where there is no bias
+  Described<cudnnTensorStruct> input, output, bias;  // `bias` is empty if there is none
   Described<cudnnFilterStruct> weight;
   std::shared_ptr<cudnnConvolutionStruct> window;
   std::shared_ptr<cudnnActivationStruct> activation;
 };
 
-// Nothing: cuDNN has no words for it.
+// Describes the convolution for cuDNN. Returns nullopt if cuDNN cannot express it.
 std::optional<Description> describe(const Library& library, const Convolution& convolution);
 
 }  // namespace trainyard::cuda::cudnn

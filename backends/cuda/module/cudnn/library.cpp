@@ -8,7 +8,7 @@ namespace {
 
 using base::Functions;
 
-// As cuDNN counts versions from 9 on.
+// Formats a version number as encoded by cuDNN 9 and later.
 std::string in_words(std::size_t version) {
   return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
@@ -60,7 +60,8 @@ base::Result<Library> open_library(const std::string& file) {
   find_convolutions(functions, library);
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   if (const std::size_t version = library.version();
-      version / 10'000 != CUDNN_MAJOR)  // of those before 9, which count in thousands, 0
+      // Versions before 9 use a factor of 1000, so that this quotient is 0.
+      version / 10'000 != CUDNN_MAJOR)
     return base::fail(functions.unavailable("is " + in_words(version) + ", and this was built by " +
                                             in_words(CUDNN_VERSION)));
   return library;

@@ -9,8 +9,8 @@
 
 namespace trainyard::cuda::cudnn {
 
-// A direction of convolution: which algorithms there are for it, the fastest first, the room that
-// one needs, and the convolution.
+// Functions of one convolution direction: list the algorithms (fastest first), return the workspace
+// size, and run the convolution.
 template <class Ask, class RoomOf, class Make>
 struct Direction {
   Ask ask = nullptr;
@@ -53,11 +53,12 @@ struct Library {
             decltype(&::cudnnConvolutionBackwardFilter)>
       backward_weight;
 
-  std::string name() const;  // "cuDNN 9.19.0"
+  std::string name() const;  // for example "cuDNN 9.19.0"
 };
 
-// `file` empty: that of the header's major version. Never closed. Problems, `unavailable`: it
-// cannot be opened, lacks a function, or is of another major version than the header.
+// Opens cuDNN. An empty `file` means the library of the header's major version. The library is
+// never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or has another
+// major version than the header.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::cuda::cudnn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In place of the other sources where cuDNN's header is not there.
+// Replaces the other sources if the header of cuDNN is missing.
 #include "backends/cuda/module/cudnn/cudnn.h"
 
 namespace trainyard::cuda::cudnn {

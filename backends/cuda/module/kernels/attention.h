@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is
-// ever written to the device's memory. Of 16 bits it is by tensor cores where they can do it
-// (attention_forward.h, attention_backward.h); here is what does it in any other case, number by
-// number. A team takes some queries of one head of one sample and goes through the keys that they
-// see; for the gradients of keys and values it is the other way round. Softmax is made on the way
-// (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes.
-// Nothing is added by two teams, so results have the same bits always.
+// Causal attention, one tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is
+// written to device memory. Tensors of 16 bits use tensor cores where possible
+// (attention_forward.h, attention_backward.h). This file is the scalar fallback for all other
+// cases. A team takes a tile of queries of one head of one sample and loops over the visible keys;
+// for the gradients of keys and values it takes keys and loops over queries. Softmax is computed
+// online (Milakov and Gimelshein 2018): partial sums are rescaled when a larger score appears. No
+// sum is split over teams, so results are deterministic.
 #pragma once
 
 #include <limits>
@@ -16,8 +16,8 @@ namespace trainyard::cuda {
 
 inline constexpr std::int64_t kMostTileRows = 16;
 
-// Rows of a tile, so that `matrices` of them beside `squares` of scores and some numbers a row fit
-// the memory of a team; 0: not even one does.
+// Returns the rows per tile such that `matrices` tiles, `squares` of scores and a few numbers per
+// row fit in a team's shared memory. Returns 0 if not even one row fits.
 template <class W>
 constexpr std::int64_t tile_rows(std::int64_t width, std::int64_t matrices, std::int64_t squares) {
   std::int64_t rows = kMostTileRows;
@@ -34,7 +34,7 @@ constexpr std::int64_t tile_bytes(std::int64_t rows, std::int64_t width, std::in
          (matrices * (width + 1) + squares * rows + 4);
 }
 
-// Rows of a head, from `first` on, into fast memory; beyond the last: zeros.
+// Loads rows of a head, from `first` on, into shared memory. Rows beyond the last are zeros.
 template <class W>
 ON_DEVICE void load(const Team& team, const Heads& of, const Tensor& from, Part part,
                     std::int64_t head, std::int64_t first, W* to) {
@@ -54,7 +54,8 @@ ON_DEVICE W dot(const W* a, const W* b, std::int64_t width) {
   return sum;
 }
 
-// scores[i,j] = a_i . b_j factor, or -infinity where query `query + i` does not see key `key + j`.
+// Computes scores[i,j] = a_i . b_j factor, or -infinity if query `query + i` does not see key `key
+// + j`.
 template <class W>
 ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const W* keys,
                      std::int64_t query, std::int64_t key, W* scores) {
@@ -67,21 +68,21 @@ ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const 
   }
 }
 
-// What a query has seen so far: its largest score, and the sum of exp(score - largest).
+// Online softmax state of a query: its largest score so far, and the sum of exp(score - largest).
 template <class W>
 struct Seen {
   W largest, sum;
 };
 
-// Takes up a row of scores, which become exp(score - largest); how what was added up before is to
-// be scaled.
+// Adds a row of scores to the online softmax and replaces the scores by exp(score - largest).
+// Returns the factor by which earlier sums must be scaled.
 template <class W>
 ON_DEVICE W take_up(Seen<W>& seen, W* scores, std::int64_t count) {
   W largest = seen.largest;
   for (std::int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
   if (largest == -std::numeric_limits<W>::infinity()) {
     for (std::int64_t j = 0; j < count; ++j)
-      scores[j] = scores[j] == largest ? W{0} : scores[j];  // it sees none of these
+      scores[j] = scores[j] == largest ? W{0} : scores[j];  // the query sees none of these keys
     return 1;
   }
   const W scale = std::exp(seen.largest - largest);
@@ -93,7 +94,7 @@ ON_DEVICE W take_up(Seen<W>& seen, W* scores, std::int64_t count) {
   return scale;
 }
 
-// sums[i,:] = scales[i] sums[i,:] + sum over j of parts[i,j] rows[j,:]
+// Computes sums[i,:] = scales[i] sums[i,:] + sum over j of parts[i,j] rows[j,:].
 template <class W>
 ON_DEVICE void add_rows(const Team& team, const Heads& of, W* sums, const W* scales, const W* parts,
                         const W* rows) {
@@ -148,7 +149,8 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
             });
 }
 
-// Of a query, what softmax and its derivative need: p = exp(score - largest) / sum, and g . output.
+// Values of a query for softmax and its derivative: p = exp(score - largest) / sum, and mean = g .
+// output.
 template <class W>
 struct SoftmaxOfRow {
   W largest, sum, mean;
@@ -166,8 +168,8 @@ ON_DEVICE W mean_of(const Heads& of, const compute::AttentionBackward& op, std::
 
 inline constexpr std::int64_t kQueryMatrices = 5, kKeyMatrices = 6, kGradientSquares = 2;
 
-// Of queries: sum of d_ij key_j over the keys that they see; and what softmax was of each query of
-// every head.
+// Computes the gradients of queries, the sum of d_ij key_j over visible keys. Also stores the
+// softmax state of each query of every head in `all`.
 template <class W>
 void differentiate_queries(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
                            SoftmaxOfRow<W>* all) {
@@ -215,7 +217,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
             });
 }
 
-// scores[i,j] becomes p_ij, and along[i,j] d_ij.
+// Replaces scores[i,j] by p_ij and along[i,j] by d_ij.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query,
                              const SoftmaxOfRow<W>* all, W* scores, const W* gradients,
@@ -235,7 +237,8 @@ ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t que
   }
 }
 
-// Of keys: sum of d_ij query_i, and of values: sum of p_ij g_i, over the queries that see them.
+// Computes the gradients of keys, the sum of d_ij query_i, and of values, the sum of p_ij g_i, over
+// the queries that see them.
 template <class W>
 void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
                         const SoftmaxOfRow<W>* all) {

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradients of attention of 16 bits by tensor cores, in two passes: those of queries, by teams that
-// have some and go through the keys, as forward does; and those of keys and values, by teams that
-// have some and go through the queries, of which they know by then what softmax was. In the second
-// a row of a matrix is a key and a column a query, so that what one product makes is at once the
-// left factor of the next. See attention_forward.h.
+// Gradients of 16-bit attention by tensor cores, in two passes. In the first, each team has a tile
+// of queries and loops over the keys, as in forward. In the second, each team has a tile of keys
+// and loops over the queries, whose softmax state is known by then. There a row of a matrix is a
+// key and a column a query, so that the result of one product is directly the left factor of the
+// next. See attention_forward.h.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_forward.h"
 
 namespace trainyard::cuda {
 
-// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g .
-// value by these: g . output. One that is not there sees nothing.
+// Softmax state of a query. exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum). `mean`
+// is the mean of g . value with these weights, which equals g . output. A query beyond the last row
+// sees no keys.
 struct alignas(8) SoftmaxOfQuery {
   float log_sum, mean;
 };
 
 inline constexpr int kOwnRows = kStrip * kWarps;
 
-// So many for each head: those that fill the last tile are there, too.
+// Number of softmax states per head, padded to a multiple of kOwnRows.
 constexpr std::int64_t softmax_rows(std::int64_t rows) { return parts(rows, kOwnRows) * kOwnRows; }
 
 template <int kWidth>
 struct BackwardShape {
-  static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows of a tile that passes by
+  static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows per tile of the streamed matrices
   static constexpr int kNumbers =
       2 * numbers_of<kWidth>(kOwnRows) + PassingRows<kWidth, kPassing>::kNumbers;
   static constexpr int kBytes =
       2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
 
-// A team's own rows of two matrices, and two others that pass by.
+// A team's resident rows of two matrices, and two streamed matrices.
 template <int kWidth>
 struct BackwardTiles {
   TileOf<kWidth> left, right;
@@ -58,7 +59,7 @@ IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& 
                            rows_of(of, op.input, Part::value, head));
 }
 
-// What two matrices have of each other: query . key, and gradient . value.
+// Scores (query . key) and products gradient . value of a strip.
 template <int kWidth>
 struct ScoredStrip {
   Accumulator<kStrip, BackwardShape<kWidth>::kPassing> scores, along;
@@ -76,7 +77,8 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
   return scored;
 }
 
-// work(strip, scored, buffer) of the keys that a strip of a team's queries sees, a tile at a time.
+// Calls work(strip, scored, buffer) for the keys visible to a strip of the team's queries, one tile
+// at a time.
 template <class T, int kWidth, class Work>
 IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,
                            std::int64_t first, int strip, const Work& work) {
@@ -93,7 +95,7 @@ IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTile
             });
 }
 
-// g . output of a team's own queries; where there is none, 0.
+// Computes g . output for the team's queries; 0 for rows beyond the last.
 template <class T>
 ON_DEVICE void make_means(const Team& team, const HeadRows& gradients, const HeadRows& outputs,
                           std::int64_t first, float* means) {
@@ -147,7 +149,8 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
                      first);
 }
 
-// Where the query of column + `behind` comes before the key of the row, it sees it not.
+// Sets the score to -infinity if the query of column + `behind` precedes the key of the row,
+// because such a query does not see the key.
 template <int kQueries>
 IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQueries>& scores,
                                        int behind) {
@@ -156,7 +159,7 @@ IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQu
   });
 }
 
-// Queries of a team's keys, and what is known of them.
+// Fetches a tile of queries for the team's keys, with their softmax states.
 template <int kWidth>
 IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& tiles,
                               const SoftmaxOfQuery* all, std::int64_t query, int buffer,
@@ -214,7 +217,7 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
                      first);
 }
 
-// In each pass those that have most to see come first.
+// Runs both passes. In each, the tiles with the most visible rows come first.
 template <class T, int kWidth>
 void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
                             SoftmaxOfQuery* all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which attention tensor cores take, and the kernels for its dtype and the width of its heads.
+// Selects the attention that tensor cores support, and the kernels for its dtype and head width.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_backward.h"
@@ -7,12 +7,12 @@
 
 namespace trainyard::cuda {
 
-// Heads as wide as models have them, of 16 bits.
+// True for 16-bit heads of the usual widths.
 inline bool tensor_cores_take(const Tensor& input, std::int64_t width) {
   return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128;
 }
 
-// work<T, kWidth>(): of the least width that holds a head's.
+// Calls work<T, kWidth>() with the smallest kWidth that holds a head.
 template <class T, class Work>
 void with_width(std::int64_t width, const Work& work) {
   if (width <= 32) return work.template operator()<T, 32>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention of 16 bits by tensor cores (Dao 2023, "FlashAttention-2"): each warp of a team has some
-// queries, with all that it knows of them in its registers, and they go through the keys together.
-// Probabilities are rounded to 16 bits before they are multiplied; what is summed up is fp32.
+// 16-bit attention by tensor cores (Dao 2023, "FlashAttention-2"). Each warp of a team has some
+// queries, whose state stays in its registers; the warps loop over the keys together. Probabilities
+// are rounded to 16 bits before they are multiplied; sums are fp32.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace trainyard::cuda {
 
-// Of queries, while keys go by: their largest score, and the sum of exp(score - largest), in parts
-// until it is joined.
+// Online softmax state of queries: the largest score, and the sum of exp(score - largest), per lane
+// until they are joined.
 template <int kRows>
 struct SeenRows {
   PerRow<kRows> largest, sum;
@@ -27,7 +27,7 @@ IN_REGISTERS SeenRows<kRows> nothing_seen_of(const Warp& warp) {
   return seen;
 }
 
-// Where key column + `ahead` comes after the query of the row, it is not seen.
+// Sets the score to -infinity if key column + `ahead` is after the query of the row.
 template <int kRows, int kKeys>
 IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& scores, int ahead) {
   for_each(warp, scores, [&](float& score, const Entry& entry) {
@@ -38,8 +38,8 @@ IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& s
 ON_DEVICE inline float larger(float a, float b) { return std::fmax(a, b); }
 ON_DEVICE inline float total(float a, float b) { return a + b; }
 
-// Scores become exp(score - largest), with what they are to be multiplied by first, as a power
-// of 2. By how much all sums before are to be scaled.
+// Replaces scores by exp(score - largest), after multiplying them by `factor` as a power of 2.
+// Returns the factor by which all earlier sums must be scaled.
 template <int kRows, int kKeys>
 IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen,
                                    Accumulator<kRows, kKeys>& scores, float factor) {
@@ -63,8 +63,8 @@ ON_DEVICE inline float score_factor(const Heads& of) {
   return 1 / std::sqrt(static_cast<float>(of.width));
 }
 
-// A warp has more queries where its registers hold them, so that it reads each key for more of
-// them.
+// Tile sizes of forward. A warp has as many queries as its registers hold, so that each key read
+// serves more queries.
 template <int kWidth>
 struct ForwardShape {
   static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps,
@@ -73,7 +73,7 @@ struct ForwardShape {
       2 * (numbers_of<kWidth>(kQueries) + PassingRows<kWidth, kKeys>::kNumbers);
 };
 
-// What a warp has of its queries.
+// State of a warp's queries.
 template <class T, int kWidth, int kRows = ForwardShape<kWidth>::kRows>
 struct Attending {
   Operand<T, kRows, kWidth> queries;
@@ -132,8 +132,8 @@ ON_DEVICE void attend_by_warps(const Team& team, const Heads& of,
                      first);
 }
 
-// The team `at` of those that share out heads and tiles: tiles that see most first, of all heads,
-// so that none is left for the end.
+// First row of the tile of team `at`. The tiles with the most keys come first, for all heads, which
+// balances the load at the end.
 template <int kQueries>
 ON_DEVICE std::int64_t tile_from_last(const Heads& of, std::int64_t heads, std::int64_t at) {
   return (parts(of.rows, kQueries) - 1 - at / heads) * kQueries;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the heads of attention lie in its tensors.
+// Layout of attention heads in their tensors.
 #pragma once
 
 #include "backends/cuda/module/device.h"
@@ -7,22 +7,21 @@
 
 namespace trainyard::cuda {
 
-// The heads of an op, and how they are cut.
+// Heads of an op, and their tiles.
 struct Heads {
   std::int64_t rows, width, together, heads;  // T, D/H, D, H
-  std::int64_t tile;                          // rows of one
+  std::int64_t tile;                          // rows per tile
 
-  // From a row to the next in fast memory: one more than it has numbers, so that threads which read
-  // a column each have a bank of their own.
+  // Row stride in shared memory: one more than the width, so that threads that read a column use
+  // different banks.
   ON_DEVICE constexpr std::int64_t pitch() const { return width + 1; }
   ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
-  // Which head, counted over samples, and which tile of it a team has.
+  // Head index over all samples, and first row of the tile, of a team.
   ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
   ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const {
     return team % tiles() * tile;
   }
-  // Of a row of a head: its query in the input (key and value lie D and 2 D further), and its
-  // output.
+  // Index of a row's query in the input (key and value are D and 2 D further), and of its output.
   ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const {
     return (head / heads * rows + row) * 3 * together + head % heads * width;
   }

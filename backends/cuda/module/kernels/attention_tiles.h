@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention of 16 bits by tensor cores: how rows of heads come into a team's fast memory, and go
-// back. Rows are a little longer there than a head is wide, so that rows one below the other lie in
-// different banks; what is beyond a head's last row, or its width, is zeros.
+// Transfers of head rows between device and shared memory, for 16-bit attention by tensor cores.
+// Rows in shared memory are padded, so that vertically adjacent numbers use different banks. Rows
+// beyond the head's last row and columns beyond its width are zeros.
 #pragma once
 
 #include "backends/cuda/module/fragments.h"
@@ -9,9 +9,9 @@
 
 namespace trainyard::cuda {
 
-inline constexpr int kPiece = 8;   // numbers that are moved at once
-inline constexpr int kStrip = 16;  // rows that a product takes at least
-inline constexpr int kWarps = 4;   // of a team
+inline constexpr int kPiece = 8;   // numbers per transfer
+inline constexpr int kStrip = 16;  // minimum rows of a product
+inline constexpr int kWarps = 4;   // per team
 inline constexpr int kTileThreads = 32 * kWarps;
 inline constexpr float kLog2OfE = 1.44269504F;  // exp(x) = 2^(x log2 e)
 
@@ -23,8 +23,8 @@ constexpr int numbers_of(int rows) {
   return rows * (kWidth + kPiece);
 }
 
-// Of one head in a tensor. Where its rows do not begin where a piece could, they are moved number
-// by number.
+// Rows of one head in a tensor. `pieces` is false if rows are not aligned to kPiece numbers; they
+// are then copied number by number.
 struct HeadRows {
   std::uint16_t* begin;
   std::int64_t stride, rows, width;
@@ -45,7 +45,8 @@ struct alignas(2 * kPiece) Piece {
   std::uint16_t numbers[kPiece];
 };
 
-// body(row, column) of each piece of a tile, or of each number, among the threads of a team.
+// Calls body(row, column) for each piece (or number) of a tile, divided among the threads of a
+// team.
 template <int kColumns, int kAtOnce, class Body>
 IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
   constexpr int kOfRow = kColumns / kAtOnce;
@@ -53,7 +54,7 @@ IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
          [&](int k) { body(k / kOfRow, k % kOfRow * kAtOnce); });
 }
 
-// So many rows of a head, from `first` on. They are there when arrive() says so.
+// Fetches `rows` rows of a head, from `first` on. They are available after arrive().
 template <int kWidth>
 IN_REGISTERS void fetch_rows(const Team& team, const HeadRows& from, std::int64_t first, int rows,
                              TileOf<kWidth> to) {
@@ -89,7 +90,7 @@ IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, co
   });
 }
 
-// Of a row of two matrices of one width.
+// Returns the dot product of row `row` of two matrices of the same width.
 template <class T>
 ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
   const std::uint16_t *const left = a.begin + row * a.stride, *const right =
@@ -107,8 +108,8 @@ ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
   return sum;
 }
 
-// Two matrices of a head that go by together, so many rows of each at a time, in two buffers: one
-// is filled while a team works on the other.
+// Two matrices of a head that are streamed together, kRows rows of each at a time, in double
+// buffers: one is filled while the team works on the other.
 template <int kWidth, int kRows>
 struct PassingRows {
   static constexpr int kNumbers = 4 * numbers_of<kWidth>(kRows);
@@ -125,22 +126,22 @@ struct PassingRows {
   }
 };
 
-// get(first, buffer) and then work(first, buffer) of the tiles that begin at `first`, first + step,
-// ... below `end`.
+// Calls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`, first +
+// step, ... below `end`.
 template <class Get, class Work>
 IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step,
                             const Get& get, const Work& work) {
   get(first, 0);
   for (int buffer = 0; first < end; first += step, buffer ^= 1) {
-    arrive(team);  // and the other buffer is done with
+    arrive(team);  // also ensures that the other buffer is no longer in use
     if (first + step < end) get(first + step, buffer ^ 1);
     work(first, buffer);
   }
   team.sync();
 }
 
-// body(strip) of the strips of a team's tile, each by one warp: at once where there are as many
-// warps. The others only help to fetch: they have a strip that is not there, kWarps or beyond.
+// Calls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel if
+// there are enough warps. Extra warps only help to fetch: they get a strip index of kWarps or more.
 template <class Body>
 IN_REGISTERS void for_strips(const Warp& warp, const Body& body) {
   for (int strip = warp.rank; strip - warp.rank < kWarps; strip += warp.count) body(strip);

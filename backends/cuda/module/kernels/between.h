@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is computed element by element.
+// Element-wise ops.
 #pragma once
 
 #include "backends/cuda/module/kernels/each.h"
@@ -65,7 +65,7 @@ void run(Stream& stream, const compute::Zero& op) {
   clear(stream, op.output.data, op.output.bytes());
 }
 
-// Phi and phi of the standard normal distribution.
+// CDF and density of the standard normal distribution.
 template <class W>
 ON_DEVICE W normal_distribution(W x) {
   return W{0.5} * std::erfc(-x * W{0.70710678118654752440});
@@ -91,8 +91,8 @@ void run(Stream& stream, const compute::GeluBackward& op) {
 
 inline std::int64_t scratch_bytes(const compute::Dropout&) { return sizeof(std::uint64_t); }
 
-// Four neighbours in a sample share a block of random words. The key is made once: the host writes
-// the step, and may keep it where the device is slow to look.
+// Four adjacent elements of a sample share a block of random words. The key is copied once to
+// device memory, because the host writes the step to memory that the device reads slowly.
 template <class W>
 void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
   auto* const key = reinterpret_cast<std::uint64_t*>(scratch);
@@ -117,10 +117,10 @@ void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
   });
 }
 
-// The inputs by value, as a device cannot follow a vector.
+// Inputs of a weighted sum by value, because a device cannot follow a vector.
 struct Weighted {
   static constexpr int kMost =
-      60;  // what a kernel is given is 4 KB at most, for drivers of before 2023
+      60;  // Kernel arguments are limited to 4 KB with drivers older than 2023.
   Tensor inputs[kMost], output;
   double weights[kMost];
   int count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Batch normalisation, and sums of columns. What is normalised by is reckoned once a channel,
+// Batch normalization and column sums. The normalization parameters are computed once per channel,
 // before the elements.
 #pragma once
 
@@ -14,7 +14,7 @@ inline std::int64_t bytes_of_channels(const Tensor& input, int numbers) {
   return channels_of(input) * numbers * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Mean, variance and 1 / sqrt(variance + epsilon) of a channel, and of how many.
+// Mean, variance and 1 / sqrt(variance + epsilon) of a channel, and its number of samples.
 struct Normal {
   double mean, variance, inverse_deviation, samples;
 };
@@ -24,7 +24,7 @@ ON_DEVICE inline Normal normal_of(const Tensor& sums, std::int64_t channel, doub
   const double* const sum = as<double>(sums);
   const double samples = sum[2 * channels], mean = sum[channel] / samples,
                square = sum[channels + channel] / samples - mean * mean;
-  const double variance = square < 0 ? 0 : square;  // of NaN: NaN
+  const double variance = square < 0 ? 0 : square;  // keeps NaN
   return {mean, variance, 1 / std::sqrt(variance + epsilon), samples};
 }
 
@@ -50,7 +50,7 @@ void sum_rows(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
       });
 }
 
-// Every bias has its gradient by these.
+// Sums columns. All bias gradients use this.
 template <class W>
 void run(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
   if constexpr (std::is_same_v<W, double>) sum_rows<W, DType::fp64>(stream, op, scratch);
@@ -139,8 +139,8 @@ template <class W>
 void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t channels = channels_of(op.input);
   auto* const normals = reinterpret_cast<Normal*>(scratch);
-  auto* const memory =
-      reinterpret_cast<double*>(normals + channels);  // of the norm, then of columns
+  // scratch of the norm, then of the column sums
+  auto* const memory = reinterpret_cast<double*>(normals + channels);
   for_each(stream, channels,
            [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
   sum_columns<2>(

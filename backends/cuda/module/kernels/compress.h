@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compression of gradients, as core/compute/compression has it, a scheme a file: what travels must
-// mean the same to all devices. What is decoded has the same bits everywhere, and so has what is
-// encoded, but for the scale of signs, which is a sum in another order.
+// Gradient compression as in core/compute/compression, one scheme per file, since encoded data must
+// mean the same on all devices. Decoded values are bit-identical on all devices. So are encoded
+// values, except the scale of signs, whose sum is in another order.
 #pragma once
 
 #include "backends/cuda/module/kernels/top_k.h"
@@ -26,7 +26,7 @@ void compress_cast(Stream& stream, const compute::CompressGradient& op, std::byt
              });
 }
 
-// A team takes what shares a scale.
+// Compresses to int8. A team takes the block that shares a scale.
 inline void compress_int8(Stream& stream, const compute::CompressGradient& op, std::byte* scratch) {
   const Whole whole(op);
   const std::int64_t scales = compression::scales_of(whole.elements);
@@ -60,8 +60,8 @@ inline void compress_int8(Stream& stream, const compute::CompressGradient& op, s
              [=] ON_DEVICE(std::int64_t at) { return errors[at]; });
 }
 
-// A thread takes the eight numbers of a byte. The scale is kept beside what travels, which may lie
-// with the host.
+// Compresses to signs. A thread takes the eight numbers of a byte. The scale is also kept in device
+// memory, because the encoded data may be in host memory.
 inline void compress_sign(Stream& stream, const compute::CompressGradient& op, std::byte* scratch) {
   const Whole whole(op);
   auto* const scale = reinterpret_cast<float*>(scratch);
@@ -88,8 +88,8 @@ inline void compress_sign(Stream& stream, const compute::CompressGradient& op, s
   });
 }
 
-// The step's places, which are asked for number by number. They are made once: the host writes the
-// step.
+// Copies the step's permutation to device memory once: kernels read it per element, and the host
+// writes the step to memory that the device reads slowly.
 template <class OneOp>
 const Shuffle* shuffle_of(Stream& stream, const OneOp& op, std::byte* scratch) {
   auto* const shuffle = reinterpret_cast<Shuffle*>(scratch);
@@ -123,7 +123,7 @@ inline void compress_random_k(Stream& stream, const compute::CompressGradient& o
       });
 }
 
-// Enough for every scheme.
+// Scratch bytes that suffice for every scheme.
 inline std::int64_t scratch_bytes(const compute::CompressGradient& op) {
   return static_cast<std::int64_t>(sizeof(Shuffle)) + bytes_of_sums(2) +
          TopKMemory::bytes(parts(op.gradient.elements(), kOfBlock));
@@ -154,7 +154,8 @@ void decompress_cast(Stream& stream, const compute::DecompressGradient& op) {
                std::int64_t i) { gradient[i] = Half::decode(load<std::uint16_t>(encoded, i)); });
 }
 
-// value(part, i) is number i of the part that begins there; parts are added up in their order.
+// Adds all parts to the gradient in order. value(part, i) is number i of the part that begins at
+// `part`.
 template <class Value>
 void add_parts(Stream& stream, const compute::DecompressGradient& op, Value value) {
   const std::int64_t bytes = op.encoded.elements() / op.parts;
@@ -171,7 +172,7 @@ inline void decompress_top_k(Stream& stream, const compute::DecompressGradient& 
   const std::int64_t bytes = op.encoded.elements() / op.parts,
                      k = compression::kept(op.spec, op.gradient.elements());
   clear(stream, op.gradient.data, op.gradient.bytes());
-  for (std::int64_t p = 0; p < op.parts; ++p)  // no place is twice in one
+  for (std::int64_t p = 0; p < op.parts; ++p)  // no index occurs twice in a part
     for_each(
         stream, k,
         [=, part = op.encoded.data + p * bytes, gradient = op.gradient.as<float>()] ON_DEVICE(

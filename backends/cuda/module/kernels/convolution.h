@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions by what the device has for them, or else by columns.
+// Convolutions by a library of the device, or else by im2col columns.
 #pragma once
 
 #include <utility>
@@ -8,8 +8,7 @@
 
 namespace trainyard::cuda {
 
-// What stands around a convolution: tensors are brought to memory of its own before, and back
-// afterwards.
+// Runs before and after a convolution that copy tensors to and from temporary memory.
 struct Around {
   std::vector<Run> before, after;
   std::vector<Memory> memory;
@@ -22,7 +21,7 @@ inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape
   return lent->tensor;
 }
 
-// A tensor that begins where the device does not take it is copied.
+// Copies a tensor through temporary memory if it is not aligned for the device.
 template <class W>
 base::Result<void> align(Device& device, Tensor& tensor, bool is_made, Around& around) {
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % Convolution::kAlignment == 0) return {};
@@ -34,7 +33,7 @@ base::Result<void> align(Device& device, Tensor& tensor, bool is_made, Around& a
   return {};
 }
 
-// Where element i of a weight [O,I,K,K] is in [O,K,K,I].
+// Returns the index in [O,K,K,I] of element i of a weight [O,I,K,K].
 ON_DEVICE inline std::int64_t place_as_images(const Shape& weight, std::int64_t i) {
   const std::int64_t inputs = weight[1], area = weight[2] * weight[3];
   return (i / (inputs * area) * area + i % area) * inputs + i / area % inputs;
@@ -53,7 +52,7 @@ void lay_back(Stream& stream, const Tensor& laid, const Tensor& weight) {
   });
 }
 
-// A weight lies among others, and is laid as images are.
+// Converts a weight to or from the channels-last layout, through temporary memory.
 template <class W>
 base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& around) {
   const Tensor original = weight;
@@ -71,7 +70,8 @@ base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& aro
   return {};
 }
 
-// Of tensors as ops have them. Nothing: the device has nothing for it.
+// Prepares the convolution of tensors in the layout of ops, with a library of the device. Returns
+// nullopt if the device does not support it.
 template <class W>
 base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multiplies multiplies) {
   using Makes = Convolution::Makes;
@@ -93,8 +93,8 @@ base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multi
   return keeping(std::move(around.memory), in_order(std::move(around.before)));
 }
 
-// Bias and activation come afterwards where the device has no convolution with them; not to 16
-// bits, to which a result is rounded but once.
+// Prepares a forward convolution. If the device cannot fuse bias and activation, they are applied
+// afterwards. This is not done for 16-bit results, because the result must be rounded only once.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
   auto whole = by_device<W>(device,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the
-// order in which a weight lies. They are made for some samples at a time, so that they take no more
-// than kMostColumns.
+// Convolutions as products. Columns (im2col) are [B H' W', I K K]: one row per output pixel with
+// the values in its window, in the order of the weight. They are created for some samples at a
+// time, so that they take at most kMostColumns bytes.
 #pragma once
 
 #include "backends/cuda/module/kernels/linear.h"
@@ -10,10 +10,10 @@
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kMostColumns = std::int64_t{64}
-                                             << 20;  // bytes, or what one sample takes
+                                             << 20;  // bytes; more if a single sample needs more
 
-// columns[(b,y,x), (i,r,s)] = what the window at (y, x) of the result has at (r, s) of channel i;
-// outside the image 0.
+// im2col: columns[(b,y,x), (i,r,s)] = value at (r, s) of channel i in the window at output (y, x),
+// or 0 outside the image.
 template <class W>
 void gather(Stream& stream, const Tensor& image, const Window& window, const Shape& result,
             const Tensor& columns) {
@@ -30,7 +30,7 @@ void gather(Stream& stream, const Tensor& image, const Window& window, const Sha
   });
 }
 
-// Back: each pixel is the sum of all its places in columns.
+// col2im: each pixel is the sum of all its occurrences in the columns.
 template <class W>
 void scatter(Stream& stream, const Tensor& columns, const Window& window, const Shape& result,
              const Tensor& image) {
@@ -47,7 +47,7 @@ void scatter(Stream& stream, const Tensor& columns, const Window& window, const 
   });
 }
 
-// Samples from `first` on.
+// Returns `count` samples from `first` on.
 inline Tensor samples_of(const Tensor& images, std::int64_t first, std::int64_t count) {
   Tensor some = images;
   some.data += first * (images.elements() / std::max<std::int64_t>(1, images.shape[0])) *
@@ -56,14 +56,14 @@ inline Tensor samples_of(const Tensor& images, std::int64_t first, std::int64_t 
   return some;
 }
 
-// [B,H',W',O] as rows of channels.
+// Views [B,H',W',O] as rows of channels.
 inline Tensor as_rows(const Tensor& images) {
   return {images.dtype,
           {images.shape[0] * images.shape[1] * images.shape[2], images.shape[3]},
           images.data};
 }
 
-// How a batch is cut: columns of `samples` at a time.
+// Slices of a batch: the columns of `samples` samples at a time.
 struct Slices {
   std::int64_t batch, samples;
   Owned columns;
@@ -86,7 +86,7 @@ inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape
   return Slices{result[0], samples, std::move(*columns)};
 }
 
-// make(first sample, how many) for each slice, in order.
+// Prepares make_one(first sample, count) for each slice, in order.
 template <class Make>
 base::Result<Run> by_slices(const Slices& slices, const Make& make_one) {
   std::vector<Run> runs;
@@ -98,7 +98,7 @@ base::Result<Run> by_slices(const Slices& slices, const Make& make_one) {
   return keeping({slices.columns.memory}, in_order(std::move(runs)));
 }
 
-// A weight [O,I,K,K] as a matrix.
+// Views a weight [O,I,K,K] as a matrix.
 inline Tensor as_matrix(const Tensor& weight) {
   return {weight.dtype,
           {weight.shape[0], weight.shape[1] * weight.shape[2] * weight.shape[3]},
@@ -124,7 +124,7 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dForward& op) {
   });
 }
 
-// Columns are summed into pixels before they are rounded.
+// Input gradient. Columns are summed into pixels before rounding.
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardInput& op) {
   const Tensor weight = as_matrix(op.weight);
@@ -146,7 +146,7 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardInput&
   });
 }
 
-// Slice after slice is added to what those before it gave.
+// Weight gradient. The slices are added one after another.
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardWeight& op) {
   const Tensor weight = as_matrix(op.weight_gradient);

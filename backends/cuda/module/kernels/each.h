@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Element by element, four neighbours to a thread where all tensors allow it: what they want is on
-// its way at once, by as many bytes as the device likes.
+// Element-wise kernels. A thread takes four adjacent elements if the alignment of all tensors
+// allows it, so that it loads them with one wide access.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace trainyard::cuda {
 
 inline constexpr int kNeighbours = 4;
 
-// Of a tensor, as they lie. W as in numbers.h.
+// Four adjacent elements as stored in a tensor. W is as in numbers.h.
 template <class W>
 struct Neighbours;
 
@@ -46,7 +46,7 @@ struct Neighbours<float> {
   struct alignas(8) Narrow {
     std::uint32_t word[2];
   };
-  Wide lying;  // of 16 bits two in each of the first words, the first in the lower half
+  Wide lying;  // with 16 bits: two numbers in each of the first words, the first in the lower half
 
   static bool fit(const Tensor& tensor) {
     return reinterpret_cast<std::uintptr_t>(tensor.data) %
@@ -72,7 +72,7 @@ struct Neighbours<float> {
     const auto half = static_cast<std::uint16_t>(lying.word[k / 2] >> (k % 2 * 16));
     return dtype == DType::bf16 ? Bf16::decode(half) : Fp16::decode(half);
   }
-  // In the order of k.
+  // Must be called in the order of k.
   ON_DEVICE void put(DType dtype, int k, float value) {
     using compute::compression::Bf16;
     using compute::compression::Fp16;
@@ -85,8 +85,8 @@ struct Neighbours<float> {
   }
 };
 
-// output(i) = work(i, one(i), other(i)); `other` may be empty, and is 0 then. The output may be one
-// of the two.
+// Computes output(i) = work(i, one(i), other(i)). An empty `other` counts as 0. The output may
+// alias either input.
 template <class W, class Work>
 void map(Stream& stream, const Tensor& output, const Tensor& one, const Tensor& other, Work work) {
   const std::int64_t count = output.elements();

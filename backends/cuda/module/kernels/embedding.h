@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bags of rows of a table. For the gradient, what names a row is sorted by it, so that each row is
-// summed by one team, in the order of samples.
+// Embedding bags. For the gradient, slots are sorted by table row, so that one team sums each row,
+// in the order of samples.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,8 @@ namespace trainyard::cuda {
 using compute::kElsewhere;
 using compute::kNoRow;
 
-// Column `w` of the rows that a sample, from element `first` on, names, added to `sum`.
+// Returns `sum` plus column `w` of the table rows that a sample names. The sample begins at element
+// `first`.
 template <class W>
 ON_DEVICE double add_bag(double sum, const Tensor& samples, std::int64_t first, std::int64_t slots,
                          const Tensor& table, std::int64_t w, std::int64_t first_row,
@@ -53,7 +54,7 @@ void run(Stream& stream, const compute::AddBag& op) {
   });
 }
 
-// What names no row of the table has the key behind the last.
+// Writes the sort keys. A slot that names no row of the table gets the key after the last row.
 template <class W>
 void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, std::int32_t* keys) {
   const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0];
@@ -64,7 +65,7 @@ void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, s
   });
 }
 
-// Where a run of one key begins among the ordered, a team sums it.
+// Sums each run of equal keys by the team at the start of the run.
 template <class W>
 void sum_runs(Stream& stream, const compute::EmbeddingBagBackwardWeight& op,
               const std::int32_t* keys, const std::int32_t* places) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Linear layers: products by a library, and what stands around them.
+// Linear layers: products by a library, and the ops before and after them.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace trainyard::cuda {
 
 using compute::Multiplies;
 
-// One after the other.
+// Returns a run that executes `runs` in order.
 inline Run in_order(std::vector<Run> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   return [runs = std::move(runs)](Stream& stream) {
@@ -27,7 +27,7 @@ Run run_of(const OneOp& op) {
   return [op](Stream& stream) { run<W>(stream, op); };
 }
 
-// A tensor in memory of its own.
+// Tensor with its own memory.
 struct Owned {
   Tensor tensor;
   Memory memory;
@@ -42,13 +42,13 @@ inline base::Result<Owned> allocate(Device& device, DType dtype, const compute::
   return owned;
 }
 
-// Keeps what a run works in.
+// Returns a run that also keeps its temporary memory alive.
 inline Run keeping(std::vector<Memory> memory, Run work) {
   return [memory = std::move(memory), work = std::move(work)](Stream& stream) { work(stream); };
 }
 
-// A factor as the product takes it: itself, or a copy that is rounded to bfloat16 each time before.
-// What that takes is added to `runs` and `memory`.
+// Returns the factor in the form that the product takes: itself, or a copy rounded to bfloat16
+// before each product. Appends the rounding to `runs` and the copy to `memory`.
 template <class W>
 base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies multiplies,
                                std::vector<Run>& runs, std::vector<Memory>& memory) {
@@ -60,9 +60,9 @@ base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies 
   return rounded->tensor;
 }
 
-// The product of `product`, whose factors may be rounded first, with bias and activation in one go
-// where the device can, or else after it, from a result that is not rounded yet. Without rows the
-// result is empty; without anything to sum it is 0.
+// Prepares a product, whose factors may be rounded first. Bias and activation are fused if the
+// device can; otherwise they are applied afterwards to an unrounded result. A result without
+// elements is left unchanged; if k = 0, the result is 0.
 template <class W>
 base::Result<Run> make_product(Device& device, Product product,
                                Multiplies multiplies = Multiplies::full) {
@@ -78,7 +78,7 @@ base::Result<Run> make_product(Device& device, Product product,
   product.tf32 = multiplies == Multiplies::tf32;
   const bool plain = product.bias.empty() && product.activation == Activation::none;
   const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
-  // A library may read a bias by 16 bytes, whatever it is told of where that begins.
+  // A library may read a bias in units of 16 bytes, whatever alignment it was given.
   if (!finishes && reinterpret_cast<std::uintptr_t>(product.bias.data) % 16 != 0) {
     auto bias = allocate(device, product.bias.dtype, product.bias.shape);
     if (!bias) return base::fail(bias.error());
@@ -124,7 +124,7 @@ base::Result<Run> make(Device& device, const compute::LinearBackwardInput& op) {
   return make_product<W>(device, product, op.multiplies);
 }
 
-// Column sums of the gradient to the bias, and the norm of both gradients.
+// Prepares the bias gradient (column sums of the output gradient) and the norm of both gradients.
 template <class W>
 base::Result<Run> make_bias_and_norm(Device& device, const Tensor& output_gradient,
                                      const Tensor& weight_gradient, const Tensor& bias_gradient,

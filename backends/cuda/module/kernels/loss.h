@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Softmax cross-entropy, a team a row; norms and clipping.
+// Softmax cross-entropy with one team per row; norms and clipping.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,8 @@
 
 namespace trainyard::cuda {
 
-// The largest logit of a row, of equal ones the first, and the sum of exp(logit - largest).
+// Softmax state of a row: the largest logit, the index of its first occurrence, and the sum of
+// exp(logit - largest).
 struct Softmax {
   double largest;
   std::int64_t place;
@@ -30,16 +31,16 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   return {largest.value, largest.place, team.sum(sum)};
 }
 
-// By what a loss's gradient is multiplied: a number, or one that the device holds.
+// Factor of a loss gradient: a number, or a value in device memory.
 struct LossScale {
   double number;
-  const double* held;  // null: the number
+  const double* held;  // null: use `number`
 
   ON_DEVICE double get() const { return held != nullptr ? *held : number; }
 };
 
-// The host writes the loss scale, and may keep that where the device is slow to look: it is fetched
-// once, to where all teams look.
+// Copies the loss scale to device memory once, because the host writes it to memory that the device
+// reads slowly.
 template <class OneOp>
 LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
   if (op.gradient.empty() || op.loss_scale.empty()) return {op.scale, nullptr};
@@ -48,7 +49,7 @@ LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
   return {op.scale, memory};
 }
 
-// scale (softmax - 1 where the class is `label`), of the classes of a row.
+// Computes scale (softmax - 1 if the class is `label`) for the classes of a row.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient,
                              std::int64_t row, const Softmax& of, std::int64_t label,
@@ -62,12 +63,12 @@ ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tenso
   });
 }
 
-// What a row adds to the metrics.
+// Contribution of a row to the metrics.
 struct Scored {
   double loss, correct;
 };
 
-// metrics = part {sum of losses, of correct ones}
+// Computes metrics = part {sum of losses, number of correct rows}.
 inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part,
                    const Tensor& metrics, double* memory) {
   if (metrics.empty()) return;
@@ -128,7 +129,7 @@ void run(Stream& stream, const compute::SoftmaxSummary& op) {
   });
 }
 
-// What the summaries of all parts say of a row: as Softmax, and the label's logit.
+// Softmax state of a row over the summaries of all shards, and the logit of its label.
 struct WholeSoftmax {
   Softmax of;
   double own;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of 16 bits whose factors have rows that tensor cores do not like: they read by 16 bytes
-// ("cuBLAS Library", tensor core usage), and where a row does not begin so, as with the 50,257
-// classes of GPT-2, a product is several times slower. Then factors are copied to rows that do, and
-// zeros stand where they are longer: PyTorch's compiler does the same.
+// Products of 16 bits with padded rows. Tensor cores read 16 bytes at a time ("cuBLAS Library",
+// tensor core usage). If rows are not aligned to that, as with the 50,257 classes of GPT-2, a
+// product is several times slower. Factors are then copied to aligned rows padded with zeros, as
+// PyTorch's compiler does.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,11 @@
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
-inline constexpr std::int64_t kPaddingPays =
-    128;  // a factor's copy takes less than what it saves: each number is multiplied that often
+// Minimum m, n and k. Each number is then multiplied often enough that a copy of the factor costs
+// less than it saves.
+inline constexpr std::int64_t kPaddingPays = 128;
 
-// How the three of a product lie, row by row.
+// Stored extents of a factor or result, row-major.
 struct Lying {
   std::int64_t rows, columns;
   bool operator==(const Lying&) const = default;
@@ -32,7 +33,7 @@ inline Lying right_of(const Product& p) {
 }
 inline Lying result_of(const Product& p) { return {p.m, p.n}; }
 
-// The same product with the extents that rows of factors have, in whole units.
+// Returns the same product with the row lengths of its factors padded to multiples of kRowUnit.
 inline Product padded(Product p) {
   const auto whole = [](std::int64_t extent, bool is_row) {
     return is_row ? parts(extent, kRowUnit) * kRowUnit : extent;
@@ -50,8 +51,8 @@ inline bool pays_to_pad(const Product& p) {
   return left_of(p).columns % kRowUnit != 0 || right_of(p).columns % kRowUnit != 0;
 }
 
-// Four numbers of 16 bits from any that they begin at, by the words of 8 bytes that they lie in, of
-// which both are within [begin, end).
+// Reads of four unaligned 16-bit numbers through the two 8-byte words that contain them.
+// lie_in_words is true if both words are within [begin, end).
 ON_DEVICE inline bool lie_in_words(const std::uint16_t* four, const std::byte* begin,
                                    const std::byte* end) {
   const auto first = reinterpret_cast<std::uintptr_t>(four) / 8 * 8;
@@ -65,7 +66,7 @@ ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
   return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
 }
 
-// As `fit`, of 16 bits to rows that four share.
+// Same as `fit` for 16-bit numbers, if the rows of `to` are multiples of four numbers.
 inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tensor& to,
                        Lying becomes) {
   const std::byte* const end = from.data + is.elements() * 2;
@@ -85,7 +86,7 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
   });
 }
 
-// What there is of `from` in both, and zeros in all else of `to`.
+// Copies the common rows and columns of `from` to `to`, and sets the rest of `to` to zero.
 template <class W>
 void fit(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying becomes) {
   const bool by_fours = becomes.columns % kNeighbours == 0 &&

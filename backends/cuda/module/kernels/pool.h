@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Windows over images: pooling, and the columns of convolutions (convolution.h).
+// Windows over images: pooling, and the columns of convolutions (convolution_columns.h).
 #pragma once
 
 #include <limits>
@@ -23,7 +23,8 @@ ON_DEVICE Place place_by(const Shape& s, Index i) {
   const Index pixel = i / channels, row = pixel / width;
   return {row / height, row % height, pixel % width, i % channels};
 }
-// Of the i-th element of [B,H,W,C], and back. GPUs divide 32 bits several times faster than 64.
+// Convert between the index of an element in [B,H,W,C] and its position. GPUs divide 32-bit
+// integers several times faster than 64-bit ones.
 ON_DEVICE inline Place place_of(const Shape& s, std::int64_t i) {
   return i <= std::numeric_limits<std::uint32_t>::max() ? place_by(s, static_cast<std::uint32_t>(i))
                                                         : place_by(s, i);
@@ -33,7 +34,7 @@ ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::in
   return ((b * s[1] + y) * s[2] + x) * s[3] + c;
 }
 
-// visit(r, s, y, x) for every place of the window at (row, column) of the result that lies within
+// Calls visit(r, s, y, x) for every position of the window at output (row, column) that is inside
 // the image.
 template <class Visit>
 ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, std::int64_t column,
@@ -45,8 +46,7 @@ ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, 
     }
 }
 
-// The windows that see a pixel along one axis, of which there are `windows`: from the last to the
-// first.
+// Range of the windows that contain a pixel along one axis with `windows` windows.
 struct SeenBy {
   std::int64_t first, last;
 };
@@ -58,8 +58,8 @@ ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int6
   return {low <= 0 ? 0 : (low + stride - 1) / stride, last < windows ? last : windows - 1};
 }
 
-// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the
-// window that is, which grows.
+// Calls visit(r, s, row, column) for every output window that contains pixel (y, x), where (r, s)
+// is its position in the window, in increasing order of (r, s).
 template <class Visit>
 ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x,
                           const Visit& visit) {
@@ -75,7 +75,7 @@ ON_DEVICE W largest_in(const compute::PoolForward& op, const Place& at) {
   in_window(op.window, op.input.shape, at.y, at.x,
             [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
               const W here = get<W>(op.input, element_at(op.input.shape, at.b, y, x, at.c));
-              if (here > largest || here != here) largest = here;  // once it is NaN it stays so
+              if (here > largest || here != here) largest = here;  // stays NaN once it is NaN
             });
   return largest;
 }
@@ -99,7 +99,7 @@ void run(Stream& stream, const compute::PoolForward& op) {
   });
 }
 
-// The first input of a window that equals its maximum; -1 where none does (NaN).
+// Returns the first input of a window that equals its maximum, or -1 if there is none (NaN).
 template <class W>
 ON_DEVICE std::int64_t first_maximum(const compute::PoolBackward& op, std::int64_t b,
                                      std::int64_t row, std::int64_t column, std::int64_t c) {

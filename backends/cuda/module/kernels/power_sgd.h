@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD (core/compute/compression/power_sgd.h), a matrix after the other. Sums are carried in
-// fp64 and in one order, so that GPUs decode the same bits.
+// PowerSGD (core/compute/compression/power_sgd.h), one matrix after another. Sums are accumulated
+// in fp64 in a fixed order, so that all GPUs decode the same bits.
 #pragma once
 
 #include "backends/cuda/module/kernels/whole.h"
@@ -11,9 +11,9 @@ namespace trainyard::cuda {
 using compression::PowerSgdBlock;
 using compression::PowerSgdLayout;
 
-inline constexpr int kColumnsAtOnce = 4;  // of a thin matrix
+inline constexpr int kColumnsAtOnce = 4;  // columns of a thin matrix per pass
 
-// At its most of all blocks.
+// Returns the maximum of bytes(block) over all blocks.
 template <class Bytes>
 std::int64_t most_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
   std::int64_t most = 8;
@@ -34,7 +34,7 @@ inline std::int64_t scratch_bytes(const compute::PowerSgdRight& op) {
 }
 inline std::int64_t scratch_bytes(const compute::PowerSgdDecode&) { return 8 + bytes_of_sums(1); }
 
-// Of a column, for all of the team.
+// Returns the L2 norm of a column to all threads of the team.
 ON_DEVICE inline double column_length(const Team& team, const float* matrix, std::int64_t rows,
                                       std::int64_t columns, std::int64_t column) {
   double own = 0;
@@ -45,7 +45,8 @@ ON_DEVICE inline double column_length(const Team& team, const float* matrix, std
   return std::sqrt(team.sum(own));
 }
 
-// A team takes a column.
+// Normalizes the columns of the previous Q as the initial guess; a zero column becomes random. One
+// team per column.
 inline void begin_from(Stream& stream, const float* last, const PowerSgdBlock& block,
                        const base::Random& random, float* guess) {
   for_teams(stream, block.rank, 0, [=] ON_DEVICE(const Team& team, std::int64_t k) {
@@ -59,7 +60,7 @@ inline void begin_from(Stream& stream, const float* last, const PowerSgdBlock& b
   });
 }
 
-// P = M Q'. A team takes a row.
+// Computes P = M Q'. One team per row.
 inline void multiply(Stream& stream, const float* matrix, const float* guess,
                      const PowerSgdBlock& block, float* left) {
   for_teams<64>(stream, block.matrix.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t r) {
@@ -79,7 +80,7 @@ inline void multiply(Stream& stream, const float* matrix, const float* guess,
   });
 }
 
-// The columns of P, in place, by one team, each of which has rows of its own.
+// Orthonormalizes the columns of P in place, by one team. Each thread owns some rows.
 inline void make_orthonormal(Stream& stream, float* basis, const PowerSgdBlock& block) {
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     const std::int64_t rows = block.matrix.rows, rank = block.rank;
@@ -103,7 +104,7 @@ inline void make_orthonormal(Stream& stream, float* basis, const PowerSgdBlock& 
   });
 }
 
-// Q = M^T P^.
+// Computes Q = M^T P^.
 inline void multiply_transposed(Stream& stream, const float* matrix, const float* basis,
                                 const PowerSgdBlock& block, double* sums, float* right) {
   for (std::int64_t first = 0; first < block.rank; first += kColumnsAtOnce)
@@ -158,7 +159,8 @@ void run(Stream& stream, const compute::PowerSgdRight& op, std::byte* scratch) {
   }
 }
 
-// Of one matrix. What was to be sent lies in the residual, or else in the gradient still.
+// Decodes one matrix. The values that were to be sent are in the residual, or else still in the
+// gradient.
 inline void decode(Stream& stream, const compute::PowerSgdDecode& op, const PowerSgdBlock& block,
                    double* error, double* sums) {
   const float *const basis = op.basis.as<float>() + block.left, *const right =
@@ -206,8 +208,8 @@ void run(Stream& stream, const compute::PowerSgdDecode& op, std::byte* scratch) 
   }
   for_each(stream, 1, [=, to = op.squared_error.as<double>()] ON_DEVICE(std::int64_t) {
     *to = *error;
-  });  // once: it may lie with the host
-  // As on every device, a guess that is not finite begins anew.
+  });  // written once, because it may be in host memory
+  // A guess that is not finite restarts from 0, as on every device.
   for_each(stream, op.layout.right_elements,
            [=, right = op.right.as<float>(), guess = op.guess.as<float>()] ON_DEVICE(
                std::int64_t i) { guess[i] = compression::is_finite(right[i]) ? right[i] : 0.0F; });

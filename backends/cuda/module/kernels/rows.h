@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Normalisation row by row, each by a team. Statistics are made anew in every pass; the gradient of
-// the weights keeps those of all rows while it sums columns.
+// Row normalization with one team per row. Every pass recomputes the statistics, except that the
+// weight gradient stores those of all rows while it sums columns.
 #pragma once
 
 #include "backends/cuda/module/kernels/each.h"
@@ -10,13 +10,13 @@ namespace trainyard::cuda {
 
 using compute::RowNorm;
 
-// Where a number of a row is that a thread keeps: in which four, and which of these.
+// Position of a number in the registers of a thread: the group of four, and the index in it.
 struct Slot {
   int four, place;
 };
 
-// A row as its team reads and writes it, number by number: visit(slot, c) of those that are a
-// thread's own, and no slot means anything.
+// Row that is read from memory at each pass, number by number. visit(slot, c) is called for the
+// numbers of a thread; slots are unused.
 template <class W>
 struct LooseRow {
   const Tensor& tensor;
@@ -33,10 +33,11 @@ struct LooseRow {
   ON_DEVICE void put(Slot, std::int64_t c, W value) { cuda::put(tensor, first + c, value); }
 };
 
-// One that a small team keeps, four neighbours at a time, so that each is read once.
+// Row that a small team keeps in registers, four adjacent numbers at a time, so that each is read
+// once.
 inline constexpr std::int64_t kKeptColumns = 1024;
 inline constexpr int kKeptFours =
-    static_cast<int>(kKeptColumns / kNeighbours / kSmallTeam);  // of a thread
+    static_cast<int>(kKeptColumns / kNeighbours / kSmallTeam);  // per thread
 
 template <class W>
 bool keeps(const Tensor& tensor) {
@@ -77,7 +78,7 @@ struct KeptRow {
   }
 };
 
-// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes over it.
+// Mean and 1 / sqrt(variance + epsilon) of a row, computed in two passes.
 struct RowStatistics {
   double mean, inverse_deviation;
 };
@@ -161,7 +162,7 @@ void run(Stream& stream, const compute::RowNormBackwardWeight& op, std::byte* sc
   const std::int64_t columns = channels_of(op.input), rows = op.input.elements() / columns;
   auto* const statistics = reinterpret_cast<RowStatistics*>(scratch);
   auto* const memory =
-      reinterpret_cast<double*>(statistics + rows);  // of the norm, then of columns
+      reinterpret_cast<double*>(statistics + rows);  // scratch of the norm, then of the column sums
   make_statistics<W>(stream, op, rows, statistics);
   sum_columns<2>(
       stream, rows, columns, memory + bytes_of_sums(1) / 8,

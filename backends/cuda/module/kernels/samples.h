@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Samples that come as bytes.
+// Decodes samples that are transferred as bytes.
 #pragma once
 
 #include "backends/cuda/module/kernels/each.h"
 
 namespace trainyard::cuda {
 
-// to[i] = value_of[bytes[i]]. The bytes may lie in memory of the host that the device reaches: each
-// is read once.
+// Computes to[i] = value_of[bytes[i]]. The bytes may be in host memory that the device can access;
+// each is read once.
 template <class W>
 void decode_as(Stream& stream, const Tensor& to, const std::uint8_t* bytes, const float* value_of) {
   const bool fit =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one sum of all collectives: in the order given, of numbers of 16 bits in fp32 and rounded
+// Sum used by all collectives: in the given order. Numbers of 16 bits are added in fp32 and rounded
 // after each addition; integers wrap.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Sources {
   int count;
 };
 
-// Neighbours that a thread takes at once, where they lie as the device likes them.
+// Four adjacent numbers that a thread takes at once if they are aligned.
 template <class T>
 struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
   T of[4];
@@ -30,7 +30,7 @@ bool lie_as_four(const std::byte* destination, const Sources& sources) {
   return fits(destination) && std::all_of(sources.place, sources.place + sources.count, fits);
 }
 
-// plus(a, b) of what lies as T.
+// Adds the sources with plus(a, b) on elements stored as T.
 template <class T, class Plus>
 void add(Stream& stream, std::byte* destination, const Sources& sources, std::int64_t elements,
          Plus plus) {
@@ -52,7 +52,7 @@ void add(Stream& stream, std::byte* destination, const Sources& sources, std::in
   });
 }
 
-// T adds up: unsigned for integers.
+// Adds values of T, which is unsigned for integers.
 template <class T>
 struct Plus {
   ON_DEVICE T operator()(T a, T b) const { return a + b; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over many numbers, in fp64 and in one order always: parts by teams, and the sum of the parts
-// by whichever team is the last. So a result has the same bits every time.
+// Sums over many numbers, in fp64 and in a fixed order. Teams compute partial sums; the last team
+// to finish adds them. Results are deterministic.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace trainyard::cuda {
 
-// Some sums at once.
+// V sums computed together.
 template <int V>
 struct Sums {
   double value[V] = {};
 };
 
 inline constexpr std::int64_t kMostSumTeams = 1024,
-                              kOfSumTeam =
-                                  1024;  // numbers of a team, until there are no more teams
+                              // numbers per team, until the maximum number of teams is reached
+    kOfSumTeam = 1024;
 constexpr std::int64_t sum_teams(std::int64_t count) {
   return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMostSumTeams);
 }
@@ -25,9 +25,9 @@ constexpr std::int64_t bytes_of_sums(int sums) {
   return (1 + kMostSumTeams * sums) * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Sums of value(i) over i in [0, count), each asked for once, by a thread so many Ahead of adding
-// them; finish(sums) is called once. `memory` has bytes_of_sums(V), and is nobody else's: it begins
-// with how many teams are through, which is 0 before and after.
+// Computes sums of value(i) over i in [0, count) and calls finish(sums) once. value(i) is called
+// once per i; a thread loads `Ahead` values before it adds them. `memory` has bytes_of_sums(V)
+// bytes for exclusive use. It begins with the count of finished teams, which is 0 before and after.
 template <int V, int Ahead = 4, class Value, class Finish>
 void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
   const std::int64_t teams = sum_teams(count);
@@ -73,16 +73,17 @@ constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t colu
          static_cast<std::int64_t>(sizeof(double));
 }
 
-// Of what lanes have of a column.
+// Adds the partial sums of a column over lanes.
 ON_DEVICE inline double sum_of_lanes(const double* first) {
   double sum = 0;
   for (std::int64_t lane = 0; lane < kSumLanes; ++lane) sum += first[lane * kSumColumns];
   return sum;
 }
 
-// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no
-// rows. `memory` has bytes_of_column_sums. A team takes some columns of some rows, so that
-// neighbours read neighbours; a thread asks for so many Ahead of adding them.
+// Sums value(row, column) over all rows and calls store(column, sums) for each column, also if
+// there are no rows. `memory` has bytes_of_column_sums bytes. A team takes some columns of some
+// rows, so that adjacent threads read adjacent numbers. A thread loads `Ahead` values before it
+// adds them.
 template <int V, int Ahead = 4, class Value, class Store>
 void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory,
                  Value value, Store store) {
@@ -143,7 +144,8 @@ void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double
             });
 }
 
-// The sum of squares of both, of which either may be empty: to fp64 [1], if that is there.
+// Writes the sum of squares of both tensors, either of which may be empty, to fp64 [1]. Does
+// nothing if `sum` is empty.
 template <class W>
 void square(Stream& stream, const Tensor& one, const Tensor& other, const Tensor& sum,
             double* memory) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k: the least magnitude that is taken is found eleven bits, ten and ten at a time, by counting
-// how many numbers have which; then blocks of numbers are told what was taken before them, so that
-// places rise. Counts are of integers: their order is nothing to the result.
+// top_k compression by radix select. The smallest magnitude to send is found 11, 10 and 10 bits at
+// a time by histograms. Blocks then get the count of values selected before them, so that indices
+// are in increasing order. Counts are integers, so their order does not affect the result.
 #pragma once
 
 #include "backends/cuda/module/kernels/whole.h"
@@ -9,21 +9,21 @@
 namespace trainyard::cuda {
 
 inline constexpr int kMostBins = 1 << 11;
-inline constexpr std::int64_t kMostTeams = 1024;  // that count
+inline constexpr std::int64_t kMostTeams = 1024;  // teams that compute histograms
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
-// Of what is sought: the upper bits, as far as they are known, and how many of the numbers that
-// share them are taken.
+// Selection threshold: the upper bits known so far, and how many of the numbers that share these
+// bits are selected.
 struct Least {
   std::int32_t magnitude;
   std::int64_t taken;
 };
 
-// Where top_k works.
+// Scratch memory of top_k.
 struct TopKMemory {
   Least* least;
   std::int64_t *above,
-      *equal;  // of each block; at first how many there are, then how many come before it
+      *equal;  // per block: first the count, then the sum of the counts of earlier blocks
   double *errors, *sums;
   std::int32_t* bins;
 
@@ -40,7 +40,7 @@ struct TopKMemory {
   }
 };
 
-// `bits` more of the least magnitude, above the lower `shift`.
+// Determines `bits` more bits of the threshold, above the lower `shift` bits.
 inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
                    const TopKMemory& memory) {
   const int count = 1 << bits;
@@ -62,7 +62,7 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
               for (int b = team.rank; b < count; b += team.size)
                 if (own[b] > 0) add_to(memory.bins[b], own[b]);
             });
-  // Each of the team looks at some neighbours, the first at the highest.
+  // Each thread scans some adjacent bins; thread 0 has the highest.
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     const Least least = *memory.least;
     const int each = static_cast<int>(parts(count, team.size)),
@@ -78,7 +78,7 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
   });
 }
 
-// Each becomes the sum of those before it.
+// Exclusive prefix sum, in place.
 ON_DEVICE inline void sum_up(const Team& team, std::int64_t* counts, std::int64_t count) {
   const std::int64_t each = parts(count, team.size), first = team.rank * each,
                      end = first + each < count ? first + each : count;
@@ -92,7 +92,7 @@ ON_DEVICE inline void sum_up(const Team& team, std::int64_t* counts, std::int64_
   }
 }
 
-// `k` of them, 1 or more; `memory` has TopKMemory::bytes.
+// Selects the `k` largest magnitudes; k is at least 1. `scratch` has TopKMemory::bytes bytes.
 inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, std::int64_t k,
                            std::byte* scratch) {
   const Whole whole(op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The optimizers: an element's step and what it adds to the statistics, in one pass. All tensors of
-// an update are of one dtype, W.
+// Optimizers: the step of each element and its contribution to the statistics, in one pass. All
+// tensors of an update have dtype W.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -9,34 +9,33 @@ namespace trainyard::cuda {
 
 using compute::UpdateInputs;
 
-// What corrects the moments of Adam for their beginning at 0.
+// Bias corrections of Adam's moments, which start at 0.
 struct Corrections {
   double first = 1, second = 1;
 };
 
-// What all elements are updated by. It is brought together once: the host writes some of it before
-// each step, and may keep that where the device is slow to look.
+// Factors common to all elements. They are copied to device memory once, because the host writes
+// some of them before each step to memory that the device reads slowly.
 struct Factors {
-  double rate, gradient;  // 0: parameters and moments stay
+  double rate, gradient;  // `gradient` 0: parameters and moments do not change
   Corrections moments;
 };
 
-// What a step wants of an element, and makes of it: the new parameter, in place of where it starts,
-// and the new moments.
+// Input and result of a step for one element. The step writes the new parameter to `start`, and the
+// new moments.
 template <class W>
 struct Element {
   W parameter, gradient, start, moments[2];
 };
 
-inline constexpr std::int64_t kTogether =
-    4;  // elements of a thread: what they want is on its way at once
+inline constexpr std::int64_t kTogether = 4;  // Elements per thread, loaded together.
 
 inline constexpr std::int64_t kUpdateBytes =
     bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Factors));
 inline std::int64_t scratch_bytes(const compute::SgdUpdate&) { return kUpdateBytes; }
 inline std::int64_t scratch_bytes(const compute::AdamUpdate&) { return kUpdateBytes; }
 
-// An op's tensors by element; those that are empty are neither read nor written.
+// Tensors of an op by element. Empty ones are neither read nor written.
 template <class W>
 struct Elements {
   const W *parameters, *gradient, *origin;
@@ -62,8 +61,8 @@ struct Elements {
   }
 };
 
-// corrections() is called once, step(element, factors) for each element. `scratch` has
-// kUpdateBytes.
+// Runs an update: calls corrections() once and step(element, factors) for each element. `scratch`
+// has kUpdateBytes bytes.
 template <class W, class Correct, class Step>
 void update(Stream& stream, const UpdateInputs& common, const Elements<W>& elements,
             std::byte* scratch, Correct corrections, Step step) {

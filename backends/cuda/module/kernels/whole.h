@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is compressed of a gradient, as core/compute/compression/gradient.h says it: with a residual
-// that and the gradient, and what is not sent stays there. Nothing is stored before it is known
-// what was sent.
+// Values to compress, as in core/compute/compression/gradient.h: the gradient, plus the residual if
+// there is one. Values that are not sent stay in the residual, which is written only after it is
+// known what was sent.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -13,7 +13,7 @@ namespace compression = compute::compression;
 
 struct Whole {
   const float* gradient;
-  float* residual;  // null: there is none
+  float* residual;  // null if there is none
   std::int64_t elements;
 
   explicit Whole(const compute::CompressGradient& op)
@@ -25,13 +25,14 @@ struct Whole {
     return residual != nullptr ? residual[i] + gradient[i] : gradient[i];
   }
 
-  // Number i, which is `value`, was sent as `sent`: the square of what is left.
+  // Stores the residual of number i with value `value` that was sent as `sent`. Returns the squared
+  // error.
   ON_DEVICE double sent(std::int64_t i, float value, float sent) const {
     const float left = value - sent;
     if (residual != nullptr) residual[i] = compression::is_finite(left) ? left : 0;
     return static_cast<double>(left) * static_cast<double>(left);
   }
-  // It was sent as it is, or not at all.
+  // Same for a number that was sent exactly or not at all.
   ON_DEVICE double sent_if(std::int64_t i, float value, bool taken) const {
     const float left = value - (taken ? value : 0);
     if (residual != nullptr) residual[i] = taken ? 0 : value;
@@ -39,7 +40,7 @@ struct Whole {
   }
 };
 
-// The sum of value(i), which are squares of what was not sent.
+// Sums value(i), the squared errors.
 template <class Value>
 void sum_errors(Stream& stream, const compute::CompressGradient& op, std::int64_t count,
                 double* memory, Value value) {

@@ -67,7 +67,7 @@ std::vector<std::byte> made_by(compute::Compute& device, DType dtype = DType::fp
   return made_by(device, dtype, [](auto&) {});
 }
 
-// Of `half` what passes between layers, as mixed precision has it.
+// Returns the op with the tensors between layers in `half`, as in mixed precision.
 template <class Op>
 Op halved(Op op, DType half, Values& values) {
   compute::for_passing(op, [&](Tensor& tensor, compute::Use) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In the place of a driver's libcuda.so.1, as far as CUDA's runtime asks it: one that is too old;
-// or, where TRAINYARD_DRIVER_SAYS is a CUresult, one that is not, and answers whatever is asked of
-// it with that.
+// Substitute for a driver's libcuda.so.1, as far as CUDA's runtime calls it. By default it is a
+// driver that is too old. If TRAINYARD_DRIVER_SAYS is a CUresult, the driver is recent and answers
+// every call with that result.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -22,7 +22,7 @@ namespace {
 
 using base::Result;
 
-// Of a factor that may be transposed: element (row, column) of one that is not.
+// Returns element (row, column) of a factor after its transposition, if it is transposed.
 double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns,
                  std::int64_t row, std::int64_t column, bool tf32) {
   const auto number =
@@ -77,7 +77,7 @@ class Threads final : public Crew {
   std::vector<std::jthread> others_;
 };
 
-// What devices of this process reach, each as long as what is returned of it lives.
+// Memory that the devices of this process can access, each range as long as its handle lives.
 class Places : public std::enable_shared_from_this<Places> {
  public:
   static std::shared_ptr<Places> of_process() {

@@ -15,16 +15,15 @@
 namespace trainyard::cuda {
 
 struct OnHost {
-  std::string cudnn =
-      {};  // the file of what is in the place of cuDNN's library; empty: convolutions go by columns
+  std::string cudnn = {};   // library that replaces cuDNN; empty: convolutions use im2col columns
   int team = 1;             // threads of each (1 to 64); one is the caller's own
   bool own_memory = false;  // reaches only what such devices allocated, and were told to reach:
                             // anything else is refused, or ends the process
   bool lends = true;        // memory that peers read (lent_memory.h)
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
   std::optional<compute::DeviceUse> use = {};  // what it says of itself
-  std::int64_t breaks_after =
-      std::numeric_limits<std::int64_t>::max();  // so many marks: then nothing runs any more
+  // number of marks after which nothing runs any more
+  std::int64_t breaks_after = std::numeric_limits<std::int64_t>::max();
 };
 std::unique_ptr<compute::Compute> on_host(const OnHost& how = {});
 

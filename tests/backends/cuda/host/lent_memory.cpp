@@ -15,7 +15,8 @@ namespace {
 using base::Result;
 using compute::Memory;
 
-// Of this process; below 0 where there is none. Threads have no rights to it until they say so.
+// Returns the protection key of this process, or a negative number if there is none. Threads have
+// no rights until they request them.
 int key() {
   static const int made = ::pkey_alloc(0, PKEY_DISABLE_ACCESS);
   return made;

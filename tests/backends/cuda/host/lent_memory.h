@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory as if it were a device's: only while a thread is the device may it look there; and
-// processes lend it to each other. Where the processor has protection keys (pkeys(7)) anybody else
-// who does is ended by a fault; where it has none, nobody notices.
+// Memory that behaves like device memory: a thread may access it only while it acts as the device,
+// and processes can export it to each other. If the CPU has protection keys (pkeys(7)), any other
+// access ends the process by a fault; otherwise such an access is not detected.
 #pragma once
 
 #include "core/compute/compute.h"
@@ -25,7 +25,7 @@ class AsDevice {
   int before_ = 0;
 };
 
-// Whether others are kept out.
+// True if other accesses are prevented.
 bool keeps_others_out();
 
 }  // namespace trainyard::cuda

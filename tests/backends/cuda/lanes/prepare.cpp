@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of all that backends/cuda/module/prepare.cu makes kernels of, attention.
+// Prepares only attention, of all ops of backends/cuda/module/prepare.cu.
 #include "backends/cuda/module/prepare.h"
 
 #include "backends/cuda/module/kernels/attention.h"

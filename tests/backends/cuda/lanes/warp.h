@@ -17,7 +17,7 @@ namespace trainyard::cuda {
 
 inline constexpr int kLanes = 32, kMostWarps = 2;
 
-// What lanes show to each other: the four registers of each, and a place in memory.
+// Data that lanes exchange: four registers per lane, and a memory address.
 struct Shown {
   std::barrier<> meet{kLanes};
   std::array<std::array<std::uint32_t, 4>, kLanes> left;

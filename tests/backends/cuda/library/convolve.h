@@ -16,7 +16,7 @@ using compute::compression::Bf16;
 using compute::compression::Fp16;
 using Places = std::array<std::int64_t, 4>;
 
-// By what cuDNN names them: batch, channels, height, width; of a weight outputs, inputs, height,
+// Extents in cuDNN's names: batch, channels, height, width; for a weight outputs, inputs, height,
 // width.
 struct Extents {
   cudnnDataType_t type = CUDNN_DATA_DOUBLE;
@@ -98,7 +98,7 @@ struct Whole {
     return sum;
   }
 
-  // Whether the window at `row` has pixel `at` of an axis at `r`.
+  // True if the window at `row` has pixel `at` of an axis at position `r`.
   bool has(std::int64_t at, std::int64_t r, int extent, std::int64_t& row) const {
     const std::int64_t first = at + window.padding - r;
     row = first / window.stride;

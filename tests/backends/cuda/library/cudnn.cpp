@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for cuDNN's library: the functions that are asked for, as its reference says them,
-// on memory of this process. It goes by extents and strides of its descriptors alone. Of its
-// algorithms one is allowed to us; it takes no others, nor less room than it said.
+// Substitute for cuDNN's library: the functions that we call, according to its reference, on memory
+// of this process. It uses only the extents and strides of its descriptors. Only one of its
+// algorithms is allowed to us; it accepts no others, and no workspace smaller than it asked for.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ trainyard::cuda::stand_in::Cudnn state{.version = CUDNN_VERSION};
 constexpr int kUnsteady = 0, kUsual = 1, kWithoutIdentity = 2, kOfNoUse = 3;
 constexpr std::size_t kTooLarge = (std::size_t{256} << 20) + 1;
 
-// What it says of one that it may be asked for.
+// Answer of the library about an algorithm.
 struct Said {
   int name;
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
@@ -77,7 +77,7 @@ bool lies(const void* data) {
   return data != nullptr && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-// What it is given to make one by.
+// Arguments of a convolution.
 struct Given {
   int algorithm;
   std::array<const void*, 3> data;

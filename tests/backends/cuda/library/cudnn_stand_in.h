@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for cuDNN's library, as tests see it: what it shall refuse, and what it was asked
-// to make. `cudnn_stand_in()` of the library is the one.
+// Interface of the substitute for cuDNN's library to tests: what it must refuse, and which
+// convolutions were requested. `cudnn_stand_in()` of the library returns it.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 
 namespace trainyard::cuda::stand_in {
 
-// Of 10 bits behind the point, as tensor cores take fp32 where they may.
+// Truncates to 10 bits of mantissa, as tensor cores do with TF32.
 inline float to_tf32(float value) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & ~0x1FFFU);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no
-// memory to speak of, and one that breaks while it trains; or as many of them as
-// TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with
-// TRAINYARD_STAND_INS_OLD the first is of 2018. What they compute, this process does, later, by the
-// kernels of GPUs; their memory is their own.
+// trainyard-cuda.so of a machine that seems to have four GPUs: two intact, one with almost no
+// memory, and one that breaks while it trains; or the number of them in TRAINYARD_STAND_INS. They
+// export memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with TRAINYARD_STAND_INS_OLD the
+// first GPU is of 2018. This process computes for them, asynchronously, with the kernels of GPUs;
+// their memory is private.
 #include <array>
 #include <cstdlib>
 
@@ -37,7 +37,8 @@ base::Result<std::vector<Gpu>> stand_ins() {
   return all;
 }
 
-// Of one GPU a process, which what stands in for NCCL looks for (tests/backends/nccl/library).
+// Streams of the one GPU per process, which the NCCL substitute looks up
+// (tests/backends/nccl/library).
 class OwnStreams final : public nccl::HostStreams {
  public:
   OwnStreams() { of_process = this; }
@@ -50,8 +51,8 @@ class OwnStreams final : public nccl::HostStreams {
   inline static OwnStreams* of_process = nullptr;
 };
 
-// What is new to it waits for all that it is at, a peer's numbers as well: so a GPU may, that loads
-// a kernel.
+// A new kernel waits for all work of the device, including data from a peer, as a GPU may do when
+// it loads a kernel.
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   OnHost how = kGpus.at(static_cast<std::size_t>(number));
   how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for NCCL's library: the functions that the engine asks for, as its guide says
-// them, of ranks that are processes or threads of one machine. All of a group send to its first
-// member, and receive from it. Streams are HostStreams.
+// Substitute for NCCL's library: the functions that the engine calls, according to NCCL's guide,
+// for ranks that are processes or threads of one machine. All members of a group send to its first
+// member and receive from it. Streams are HostStreams.
 //
-// As where NCCL takes the network, a call is through on its stream when what it sends was handed
-// over; it leaves when the other asks for it. Who aborts takes with it what has not left; who
-// finalizes is through when all has. Two ranks on one GPU of one host are refused. Two that send to
-// each other for the first time meet before it: until the other comes, too, and until there is
-// nothing on the rank's device, which may be asked for memory, the call is in progress, and not on
-// the stream.
+// As with NCCL over a network, a call is complete on its stream when its data were passed to the
+// proxy; they leave when the receiver asks for them. Abort discards data that have not left;
+// finalize completes when all have left. Two ranks on one GPU of one host are refused. Two ranks
+// that send to each other for the first time connect before that: until the peer calls too, and
+// until the rank's device, from which memory may be allocated, is idle, the call is in progress and
+// not on the stream.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -48,7 +48,7 @@ std::size_t size_of(ncclDataType_t type) {
   }
 }
 
-// Of a rank, what NCCL looks at: its host, by NCCL_HOSTID; and its GPU, where it says one.
+// Location of a rank for NCCL: its host, by NCCL_HOSTID, and its GPU, if it names one.
 struct Place {
   static Place own() {
     Place place;
@@ -64,7 +64,7 @@ struct Place {
   std::array<char, 64> host{};
 };
 
-// What was handed over to be sent.
+// Data passed to the proxy.
 struct Letter {
   int to = 0;
   std::vector<char> data;
@@ -116,7 +116,7 @@ class Members : public std::enable_shared_from_this<Members> {
     return ncclInProgress;
   }
   void finalize() { finalized_ = true; }
-  // Whatever is under way is over then, and touches nothing any more.
+  // Ends all operations in progress; they touch no memory afterwards.
   void end() {
     over_ = true;
     for_each_socket([](int socket) { ::shutdown(socket, SHUT_RDWR); });
@@ -197,7 +197,7 @@ class Members : public std::enable_shared_from_this<Members> {
   static constexpr socklen_t kLength =
       offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
 
-  // What a connection is for, to who says it.
+  // Purpose of a connection, and the rank that opened it.
   enum class Use : char { sends, receives, meets };
   struct Hello {
     int position = 0;
@@ -275,7 +275,7 @@ void divide(void* to, std::size_t count, int by) {
   for (std::size_t i = 0; i < count; ++i) static_cast<Number*>(to)[i] /= static_cast<Number>(by);
 }
 
-// What all members have, added up by the first in the order of their positions.
+// Sums the data of all members at the first one, in order of positions.
 void gather_sum(Members& m, std::vector<char>& sum, const void* own, std::size_t count,
                 ncclDataType_t type, ncclRedOp_t op) {
   const std::size_t bytes = count * size_of(type);
@@ -293,7 +293,7 @@ void gather_sum(Members& m, std::vector<char>& sum, const void* own, std::size_t
   else with(float{});
 }
 
-// From whoever has it, by way of the first.
+// Broadcasts from the root, through the first member.
 void hand_out(Members& m, void* data, std::size_t bytes, int root) {
   if (root > 0 && m.position() == root) m.send(0, data, bytes);
   if (root > 0 && m.position() == 0) m.receive(root, data, bytes);

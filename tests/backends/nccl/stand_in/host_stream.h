@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for a stream of CUDA: a thread that does what it is given, one after another.
-// NCCL's stand-in is given it as a cudaStream_t.
+// Substitute for a CUDA stream: a thread that executes its work in order. NCCL's substitute gets it
+// as a cudaStream_t.
 #pragma once
 
 #include <sys/mman.h>

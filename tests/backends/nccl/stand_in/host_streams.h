@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for the streams of a GPU.
+// Substitute for the streams of a GPU.
 #pragma once
 
 #include <memory>
