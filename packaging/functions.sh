@@ -30,7 +30,8 @@ jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 10485
 configure() {
   local preset=$1 log=$root/build/$1-configure.log launcher=()
   if command -v ccache >/dev/null; then  # reuses objects of other checkouts
-    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+    local ccache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"  # as precompiled headers need
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER="$ccache" -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
   fi
   mkdir -p "$root/build"

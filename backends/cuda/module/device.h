@@ -22,6 +22,12 @@ namespace trainyard::cuda {
 // Prepared work. A call enqueues it without allocating.
 using Run = std::function<void(Stream&)>;
 
+// Returns the run of an op that needs no memory beside its tensors.
+template <class W, class OneOp>
+Run run_of(const OneOp& op) {
+  return [op](Stream& stream) { run<W>(stream, op); };
+}
+
 using compute::Memory;
 
 // Product result [m,n] = activation(left right + bias), row-major; adds to `result` if it

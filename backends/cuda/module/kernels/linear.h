@@ -22,11 +22,6 @@ inline Run in_order(std::vector<Run> runs) {
   };
 }
 
-template <class W, class OneOp>
-Run run_of(const OneOp& op) {
-  return [op](Stream& stream) { run<W>(stream, op); };
-}
-
 // Tensor with its own memory.
 struct Owned {
   Tensor tensor;
