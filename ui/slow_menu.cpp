@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/slow_menu.h"
 
 #include <QCoreApplication>
@@ -12,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/fields.h"
 #include "core/topology/topology.h"
 #include "ui/theme/theme.h"
 

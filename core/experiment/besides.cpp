@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
-#include "core/base/fields.h"
-#include "core/experiment/fields.h"
+#include "core/experiment/field_templates.h"
 #include "core/experiment/findings.h"
 
 namespace trainyard::experiment {

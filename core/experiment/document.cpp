@@ -4,11 +4,20 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/experiment/fields.h"
+#include "core/experiment/field_templates.h"
 #include "core/experiment/findings.h"
+
+namespace trainyard::base {
+
+TRAINYARD_FIELD_TEMPLATES(, experiment::Experiment)
+TRAINYARD_FIELD_TEMPLATES(, topology::Topology)
+TRAINYARD_FIELD_TEMPLATES(, topology::Device)
+TRAINYARD_FIELD_TEMPLATES(, model::LayerSpec)
+TRAINYARD_FIELD_TEMPLATES(, data::DataSpec)
+
+}  // namespace trainyard::base
 
 namespace trainyard::experiment {
 namespace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "core/experiment/resolve.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"

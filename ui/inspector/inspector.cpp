@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/inspector/inspector.h"
 
 #include <QPushButton>
@@ -8,8 +9,6 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
-#include "core/base/fields.h"
-#include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "ui/inspector/column.h"

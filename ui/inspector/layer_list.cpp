@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/inspector/layer_list.h"
 
 #include <QApplication>
@@ -7,7 +8,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/base/fields.h"
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"

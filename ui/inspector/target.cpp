@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/inspector/target.h"
 
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <set>
 
-#include "core/base/fields.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_edit.h"
 

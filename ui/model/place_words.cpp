@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/model/place_words.h"
 
 #include <QCoreApplication>
@@ -6,8 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/fields.h"
-#include "core/experiment/fields.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
 

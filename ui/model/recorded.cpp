@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/model/recorded.h"
 
-#include "core/base/fields.h"
-#include "core/experiment/fields.h"
 #include "core/experiment/measured.h"
 #include "core/experiment/resolve.h"
 #include "ui/model/essence.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/panels/truths.h"
 
 #include <QCoreApplication>
 #include <algorithm>
 
-#include "core/base/fields.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
-#include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"

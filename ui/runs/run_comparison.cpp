@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/field_templates.h"
 #include "ui/runs/run_comparison.h"
 
 #include <QCoreApplication>
 #include <algorithm>
 #include <set>
 
-#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/document.h"
 #include "core/telemetry/compare.h"
