@@ -74,7 +74,7 @@ QString segment_name(const telemetry::History& history, int segment);
 bool stages_tell(const telemetry::History& history);
 QString whose_gradients(const telemetry::History& history, int rank);  // "worker, rank 3"
 
-// True if its sent bytes are known and nonzero.
+// True if the history contains counters of sent bytes.
 bool sends(const telemetry::History& history);
 
 // The user's choice of data.
