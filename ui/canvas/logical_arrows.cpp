@@ -21,7 +21,7 @@ constexpr std::size_t kFew = 150, kMany = 1000;
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
 constexpr double kLineOfHead = 0.45;   // maximum width of a line / length of its head
-constexpr double kHeadOfAll = 0.65;    // maximum length of a head / length of a short arrow
+constexpr double kHeadOfAll = 0.65;    // maximum length of a head / length of its arrow
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   std::map<std::string, QRectF> tiles;

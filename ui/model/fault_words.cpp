@@ -90,7 +90,7 @@ RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved
              : RoleFailure{role, ends_the_run(), not_back(resolved)};
 }
 
-// True if the process can execute commands; a suspended process cannot.
+// True if the rank's process exists, so that faults can be injected into it.
 bool is_there(const std::string& state) {
   return state == "running" || state == "waiting" || state == "paused" || state == "stalled";
 }
