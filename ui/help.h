@@ -6,7 +6,7 @@ class QMainWindow;
 
 namespace trainyard::ui {
 
-void show_shortcuts(QMainWindow& window);  // of all actions in its menus
+void show_shortcuts(QMainWindow& window);  // lists the shortcuts of all actions in the menus
 void show_about(QMainWindow& window);
 
 }  // namespace trainyard::ui

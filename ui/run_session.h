@@ -36,7 +36,7 @@ class RunSession : public QObject {
   void shown_changed();
   void live_changed();  // the set of live runs changed
   void updated(Run* run);
-  void trouble(Run* run, const QString& text);  // of the current run or a live one
+  void trouble(Run* run, const QString& text);  // for the current run or a live one
   void ended(Run* run);                         // a live run ended
 
  private:

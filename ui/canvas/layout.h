@@ -17,7 +17,7 @@ namespace trainyard::ui {
 struct Part {
   enum class Kind { nothing, host, device, network_switch, link };
   Kind kind = Kind::nothing;
-  std::string name;  // of a host, device or switch
+  std::string name;  // host, device or switch name
   LinkName link;
 
   explicit operator bool() const { return kind != Kind::nothing; }

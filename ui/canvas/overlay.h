@@ -25,7 +25,7 @@ struct DeviceOverlay {
   double utilisation = -1;  // 0..1; negative: not measured
   bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
-  topology::Role role = topology::Role::worker;  // of the run
+  topology::Role role = topology::Role::worker;  // role in the run
   // `step` is the rank's position, not its count: other ranks do the steps between, or it does none
   bool at_step = false;
   QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile

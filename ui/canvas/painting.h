@@ -21,7 +21,7 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};  // of its rank: "worker", ...; "idle" without a rank
+  QString duty = {};  // duty of its rank: "worker", ...; "idle" without a rank
   // the rank's layers of a split model. In a run they replace the device's figures, otherwise the
   // duty.
   QString layers = {};
@@ -48,7 +48,7 @@ struct TileTags {
 
 struct HostLook {
   topology::Host host;              // its devices are separate tiles
-  std::optional<LinkOverlay> live;  // of the bus
+  std::optional<LinkOverlay> live;  // traffic of the bus
   QString speeds = {};              // caveat of the drawn speed, beside live data
   Marks marks;
   bool operator==(const HostLook&) const = default;

@@ -98,7 +98,7 @@ class TopologyScene : public QGraphicsScene {
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;     // children of their host
-  std::map<std::string, TileTagsItem*> tags_;  // of tiles that have tags
+  std::map<std::string, TileTagsItem*> tags_;  // only tiles that have tags
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
       links_;  // parallel links share a name

@@ -30,7 +30,7 @@ struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
   std::vector<QRect>
-      columns;  // where points are denser than pixels: the rows that the lines cover in each column
+      columns;  // rows that the lines cover in each column, where points are denser than pixels
   std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>
       areas;  // between lines and zero, if `fill` is valid; columns are then filled too

@@ -66,8 +66,8 @@ struct PlotSeries {
   // changes if points, sums or the smoothed line were replaced, not only appended
   std::uint64_t revision = 0;
 
-  // Of a stacked series: the sums up to and including this one, for steps that all series below
-  // have reported too (bars: all their steps), and their smoothed line.
+  // Sums of a stacked series up to and including itself, for steps that all series below have
+  // reported too (bars: all their steps), and their smoothed line.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
   std::size_t stacked_points = 0,

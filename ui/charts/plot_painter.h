@@ -42,7 +42,7 @@ QColor area_colour(const SeriesStyle& style, const QColor& background);
 class PlotOverlay : public QGraphicsItem {
  public:
   struct Row {
-    std::optional<SeriesStyle> style;  // of the line that the row describes, if any
+    std::optional<SeriesStyle> style;  // style of the line that the row describes, if any
     QString text;
     bool operator==(const Row&) const = default;
   };

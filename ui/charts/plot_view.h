@@ -55,7 +55,7 @@ class PlotView : public QWidget {
   void set_log(bool log);
   bool log() const { return map_.log; }
   void set_smoothing(
-      double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
+      double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
   void set_whole(bool whole);  // axes include all values; otherwise only the reach of each line
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
@@ -74,7 +74,7 @@ class PlotView : public QWidget {
   const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }
   PlotCanvas& canvas() { return *canvas_; }
   PlotLegend& legend() { return *legend_; }
-  QMenu& menu() { return *menu_; }  // of the chart; a card may add entries
+  QMenu& menu() { return *menu_; }  // the chart's menu; a card may add entries
   QWidget* drag_handle();           // the title
 
   void refresh();  // draws now, unless frozen; normally the timer does
@@ -127,7 +127,7 @@ class PlotView : public QWidget {
   PlotStyle style_;
   PlotMap map_;
   std::vector<PlotMark> marks_;
-  std::map<const PointSeries*, LineDrawing> drawings_;  // of the model's series
+  std::map<const PointSeries*, LineDrawing> drawings_;  // one per series of the model
   std::optional<Span> zoom_x_, zoom_y_[2];
   std::optional<double> beyond_[2];  // maximum, if above the axis
   bool whole_ = false, frozen_ = false, thinned_ = false, legend_stale_ = true;

@@ -73,7 +73,7 @@ class RunCharts : public QWidget {
     bool simulation_asked = false;
     QString not_simulated;  // reason
     std::map<ChartKind, std::map<QString, LineReader>> readers;
-    std::map<ChartKind, QStringList> order;  // of lines, as planned
+    std::map<ChartKind, QStringList> order;  // planned order of lines
   };
 
   void link_gradients();
@@ -106,7 +106,7 @@ class RunCharts : public QWidget {
 
   std::vector<std::unique_ptr<Shown>> runs_;
   std::stop_source no_longer_simulated_;
-  QStringList names_;  // of the runs, as in legends
+  QStringList names_;  // names of the runs, as in legends
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;

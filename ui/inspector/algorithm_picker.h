@@ -25,7 +25,8 @@ class AlgorithmPicker : public QWidget {
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
   QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
-  QString reason() const;  // of `auto`, in one line; empty if not requested or not known yet
+  // reason for the choice of `auto`, in one line; empty if not requested or not known yet
+  QString reason() const;
 
  signals:
   void picked(collective::Algorithm algorithm);

@@ -24,7 +24,7 @@ class Column : public QScrollArea {
   void soon(void (Column::*what)());  // after the layout is updated
 
   QPointer<QWidget> focused_;
-  int place_ = 0;  // of the focused widget, from the top of the window
+  int place_ = 0;  // position of the focused widget, from the top of the window
 };
 
 // As high as its content if there is room; it shrinks in favor of the content below, down to a few

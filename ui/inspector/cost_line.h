@@ -40,16 +40,17 @@ class CostLine : public QWidget {
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void dealt_known(const Dealt& dealt);  // of the newest experiment; empty if unknown
+  void dealt_known(const Dealt& dealt);  // assignment of the newest experiment; empty if unknown
   void algorithms_known(
-      const KnownOffers& offers);  // of the newest experiment; null if nothing is drawn
+      const KnownOffers& offers);  // algorithms for the newest experiment; null if nothing is drawn
   void stages_known(
-      const StagePicture& stages);  // of the newest experiment; empty if its model is not split
-  // of the newest experiment, by rank; empty if nothing is sharded
+      // stages of the newest experiment; empty if its model is not split
+      const StagePicture& stages);
+  // shards of the newest experiment, by rank; empty if nothing is sharded
   void shards_known(const std::vector<KeptShard>& shards);
   void room_known(
-      const ToldProblems& problems);  // of the newest experiment: devices with too little memory
-  // of the newest experiment; null if it is no pipeline, or cannot be simulated
+      const ToldProblems& problems);  // devices of the newest experiment with too little memory
+  // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
   void pipeline_known(const KnownPipeline& plan);
   void settled();  // all results of the newest experiment are known
 

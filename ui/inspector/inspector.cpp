@@ -25,7 +25,7 @@ namespace {
 using base::Json;
 
 struct SectionSpec {
-  const char* name;  // of the experiment's field; empty: the experiment's own texts
+  const char* name;  // name of the experiment's field; empty: the experiment's own texts
   const char* title;
   const char* icon;
 };

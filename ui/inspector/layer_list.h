@@ -24,7 +24,7 @@ class LayerList : public QWidget {
 
   void show_layers(const Layers& layers);
   void show_problems(const base::Problems& problems,
-                     const QString& path);  // of the list: "model.layers"
+                     const QString& path);  // path of the list: "model.layers"
   void refuse(int layer, const QString& why);
   std::optional<std::pair<int, QString>> refused()
       const;              // layer with refused input, and the reason

@@ -32,7 +32,7 @@ struct LayerRow {
   static QToolButton* add_button(QWidget& line, const QString& icon_name, const QString& text);
 
   QGridLayout* details_;
-  std::map<QString, QLabel*> labels_;  // of the editors in `details_`
+  std::map<QString, QLabel*> labels_;  // labels of the editors in `details_`
 };
 
 }  // namespace trainyard::ui

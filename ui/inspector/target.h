@@ -17,8 +17,8 @@ struct Target {
   QString title;      // "cpu0", "3 devices"
   QString kind;       // "Device"; empty: several kinds, which cannot be edited together
   QStringList paths;  // "topology.hosts[0].devices[1]"
-  std::vector<base::FieldDescription> fields;  // of the first object; `used` depends on it
-  base::Json values;                           // of the first object
+  std::vector<base::FieldDescription> fields;  // fields of the first object; `used` depends on it
+  base::Json values;                           // values of the first object
   QStringList differing;                       // fields in which the others differ from the first
 };
 

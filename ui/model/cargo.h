@@ -13,8 +13,8 @@ namespace trainyard::ui {
 enum class Cargo : std::uint8_t {
   activations,
   activation_gradients,
-  partial_sums,           // of outputs of layers shared by ranks
-  partial_gradient_sums,  // of gradients at the inputs of such layers
+  partial_sums,           // outputs of layers shared by ranks
+  partial_gradient_sums,  // gradients at the inputs of such layers
   parameters,
   gathered_parameters,
   averaged_parameters,
@@ -23,7 +23,7 @@ enum class Cargo : std::uint8_t {
   scattered_gradients,
   compressed_gradients,
   samples,
-  row_numbers,  // of embedding tables, requested by a worker
+  row_numbers,  // rows of embedding tables, requested by a worker
   statistics,   // norms, losses, sums of normalizations
   turns,        // assignment of rounds to workers
   other,

@@ -43,7 +43,7 @@ class Document : public QObject {
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // base of relative data paths
   QString title() const;                  // file or experiment name, for the window title
-  QString name() const;  // of the experiment, else of its file; empty if neither is named
+  QString name() const;  // the experiment's name, else its file's; empty if neither exists
   bool dirty() const { return !undo_.isClean(); }
 
   // Applies an edit; every edit uses this function. `change` modifies a copy. If the copy differs,

@@ -27,7 +27,7 @@ struct Crossing {
 
 class LinkTraffic {
  public:
-  explicit LinkTraffic(const topology::Topology& topology);  // of a run; must be valid
+  explicit LinkTraffic(const topology::Topology& topology);  // topology of a run; must be valid
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 

@@ -45,7 +45,7 @@ struct NamedOp {
 
 // A collective of a program, executed as chunk ops.
 struct NamedBucket {
-  std::string token;        // of the coarse op: "AR.b1"
+  std::string token;        // token of the coarse op: "AR.b1"
   int lane = 0;             // index in RankNames::lanes
   std::uint16_t first = 0;  // number of its first op in the program
   std::size_t ops = 0;

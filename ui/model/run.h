@@ -43,7 +43,7 @@ class Run : public QObject {
   ~Run() override;
 
   const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
-  const SpanStore& spans() const;             // of ops; grows like `history`
+  const SpanStore& spans() const;             // executed ops; grows like `history`
   const CargoMeter& cargo() const;            // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run

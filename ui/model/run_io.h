@@ -33,7 +33,7 @@ class RunIo {
   struct Target {
     std::filesystem::path directory;
     session::Connect connect;   // may be empty: no commands possible
-    std::int64_t process = -1;  // of a coordinator that was just started; -1: none
+    std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
   };
   // Starts the thread. It calls `wake` whenever there is new data.
   RunIo(Target target, std::function<void()> wake);

@@ -32,9 +32,9 @@ class SpanTrack {
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from,
                                    std::size_t limit) const;  // faster near `from`
 
-  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // of full spans
+  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // sum over full spans
   SpanTimes times_within(const TimeRange& range,
-                         // of the parts inside the range, for spans before `limit`
+                         // sum over the parts inside the range, for spans before `limit`
                          std::size_t limit) const;
 
  private:

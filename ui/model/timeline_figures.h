@@ -26,7 +26,7 @@ using Times = std::vector<TimeRange>;  // disjoint, in order
 struct RankFigures {
   Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
   bool waiting_known = true;              // false for full collectives of an engine
-  double efficiency() const;              // of compute; 0 if T is empty
+  double efficiency() const;              // compute efficiency; 0 if T is empty
   std::optional<double> overlap() const;  // nothing if there was no communication
   double share_of_communication() const;  // |M| / |T|
   double share_of_waiting() const;

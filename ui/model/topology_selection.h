@@ -19,7 +19,7 @@ struct LinkName {
 };
 
 struct Picked {
-  std::set<std::string> names;  // of hosts, devices and switches
+  std::set<std::string> names;  // names of hosts, devices and switches
   std::set<LinkName> links;
 
   bool empty() const { return names.empty() && links.empty(); }

@@ -21,7 +21,8 @@ struct ModelScene {
   bool focused = false;
   int target = -1;  // column that would receive the dragged layers
 
-  QPoint origin() const { return body.topLeft() - scroll; }  // of the rows, in widget coordinates
+  // origin of the rows, in widget coordinates
+  QPoint origin() const { return body.topLeft() - scroll; }
 };
 
 void paint_model(QPainter& painter, const ModelScene& scene);

@@ -38,7 +38,7 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   for (const auto signal : {&Document::changed, &Document::file_changed})
     connect(&document, signal, this, &ModelPanel::document_changed);
   connect(view_, &ModelView::selection_changed, this, [this] {
-    refused_.clear();  // of the previous selection
+    refused_.clear();  // refers to the previous selection
     show_note();
     show_selection();
   });

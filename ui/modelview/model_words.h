@@ -22,7 +22,7 @@ QString kept_heading();
 QString group_words(const ModelGroup& group);               // "24.6 % of the work"
 QString column_words(const ModelColumn& column);            // "25.1 %, 220 kB"
 QString column_sentence(const ModelColumn& column);         // with more details, as a sentence
-QString totals(const ModelPicture& picture);                // of the full model
+QString totals(const ModelPicture& picture);                // totals of the full model
 QString sentence(const ModelPicture& picture, int number);  // all details of a node
 QString details(const ModelPicture& picture,
                 const Nodes& nodes);  // summary of several nodes; the sentence of a single one

@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;        // of the text; more are shown on request
+constexpr int kLines = 4;        // maximum lines of the text; more are shown on request
 constexpr int kFewLetters = 30;  // minimum width beside the buttons; otherwise these go below
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {

@@ -19,7 +19,7 @@ class ProblemsPanel : public QWidget {
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
   // devices with too little memory: listed after the document's problems
   void set_room(const ToldProblems& problems);
-  QString text() const;  // of the selected problems, else of all; for the clipboard
+  QString text() const;  // text of the selected problems, else of all; for the clipboard
 
  signals:
   void activated(const QString& path);

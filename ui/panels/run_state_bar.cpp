@@ -19,7 +19,8 @@ using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
 constexpr int kNameCharacters = 12,
-              kFewCharacters = 6;  // of the run's name: shown beside the loss, and minimum
+              // characters of the run's name: shown beside the loss, and minimum
+    kFewCharacters = 6;
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // widths of the progress bar
 const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
 

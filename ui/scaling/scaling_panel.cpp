@@ -136,7 +136,7 @@ void ScalingPanel::open_sweep(const QString& directory) {
 void ScalingPanel::start() {
   const auto wish = form_->wish();
   if (!wish) return show_form();
-  refused_ = false;  // of the previous request
+  refused_ = false;  // refers to the previous request
   const auto started =
       follower_.start(services_, document_.experiment(), document_.directory(), *wish);
   refused_ = !started;

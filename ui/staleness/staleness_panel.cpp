@@ -200,7 +200,7 @@ void StalenessPanel::show_histogram() {
   histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %")
                                           : tr("Gradients by staleness"),
                         tr("gradients"));
-  std::int64_t highest = 0;  // of the stacked bars of all workers
+  std::int64_t highest = 0;  // height of the stacked bars of all workers
   for (const auto& [staleness, gradients] : all.counts)
     if (staleness <= last) highest = std::max(highest, gradients);
   for (const WorkerStaleness& one : counts_.workers()) {

@@ -59,7 +59,7 @@ class StalenessPanel : public QWidget {
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
-  std::optional<experiment::StalenessTheory> theory_;  // of a run with servers
+  std::optional<experiment::StalenessTheory> theory_;  // only for a run with servers
   QTimer later_;                                       // limits counting to a few times a second
   bool parted_ = false;  // resized by the user: histogram and table keep their widths
   QLabel* words_;

@@ -21,7 +21,7 @@ struct RunBucket {
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
   std::int64_t row = 1;       // as in plan::Op
-  std::string token;          // of its op in the coarse plan: "REDUCE.b1>r4"
+  std::string token;          // token of its op in the coarse plan: "REDUCE.b1>r4"
   std::string buffer;         // buffer that contains it: "grads"
   bool before_steps = false;  // executed once, before the first step
 };

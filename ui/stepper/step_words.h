@@ -19,7 +19,7 @@ QString members_words(const std::vector<int>& members, const collective::Exercis
 QString held_words(const collective::Held& held,
                    const collective::Exercise& exercise);  // "12 (0+2)", "nothing yet"
 QString chunks_words(int chunk, int chunks);               // "chunk 2", "chunks 2 to 3"
-QString line_words(const QString& token);  // of a program line: "send chunk 1 to rank 2"
+QString line_words(const QString& token);  // describes a program line: "send chunk 1 to rank 2"
 QString bytes_words(std::int64_t bytes);   // exact for small numbers
 QString bytes_so_far(std::int64_t bytes, std::int64_t of);  // "8 of 24 B"
 

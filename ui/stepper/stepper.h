@@ -19,7 +19,7 @@ class Stepper : public QObject {
   // the extents of its steps; then no value can be set manually.
   void set_exercise(const collective::Exercise& exercise,
                     const std::optional<TrueValues>& truth = {});
-  void set_seed(int seed);                            // of the values; discards those set manually
+  void set_seed(int seed);  // seed of the values; discards those set manually
   void set_value(int rank, int chunk, double value);  // initial value
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }

@@ -16,7 +16,7 @@ class TransitOf {
   std::optional<Transit> step(const Stepper& stepper, const topology::Topology& drawing);
 
  private:
-  std::unique_ptr<LinkTraffic> traffic_;  // of the last drawing
+  std::unique_ptr<LinkTraffic> traffic_;  // traffic of the last drawing
 };
 
 }  // namespace trainyard::ui

@@ -30,7 +30,7 @@ class FlowLayout : public QLayout {
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
   static int height_of(const QList<QSize>& sizes, int width,
-                       int spacing);  // of widgets of these sizes in wrapped rows
+                       int spacing);  // height of widgets of these sizes in wrapped rows
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
   void setGeometry(const QRect& rectangle) override;

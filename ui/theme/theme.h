@@ -38,7 +38,7 @@ struct Colours {
 QColor mixed(const QColor& a, const QColor& b, double share_of_b);
 double contrast(const QColor& a, const QColor& b);  // 1 to 21, as WCAG 2.1 defines it
 
-const Colours& colours();  // of the application's theme
+const Colours& colours();  // colors of the application's theme
 
 // Sets a style sheet generated from the theme's colors, and updates it when they change. A widget
 // with a style sheet that names no color keeps the palette with which it was first shown.

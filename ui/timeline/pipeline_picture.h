@@ -20,7 +20,7 @@ struct PipelinePicture {
   // the plan is that of the current drawing, which no displayed run trained
   bool of_drawing = false;
   std::string not_simulated;         // reason why it could not be simulated
-  std::optional<PipelineShape> run;  // of the displayed run, if it has a pipeline
+  std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
   std::optional<RanStep> ran;        // a step of the run; nothing before one is complete
   bool reading = false;              // a step is complete, but its ops are not read yet
   bool over = false;                 // the run is over
@@ -56,7 +56,7 @@ struct PipelineScene {
 
   int rows(CellBlock block) const;  // 1 if the block is empty
   int row_height() const;           // fills the available height, within limits
-  int height() const;               // of the content, before scrolling
+  int height() const;               // height of the content, before scrolling
   QRect title(CellBlock block) const;
   QRect body(CellBlock block) const;  // the rows, right of the names
   QRect ruler(CellBlock block) const;

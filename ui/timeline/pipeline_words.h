@@ -15,7 +15,7 @@ QString block_title(const PipelinePicture& picture,
                     CellBlock block);  // content of the block and its duration
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
 SpanWords words_of(const PipelinePicture& picture,
-                   // of a cell, compared to the same cell of the other block
+                   // describes a cell, compared to the same cell of the other block
                    const CellPlace& place);
 
 // the bubble by formula and by simulation, and the step's duration

@@ -12,7 +12,7 @@ class TimelineLegend : public QWidget {
   Q_OBJECT
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
-  void show_held_back(bool shown);  // whether to include the entry for time held back
+  void show_held_back(bool shown);  // true: include the entry for time held back
   // Shows the legend of a pipeline's cells instead. `weights_apart`: weight gradients are a
   // separate pass. `chunks`: stages per rank. Nothing: legend of ops.
   struct Passes {

@@ -189,7 +189,7 @@ void TimelinePanel::set_run(Run* run) {
   follow_->setChecked(true);
   efficiency_->clear();
   communication_->clear();
-  if (shows_pipeline()) show_pipeline();  // of the drawing
+  if (shows_pipeline()) show_pipeline();  // shows the drawing's plan
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());

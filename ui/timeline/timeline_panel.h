@@ -45,7 +45,7 @@ class TimelinePanel : public QWidget {
   PipelineView& pipeline() { return *pipeline_view_; }
   bool shows_pipeline() const;
   QString figures() const;        // as displayed
-  QString selected_text() const;  // of the op, as displayed
+  QString selected_text() const;  // the selected op, as displayed
   QStringList badges() const;     // as displayed
   QAction& follow_action() { return *follow_; }
   QAction& plan_action() { return *in_plan_; }

@@ -15,7 +15,7 @@ constexpr double kTile = 40, kGap = 8;  // sizes in the scene, which is scaled i
 constexpr double kSwitch = 56;
 
 struct Sketch {
-  std::map<std::string, QRectF> boxes;  // of hosts and switches
+  std::map<std::string, QRectF> boxes;  // boxes of hosts and switches
   QRectF bounds;
 };
 

@@ -17,7 +17,7 @@ namespace trainyard::ui {
 struct Example {
   QString file;
   experiment::Experiment experiment;
-  std::optional<base::Problem> missing;  // of its data files
+  std::optional<base::Problem> missing;  // problem of its data files
 };
 // Returns nothing if the file cannot be read.
 std::optional<Example> read_example(const QString& file);
