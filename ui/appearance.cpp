@@ -17,7 +17,7 @@ constexpr auto kKind = "appearance/kind", kScale = "appearance/scale",
                kMotion = "appearance/reduced_motion";
 constexpr int kPercents[] = {100, 125, 150, 200, 250, 300};
 
-// Of the palette that the platform gave, before a theme replaced it.
+// Checks the palette of the platform, before a theme replaces it.
 bool platform_is_dark() {
   static const bool dark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
   return dark;
@@ -54,7 +54,7 @@ void Appearance::reduce_motion(bool reduced) {
   apply();
 }
 
-// Keys in two strokes: window managers take Ctrl+Alt for themselves.
+// Uses two-stroke shortcuts, because window managers use Ctrl+Alt.
 void Appearance::fill_menu(QMenu& menu) {
   add_kinds(menu);
   menu.addSeparator();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the window looks, as a person chose: light, dark or as the system; the font scale of a
-// projector; reduced motion. Kept in the settings.
+// The user's settings for appearance: light, dark or as the system; the projector's font scale;
+// reduced motion. Stored in the settings.
 #pragma once
 
 #include <QObject>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What may befall a rank of a live run, from the menu of its device: who learns from it sees what
-// comes of it. The drawing stays as it is.
+// Faults to inject into a live run, in the menu of a rank's device, for observing their effect. The
+// drawing does not change.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// What can be done now is enabled; tool tips say what comes of it. `befall` is called with what is
-// chosen.
+// Adds the menu. Faults that are possible now are enabled; tool tips describe their effect.
+// `befall` is called with the chosen fault.
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
                     const std::function<void(session::Command)>& befall);
 
-// Of a link likewise; `carry` is called with the part of its drawn bandwidth that it is to carry.
+// Adds the menu of a link; `carry` is called with the fraction of the drawn bandwidth to use.
 void add_link_menu(QMenu& menu, const LinkFaults& offered,
                    const std::function<void(double part)>& carry);
 

@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-// A document with a value that nobody wrote is not opened, so the file is mended where it is text.
+// Adds advice: a file with an invalid value is not opened, so the user must edit it as text.
 base::Problems with_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
     if (problem.advice.empty())
@@ -82,7 +82,7 @@ void FileActions::fill_recent(QMenu& menu) {
   menu.addAction(tr("&Clear the list"), &recent_, &RecentFiles::clear);
 }
 
-// Those that cannot be read are not there.
+// Lists the examples; skips unreadable files.
 void FileActions::fill_examples(QMenu& menu) {
   menu.clear();
   for (const QFileInfo& file : QDir(examples_).entryInfoList({"*.json"}, QDir::Files, QDir::Name)) {
@@ -144,7 +144,7 @@ bool FileActions::save() {
 
 bool FileActions::save_as() {
   if (document_.refused())
-    return save_to(document_.title());  // which says so before a file is chosen
+    return save_to(document_.title());  // reports the problem before a file is chosen
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");
   if (!name.endsWith(".json")) name += ".json";

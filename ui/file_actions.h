@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without
-// a question. Examples are opened as new documents, so that they stay as they came.
+// Actions for new, open, save, save as and recent files. Unsaved changes are never discarded
+// without a question. Examples open as new documents, so that their files stay unchanged.
 #pragma once
 
 #include <QAction>
@@ -18,27 +18,27 @@ namespace trainyard::ui {
 class FileActions : public QObject {
   Q_OBJECT
  public:
-  // `examples`: the directory of those that come with Trainyard.
+  // `examples`: directory of the examples shipped with Trainyard.
   FileActions(Document& document, RecentFiles& recent, const Questions& questions,
               const QString& examples, QObject* parent = nullptr);
 
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
 
-  // Each says whether it was done; a person may cancel.
+  // Each returns true if it was done; the user may cancel.
   bool new_document();
   bool open(const QString& file);
-  bool open_as_new(const experiment::Experiment& experiment);  // of no file yet
+  bool open_as_new(const experiment::Experiment& experiment);  // without a file
   bool open_by_dialog();
   bool save();
   bool save_as();
-  bool may_discard();                   // asks when there are unsaved changes
-  int saves() const { return saves_; }  // that worked
+  bool may_discard();                   // asks if there are unsaved changes
+  int saves() const { return saves_; }  // number of successful saves
 
  signals:
-  void opened();  // another document is there
+  void opened();  // another document was opened
   void saved();
-  void failed(const QString& title, const base::Problems& problems);  // to open one
+  void failed(const QString& title, const base::Problems& problems);  // opening failed
   void not_saved(const QString& title, const base::Problems& problems);
 
  private:

@@ -31,7 +31,7 @@ void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
   }
 }
 
-using GestureKeys = std::pair<const char*, const char*>;  // what it does, and how
+using GestureKeys = std::pair<const char*, const char*>;  // description, gesture
 void add_gestures(QTreeWidget& list, const QString& where,
                   std::initializer_list<GestureKeys> gestures) {
   auto* group = new QTreeWidgetItem(&list, {where});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The dialogs of the Help menu.
+// Dialogs of the Help menu.
 #pragma once
 
 class QMainWindow;
 
 namespace trainyard::ui {
 
-void show_shortcuts(QMainWindow& window);  // of every action in its menus
+void show_shortcuts(QMainWindow& window);  // lists the shortcuts of all actions in the menus
 void show_about(QMainWindow& window);
 
 }  // namespace trainyard::ui

@@ -23,7 +23,8 @@ struct Asked {
   std::optional<bool> lives;
 };
 
-// Asks the coordinator whose endpoint stands in the directory; nothing when there is none to ask.
+// Queries the coordinator at the directory's control endpoint; returns nothing if there is no
+// endpoint.
 std::optional<Asked> ask(const Services& services, const QString& directory) {
   auto endpoint = base::read_file(QDir(directory).filePath(kControlFile).toStdString(), 4096);
   if (!endpoint) return {};
@@ -45,7 +46,7 @@ void hear(Asked& asked) {
       asked.lives = status->state < session::RunState::finished;
 }
 
-// All are asked at once: one that is dead never says so, and there may be many.
+// Queries all concurrently: a dead coordinator does not answer, and there may be many.
 std::vector<Asked> ask_all(const Services& services) {
   std::vector<Asked> all;
   for (const QString& directory :
@@ -66,7 +67,8 @@ QStringList living(const std::vector<Asked>& all) {
   return live;
 }
 
-// A connection to a dead one takes seconds to close, for what was asked is still to be sent.
+// Closes connections on threads: closing one to a dead coordinator takes seconds, because the query
+// is still queued.
 void close_all(std::vector<Asked> all) {
   std::vector<std::jthread> closing;
   for (Asked& one : all)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs that a workbench before this one left running: their directory names a control endpoint, and
-// it answers.
+// Finds runs that an earlier workbench left running: their directory contains a control endpoint
+// that answers.
 #pragma once
 
 #include <QStringList>
@@ -10,9 +10,10 @@
 
 namespace trainyard::ui {
 
-// Newest first. Waits for answers: not for the GUI thread.
+// Newest first. Blocks until answers arrive: do not call it on the GUI thread.
 QStringList find_live_runs(const Services& services);
-// The same on a thread of the pool; `found` is called on the GUI thread while `context` lives.
+// Runs `find_live_runs` on a pool thread; `found` is called on the GUI thread while `context`
+// exists.
 void find_live_runs_later(const Services& services, QObject* context,
                           std::function<void(const QStringList&)> found);
 

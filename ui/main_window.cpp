@@ -21,14 +21,14 @@ namespace {
 
 constexpr int kStopPatienceMilliseconds = 8000;
 constexpr auto kCharts = "charts/arrangement";
-constexpr QSize kLeastSize(720, 480);  // below, the drawing is but a slit
+constexpr QSize kLeastSize(720, 480);  // smaller windows leave no room for the drawing
 constexpr std::size_t kProblemsShown = 3;
 
 QString settings_path(const Setup& setup) {
   return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file;
 }
 
-// The one thing that is dropped: an experiment, or the directory of a run.
+// Returns the path of a single dropped experiment or run directory.
 QString dropped_path(const QMimeData& data) {
   if (data.urls().size() != 1 || !data.urls().first().isLocalFile()) return {};
   const QString path = data.urls().first().toLocalFile();
@@ -92,8 +92,8 @@ bool MainWindow::open_sweep(const QString& directory) {
                        tr("Open the other one when it is over, or cancel it first."));
     return false;
   }
-  // With its experiment, in place of a document that has no file and holds nothing unsaved; opening
-  // that may hide the panel.
+  // Also opens the sweep's experiment, if the document has no file and no unsaved changes; that may
+  // hide the panel, which is therefore raised.
   if (const auto swept =
           experiment::load(QDir(directory).filePath("experiment.json").toStdString());
       swept && document_.file().isEmpty() && !document_.dirty() && files_.open_as_new(*swept))
@@ -111,9 +111,9 @@ void MainWindow::begin_with_document() {
   offers_->look_again();
   selection_.clear();
   match_drawing();
-  experiment_wanted_ = false;  // this one is, instead
+  experiment_wanted_ = false;  // replaced by this document
   goes_on_from_.clear();
-  if (std::exchange(run_wanted_, false)) {  // another was
+  if (std::exchange(run_wanted_, false)) {  // another document's run was requested
     controls_.set_startable(true);
     statusBar()->clearMessage();
   }
@@ -123,8 +123,8 @@ void MainWindow::begin_with_document() {
   canvas_->zoom_to_fit();
 }
 
-// What stands in the document is run, saved or not. It is judged afresh, for files may be others by
-// now; large ones take a while.
+// Runs the current document, saved or not. Validates it again, because data files may have changed;
+// large files take a while.
 void MainWindow::start_run() {
   if (runs_.live() || run_wanted_) return;
   if (scaling_->sweeping()) return refuse_beside_sweep();
@@ -151,10 +151,10 @@ void MainWindow::refuse_beside_sweep() {
 
 void MainWindow::start_wanted_run() {
   const QString goes_on_from = std::exchange(goes_on_from_, {});
-  if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
+  if (!std::exchange(run_wanted_, false) || isHidden()) return;  // closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
-  if (runs_.live()) return;  // one was attached meanwhile
+  if (runs_.live()) return;  // a run was attached meanwhile
   if (scaling_->sweeping()) return refuse_beside_sweep();
   if (!document_.problems().empty())
     return refuse_to_run(document_.told_problems(),
@@ -184,7 +184,7 @@ void MainWindow::refuse_to_run(const ToldProblems& problems, std::function<bool(
   errors_->stays_until(std::move(mended));
 }
 
-// True until saving works, or what was typed and kept it from being saved is mended.
+// The banner stays until saving succeeds, or the refused input that prevented saving is corrected.
 void MainWindow::tell_not_saved(const QString& title, const base::Problems& problems) {
   show_problems(title, problems);
   errors_->stays_until([this, before = files_.saves(), typed = document_.refused().has_value()] {
@@ -235,7 +235,7 @@ void MainWindow::offer_recovery() {
   offer_next_recovery();
 }
 
-// One after the other, the newest first.
+// Offers one recovery at a time, the newest first.
 void MainWindow::offer_next_recovery() {
   if (lost_.empty()) return;
   const Recovery newest = lost_.front();
@@ -251,7 +251,7 @@ void MainWindow::offer_next_recovery() {
   left_unsaved_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     errors_->hide();
-    autosave_.recover(newest);  // which says where it cannot be kept safe
+    autosave_.recover(newest);  // reports if it cannot be kept safe
     begin_with_document();
     offer_next_recovery();
     return true;
@@ -259,13 +259,13 @@ void MainWindow::offer_next_recovery() {
 }
 
 bool MainWindow::may_close() {
-  if (closing_ && runs_.live()) return true;  // it did not stop in time; it is left running
+  if (closing_ && runs_.live()) return true;  // it did not stop in time and is left running
   if (!closing_ && !files_.may_discard()) return false;
   if (!runs_.live()) return true;
   switch (questions_.close_while_running(live_names().join(", "))) {
     case LiveRunAnswer::leave_running: return true;
     case LiveRunAnswer::stop:
-      if (!runs_.live()) return true;  // it ended while one was asked
+      if (!runs_.live()) return true;  // it ended while the dialog was open
       stop_and_close();
       break;
     case LiveRunAnswer::cancel: break;
@@ -273,10 +273,10 @@ bool MainWindow::may_close() {
   return false;
 }
 
-// Closes when what lives says that it has ended.
+// Stops all live runs, then closes when they have ended.
 void MainWindow::stop_and_close() {
   closing_ = true;
-  setEnabled(false);  // whoever edits now would lose it unasked
+  setEnabled(false);  // edits would be discarded without a question
   for (Run* run : runs_.live_runs()) run->stop();
   statusBar()->showMessage(tr("Stopping the run ..."));
   QTimer::singleShot(kStopPatienceMilliseconds, this, [this] { close(); });
@@ -293,7 +293,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-// A new font comes to the parts of the window only after it came to the window.
+// Child widgets get a new font only after the window does.
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::FontChange)

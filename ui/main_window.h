@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window: puts the parts together, and nothing else.
+// Main window of the workbench. It only connects its parts.
 #pragma once
 
 #include <QMainWindow>
@@ -41,9 +41,9 @@ namespace trainyard::ui {
 
 struct Setup {
   Services services;
-  QString settings_file;  // empty: the user's
+  QString settings_file;  // empty: the user's settings
   QString recovery = recovery_directory();
-  std::optional<Questions> questions;  // else dialogs
+  std::optional<Questions> questions;  // default: dialogs
 };
 
 class MainWindow : public QMainWindow {
@@ -53,10 +53,11 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   bool open(
-      const QString& path);  // an experiment, or the directory of a run or a sweep; starts nothing
-  void start_run();  // of the document, as soon as it was looked at; or its problems are said
-  bool run_wanted() const { return run_wanted_; }  // and not decided yet
-  void offer_what_was_left();  // runs that live, work that a crash left; shortly after the start
+      const QString& path);  // an experiment, or the directory of a run or sweep; starts nothing
+  void start_run();          // runs the document after validation, or shows its problems
+  bool run_wanted() const { return run_wanted_; }  // requested, but validation is not finished
+  // live runs, and work recovered from a crash; called soon after the start
+  void offer_what_was_left();
 
   Document& document() { return document_; }
   Selection& selection() { return selection_; }
@@ -135,7 +136,7 @@ class MainWindow : public QMainWindow {
   void tell_of_another_experiment();
   void document_opened();
   void begin_with_document();
-  bool trains_as_run() const;  // the document, as the run that is shown
+  bool trains_as_run() const;  // true if the document would train what the displayed run trained
   void match_drawing();
   void show_push(int rank, double seconds);
   void show_in_plan(int rank, const QString& program, const QString& token, bool raise);
@@ -165,7 +166,7 @@ class MainWindow : public QMainWindow {
   CanvasActions* canvas_actions_ = nullptr;
   QToolBar *tools_ = nullptr, *run_tools_ = nullptr;
   WelcomePage* welcome_ = nullptr;
-  std::vector<Recovery> lost_;  // to be offered yet
+  std::vector<Recovery> lost_;  // not offered yet
   Banner *errors_ = nullptr, *left_unsaved_ = nullptr, *offers_ = nullptr;
   RunStateBar* state_bar_ = nullptr;
   Inspector* inspector_ = nullptr;
@@ -181,16 +182,16 @@ class MainWindow : public QMainWindow {
   TextPanel* text_ = nullptr;
   ModelPanel* model_ = nullptr;
   std::optional<RunOverlay> overlay_;
-  QTimer live_;                // refreshes canvas and truths while a run is shown
-  QStringList failures_told_;  // of which runs, by directory
-  QStringList left_living_;    // by earlier windows, when this one began
+  QTimer live_;                // updates canvas and caveats while a run is displayed
+  QStringList failures_told_;  // directories of runs whose failure was shown
+  QStringList left_living_;    // runs that were already live when this window started
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
-  QString goes_on_from_;  // a run's directory, of the run that is wanted; the document knows
-                          // nothing of it
-  bool experiment_wanted_ = false;  // of the run that was opened
-  std::optional<bool> as_drawn_;  // the run trains what is drawn; nothing: it was not looked at yet
+  // directory of the run from which the requested run resumes; not part of the document
+  QString goes_on_from_;
+  bool experiment_wanted_ = false;  // waiting for the experiment of the opened run
+  std::optional<bool> as_drawn_;  // the displayed run trains the drawing; nothing: not compared yet
   bool opened_beside_run_ =
-      false;  // a document, and it was not looked at yet whether the run trained it
+      false;  // a document was opened and not yet compared to the displayed run
 };
 
 }  // namespace trainyard::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the window is put together: centre, docks, menus, toolbar, and who hears whom.
+// Construction of the main window: central widget, docks, menus, toolbar and connections.
 #include <QApplication>
 #include <QDockWidget>
 #include <QFileInfo>
@@ -40,7 +40,7 @@ void MainWindow::build_centre() {
   centre_->addWidget(welcome_ =
                          new WelcomePage(setup_.services.examples_directory, recent_, centre_));
   centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
-  welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
+  welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not force a height on the canvas
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
   canvas_->add_to_context_menu(
       [this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
@@ -186,7 +186,7 @@ void MainWindow::build_toolbars() {
   fit_toolbars();
 }
 
-// The first so many actions that can do without words show but their icons.
+// Shows the first `actions` optional actions as icons without text.
 void MainWindow::spare_words(int actions) {
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(),
           *step = &controls_.step_action(), *stop = &controls_.stop_action();
@@ -197,9 +197,9 @@ void MainWindow::spare_words(int actions) {
     button->setMinimumWidth(0);
   }
   for (const QToolBar* bar : {tools_, run_tools_})
-    bar->layout()->invalidate();  // a bar that is not seen keeps its old size
+    bar->layout()->invalidate();  // a hidden bar keeps its old size
   auto* steady = qobject_cast<QToolButton*>(
-      run_tools_->widgetForAction(pause));  // its words change, and what is beside it must not move
+      run_tools_->widgetForAction(pause));  // its text changes, and its neighbors must not move
   if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
   const auto words = [&](const QString& text) {
     return steady->fontMetrics().horizontalAdvance(text);
@@ -209,7 +209,8 @@ void MainWindow::spare_words(int actions) {
       std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
 }
 
-// Letters that are large for the window leave no room for a chart; who watches a run is given it.
+// With a font that is large for the window, there is no room for a chart; while a run is displayed,
+// the charts get the room.
 void MainWindow::fit() {
   if (!run_tools_) return;
   if (workspace_->fit() && runs_.current())
@@ -217,8 +218,8 @@ void MainWindow::fit() {
   fit_toolbars();
 }
 
-// In one line if it fits, with words where they fit; nothing that steers a run may hide at the end
-// of a bar.
+// Fits the toolbars into one line if possible, with text where it fits; controls of a run must
+// never be in the overflow menu.
 void MainWindow::fit_toolbars() {
   if (!run_tools_) return;
   const int size = Theme::instance().pixels(20);
@@ -297,8 +298,8 @@ void MainWindow::connect_runs() {
   connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
 }
 
-// What is stepped through is shown on the canvas while it is looked at, and never beside the bytes
-// of a run that just began.
+// Shows the stepped-through collective on the canvas while its panel is visible, and removes it
+// when a run starts.
 void MainWindow::connect_stepper() {
   connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(),
           &TopologyScene::set_transit);
@@ -307,7 +308,8 @@ void MainWindow::connect_stepper() {
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
 }
 
-// Layers go to devices on the canvas, where those are marked that have what is selected.
+// Connects the model panel to the canvas: layers are dragged to devices, and devices with the
+// selected layers are highlighted.
 void MainWindow::connect_model() {
   connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
   connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_,
@@ -317,8 +319,7 @@ void MainWindow::connect_model() {
   connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);
 }
 
-// Neither a run nor a sweep begins beside the other: they would share cores, and the figures of
-// both would be wrong.
+// Runs and sweeps exclude each other, because shared cores would falsify the figures of both.
 void MainWindow::connect_scaling() {
   connect(scaling_, &ScalingPanel::open_requested, this, &MainWindow::open_run);
   connect(&runs_, &RunSession::live_changed, this,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window does about runs: opens them, shows them on the drawing, tells how they end.
+// Run handling of the main window: opens runs, shows them on the drawing, reports how they end.
 #include <QApplication>
 #include <QStatusBar>
 
@@ -32,7 +32,7 @@ void MainWindow::open_run(const QString& directory) {
   show_welcome(false);
   workspace_->show_charts();
   runs_.open(directory);
-  live_.start();  // also where it is open already
+  live_.start();  // also if it is already open
 }
 
 void MainWindow::open_run_by_dialog() {
@@ -62,7 +62,7 @@ void MainWindow::offer_what_was_left() {
 
 void MainWindow::run_changed() {
   Run* run = runs_.current();
-  failures_told_.removeAll(run->directory());  // they are told beside what they are of
+  failures_told_.removeAll(run->directory());  // failures are shown again beside their run
   drawing_fits_ = true;
   opened_beside_run_ = false;
   as_drawn_.reset();
@@ -79,8 +79,7 @@ void MainWindow::run_changed() {
   runs_panel_->set_current(run->directory());
 }
 
-// What steers a run, and the line that tells how it goes, are of the one that trains, whichever is
-// looked at.
+// Controls and status line always refer to the training run, even if another one is displayed.
 void MainWindow::show_who_trains() {
   controls_.set_run(runs_.commanded());
   state_bar_->set_run(runs_.commanded());
@@ -97,13 +96,13 @@ QStringList MainWindow::live_names() const {
   return names;
 }
 
-// By name where another one is shown.
+// Returns the run's name if another run is displayed.
 QString MainWindow::called(const Run& run) const {
   return &run == runs_.current() ? tr("The run") : run.name();
 }
 
-// A failure is told at once, in full, also of a run that trains while another is shown; the rest is
-// shown by the clock.
+// Reports a failure immediately, even of a run that trains while another is displayed; other
+// changes are shown by the timer.
 void MainWindow::run_updated(Run* run) {
   if (run == runs_.current() || run->live()) tell_failure(*run);
 }
@@ -127,18 +126,18 @@ void MainWindow::run_in_trouble(Run* run, const QString& text) {
   offer_log(*run, {});
 }
 
-// Of that rank; else of everybody.
+// Offers the log of that rank, or of all ranks.
 void MainWindow::offer_log(const Run& run, std::optional<int> rank) {
   const auto show = [this, directory = run.directory(), rank] {
     if (!runs_.current() || runs_.current()->directory() != directory) open_run(directory);
     workspace_->raise("log");
     log_->show_lines_of(rank);
-    return false;  // one reads it beside the log
+    return false;  // the banner stays open beside the log
   };
   errors_->offer(tr("Show log"), show);
 }
 
-// Of a run that failed and left a whole checkpoint, where the document is what it trained.
+// Offers to resume a failed run with a complete checkpoint, if the document is what it trained.
 void MainWindow::offer_to_go_on(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"),
              problem = base::value_at(run.history().result(), "problem");
@@ -153,7 +152,7 @@ void MainWindow::offer_to_go_on(const Run& run) {
                       });
 }
 
-// The coordinator is gone, and left no result.
+// Reports that the coordinator ended without a result.
 void MainWindow::run_broke_off(const Run& run) {
   const auto& losses = run.history().train_loss();
   const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
@@ -184,8 +183,8 @@ void MainWindow::run_ended(Run* run) {
   if (closing_ && !runs_.live()) close();
 }
 
-// An opened run comes with its experiment: at once in place of a document that has no file and
-// holds nothing unsaved, else when a person says so.
+// Shows the experiment of an opened run: immediately if the document has no file and no unsaved
+// changes, otherwise if the user accepts.
 void MainWindow::show_experiment_of_run() {
   experiment_wanted_ = false;
   match_drawing();
@@ -199,14 +198,14 @@ bool MainWindow::open_experiment_of_run() {
   if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded)))
     return false;
   failures_told_.removeAll(
-      runs_.current()->directory());  // another document hides what was said of the one before
+      runs_.current()->directory());  // opening a document clears the messages of the previous one
   tell_failure(*runs_.current());
   offer_to_go_on(*runs_.current());
   show_live_state();
   return true;
 }
 
-// Beside charts of another experiment no document stands without a word.
+// Reports that the document differs from the experiment on the charts.
 void MainWindow::tell_of_another_experiment() {
   opened_beside_run_ = false;
   if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
@@ -223,8 +222,8 @@ bool MainWindow::trains_as_run() const {
                             runs_.current()->history());
 }
 
-// What was measured is never shown on a drawing of other things. Edits since then do not make it
-// one: names tell things apart.
+// Measurements are never shown on another drawing. Edits do not make it another drawing while all
+// names are the same.
 void MainWindow::match_drawing() {
   if (!runs_.current()) return;
   drawing_fits_ =
@@ -232,7 +231,7 @@ void MainWindow::match_drawing() {
   if (!drawing_fits_) canvas_->clear_overlay();
 }
 
-// A device on which a rank of the shown run trains.
+// Adds the menu for a device with a rank of the displayed run.
 void MainWindow::offer_for_rank(QMenu& menu, const Part& part) {
   Run* run = runs_.current();
   const auto& overlay = canvas_->topology_scene().overlay();
@@ -266,7 +265,8 @@ void MainWindow::offer_for_link(QMenu& menu, const Part& part) {
   });
 }
 
-// What ends the run is asked about: by what holds now, and not by what held when the menu came up.
+// Asks before a fault that ends the run, based on the current state, not on the state when the menu
+// opened.
 void MainWindow::befall(Run& run, session::Command fault, int rank) {
   const auto recorded = recorded_experiment(run.history());
   const bool spared =
@@ -292,7 +292,7 @@ void MainWindow::befall(Run& run, session::Command fault, int rank) {
   if (still) still->befall(fault, rank);
 }
 
-// The plan beside is that of the document: it is gone to where the run trained it.
+// The plan panel shows the document's plan, so it is used only if the run trained the document.
 void MainWindow::show_in_plan(int rank, const QString& program, const QString& token, bool raise) {
   if (!runs_.current() || !trains_as_run()) {
     if (raise)
@@ -313,7 +313,7 @@ void MainWindow::show_push(int rank, double seconds) {
         kNewsMilliseconds);
 }
 
-// Of the run that is shown: canvas and truths, a few times a second; only what was measured.
+// Updates canvas and caveats for the displayed run, a few times a second; measured values only.
 void MainWindow::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;

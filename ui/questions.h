@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window must ask a person. Functions, so that tests can answer.
+// Questions to the user. They are functions, so that tests can answer.
 #pragma once
 
 #include <QString>
@@ -15,11 +15,11 @@ enum class LiveRunAnswer { leave_running, stop, cancel };
 struct Questions {
   std::function<SaveAnswer(const QString& title)> save_changes;
   std::function<LiveRunAnswer(const QString& run)> close_while_running;
-  std::function<QString()> file_to_open;  // empty: none
+  std::function<QString()> file_to_open;  // empty: canceled
   std::function<QString(const QString& suggested)> file_to_save;
   std::function<QString(const QString& start)> run_to_open;  // a directory
   std::function<bool(const QString& title, const QString& text, const QString& yes)>
-      confirm;  // `yes`: the button that does it
+      confirm;  // `yes`: label of the button that accepts
 };
 
 Questions dialogs(QWidget* parent);

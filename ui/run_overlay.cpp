@@ -21,21 +21,21 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-constexpr double kMissed =
-    2;  // intervals between its points, after which a series of slow steps is silent
+// number of intervals between its points after which a series of slow steps counts as silent
+constexpr double kMissed = 2;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The last points of a series that span a second; at least one interval.
+// Last points of a series that span one second; at least one interval.
 struct Recent {
   std::size_t first, last;
   double seconds;
 };
 
-// Nothing of a series that has one point alone, or was not heard of in the last second of the run,
-// nor in two of its intervals.
+// Returns nothing if the series has a single point, or has no point within the last second of the
+// run or within its last two intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
@@ -47,7 +47,7 @@ std::optional<Recent> recent(const Series* series, double now) {
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Growth of a total by second; and of that what ops tell apart.
+// Growth of a total per second, and its split by payload kind.
 struct PairRate {
   double total = 0;
   std::map<Cargo, double> cargo = {};
@@ -65,8 +65,8 @@ PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& 
   return rate;
 }
 
-// Compute time as a share of the time from step to step, what a rank is held included, over the
-// last second; negative when it is not known.
+// Returns compute time as a share of the step time (including time held back) over the last second;
+// negative if unknown.
 double utilisation_of(const telemetry::History& history, int rank, double now) {
   const Series* compute = history.find({Metric::compute_seconds, rank, 0});
   const auto span = recent(compute, now);
@@ -75,11 +75,13 @@ double utilisation_of(const telemetry::History& history, int rank, double now) {
     return compute->values.begin() + static_cast<std::ptrdiff_t>(point);
   };
   const double computed = std::accumulate(at(span->first) + 1, compute->values.end(),
-                                          0.0);  // the step that ends at the first began before
+                                          // the step that ends at the first point began before the
+                                          // span
+                                          0.0);
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
-// The pace dial lets it go no further yet. A pause is told by the rank's own state.
+// True if the pace holds the rank back. A pause is part of the rank's state.
 bool held(const session::Status& status, const session::RankStatus& rank) {
   return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon &&
          rank.step < status.steps;
@@ -87,26 +89,26 @@ bool held(const session::Status& status, const session::RankStatus& rank) {
 
 QString overlay_text(const char* source) { return QCoreApplication::translate("overlay", source); }
 
-// Null where nothing is known of it.
+// Returns null if the rank is unknown.
 const session::RankStatus* status_of(const session::Status* status, int rank) {
   if (status == nullptr) return nullptr;
   const auto found = std::ranges::find(status->ranks, rank, &session::RankStatus::rank);
   return found == status->ranks.end() ? nullptr : &*found;
 }
 
-// It sends nothing, and takes nothing.
+// True if the rank neither sends nor receives.
 bool is_away(const session::RankStatus* rank) {
   return rank != nullptr && (rank->state == "lost" || rank->state == "returning");
 }
 
-// Several where they did not start. The coordinator tells it sooner than the recording, if it still
-// answers.
+// Returns the ranks of the failure; several if they failed to start. A live coordinator reports it
+// sooner than the recording.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : problem_of(history);
   return problem ? ranks_of(*problem) : std::set<int>();
 }
 
-// Of the last thing that befell it.
+// Uses the rank's last fault.
 bool was_lost(const telemetry::History& history, int rank) {
   bool lost = false;
   for (const telemetry::Fault& fault : history.faults())
@@ -115,7 +117,7 @@ bool was_lost(const telemetry::History& history, int rank) {
   return lost;
 }
 
-// The recording comes a little later than the word of the coordinator.
+// The recording may be later than the coordinator's status.
 bool is_spared(const telemetry::History& history, int rank) {
   if (was_lost(history, rank)) return true;
   const auto experiment = recorded_experiment(history);
@@ -130,8 +132,8 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
                                                                                     : Absence::none;
 }
 
-// Those that were told to stop are lost too, but are not what failed; nor are those that the others
-// did without.
+// Marks failed and absent ranks. Ranks that were told to stop are lost too but did not fail; nor
+// did ranks that the others continue without.
 void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
   device.absence =
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
@@ -144,7 +146,7 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
   else if (!failed.empty() && device.state == "lost") device.state = overlay_text("stopped");
 }
 
-// How many steps the parameters had that were measured last; 0: none were.
+// Returns the step count of the parameters evaluated last; 0 if none.
 qint64 measured_step(const telemetry::History& history) {
   return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1;
 }
@@ -186,11 +188,11 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
                    (history.steps_apart() && (device.role == topology::Role::worker ||
                                               device.role == topology::Role::chief));
   if (device.role == topology::Role::evaluator)
-    device.step = measured_step(history);  // it does none: it waits where all may go
+    device.step = measured_step(history);  // it does no steps; its position is the horizon
   return device;
 }
 
-// Goes on while nothing is heard, as where all ranks wait for one.
+// Advances even while no data arrives, for example when all ranks wait for one.
 double RunOverlay::now(const telemetry::History& history) {
   double latest = 0;
   for (const auto& [key, series] : history.series())

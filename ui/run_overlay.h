@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run has measured lately, put onto the drawing it was started on: the state of each device,
-// and on every link the bytes of those pairs of ranks whose route crosses it, in the last second of
-// the run: of what is silent since, there is no rate. Devices whose rank died, failed or hung are
-// marked, and those that the others go on without.
+// Recent measurements of a run on its drawing: the state of each device, and for every link the
+// bytes of the rank pairs routed over it in the last second of the run. A silent series has no
+// rate. Devices whose rank died, failed or hung are marked, as are ranks that the others continue
+// without.
 #pragma once
 
 #include <functional>
@@ -18,19 +18,20 @@ namespace trainyard::ui {
 
 class RunOverlay {
  public:
-  using Clock = std::function<double()>;  // seconds that go on
+  using Clock = std::function<double()>;  // monotonic, in seconds
   explicit RunOverlay(const topology::Topology& topology,
-                      Clock clock = {});  // of the run; a valid one. `clock`: another than this
-                                          // machine's, for tests
-  // `status` may be null; `moving`: training goes on, so that what was measured last holds now.
-  // `cargo`: what links carry; null: that is not told apart.
+                      // `topology`: of the run, valid. `clock`: replaces this machine's clock in
+                      // tests
+                      Clock clock = {});
+  // `status` may be null. `moving`: training continues, so the last measurements are current.
+  // `cargo`: splits the traffic of links by payload kind; null: no split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
                   const CargoMeter* cargo = nullptr);
   Overlay failures(const telemetry::History& history)
-      const;  // of a run that is over: the devices that ended it, if any
+      const;  // for a run that is over: the devices that ended it, if any
 
-  // What is true on a drawing that is another one by now: not of a device that is of another kind
-  // or idle there. Names tell the rest. `as_drawn`: of Overlay.
+  // Removes measurements that do not apply to a changed drawing: devices of another kind, or idle
+  // ones. Objects are matched by name. `as_drawn`: see Overlay.
   Overlay on(const topology::Topology& drawing, Overlay measured, bool as_drawn = false) const;
 
  private:
@@ -41,13 +42,13 @@ class RunOverlay {
   }
   const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
-  double now(const telemetry::History& history);  // seconds as in its series
+  double now(const telemetry::History& history);  // in seconds of the series
   void add_traffic(Overlay& overlay, const telemetry::History& history,
                    const session::Status* status, double now, const CargoMeter* cargo);
 
   LinkTraffic traffic_;
   Clock clock_;
-  double latest_ = -1, heard_ = 0;  // of what was heard last: its time, and when by `clock_`
+  double latest_ = -1, heard_ = 0;  // time of the last data, and when it arrived by `clock_`
 };
 
 }  // namespace trainyard::ui

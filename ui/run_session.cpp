@@ -36,8 +36,8 @@ base::Result<void> RunSession::start(const experiment::Experiment& experiment,
   return {};
 }
 
-// One that lives goes on being read where it is. An old one is read afresh: nobody was told of its
-// troubles while it was but ticked.
+// Opens a run. A live run continues to be read; an old run is read again, because its troubles were
+// not shown while it was only ticked.
 void RunSession::open(const QString& directory) {
   if (current_ && current_->directory() == directory) return;
   const auto known = runs_.find(directory);
@@ -46,7 +46,8 @@ void RunSession::open(const QString& directory) {
 }
 
 void RunSession::adopt(std::unique_ptr<Run> run) {
-  const auto before = runs_.extract(run->directory());  // goes when views have let go of it
+  // destroyed after the views have released it
+  const auto before = runs_.extract(run->directory());
   show(*keep(std::move(run)));
 }
 
@@ -80,7 +81,7 @@ void RunSession::set_ticked(const QStringList& directories) {
   let_go();
 }
 
-// Of what is neither looked at nor lives.
+// Releases runs that are neither displayed nor live.
 void RunSession::let_go() {
   std::erase_if(runs_, [this](const auto& kept) {
     return kept.second.get() != current_ && !ticked_.contains(kept.first) && !kept.second->live();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs that the window has open: the current one, which canvas, charts and log show; those
-// ticked to be laid over each other on the charts; and those that live, which are watched to their
-// end whatever else is looked at meanwhile. Each is read once.
+// Runs that the workbench has open: the current one, shown by canvas, charts and log; ticked ones,
+// overlaid on the charts; and live ones, watched to their end. Each is read once.
 #pragma once
 
 #include <QObject>
@@ -21,25 +20,24 @@ class RunSession : public QObject {
   ~RunSession() override;
 
   Run* current() const { return current_; }
-  std::vector<Run*> live_runs() const;  // by directory, and so by time; usually one
+  std::vector<Run*> live_runs() const;  // by directory, and therefore by time; usually one
   bool live() const { return !live_runs().empty(); }
-  Run* commanded() const;  // whom controls act on: the current one if it lives or nobody does, else
-                           // the newest that lives
-  std::vector<Run*> shown()
-      const;  // on the charts: the ticked ones in order; the current one where none is
+  // target of the controls: the current run if it is live or no run is, else the newest live run
+  Run* commanded() const;
+  std::vector<Run*> shown() const;  // on the charts: ticked runs in order, else the current one
 
   base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory,
                            const QString& name);
-  void open(const QString& directory);  // becomes the current one; live if it lives
+  void open(const QString& directory);  // makes it the current run; commandable if live
   void set_ticked(const QStringList& directories);
 
  signals:
   void current_changed();
   void shown_changed();
-  void live_changed();  // others live than before
+  void live_changed();  // the set of live runs changed
   void updated(Run* run);
-  void trouble(Run* run, const QString& text);  // of the current run, or of one that lives
-  void ended(Run* run);                         // it lived
+  void trouble(Run* run, const QString& text);  // for the current run or a live one
+  void ended(Run* run);                         // a live run ended
 
  private:
   Run* keep(std::unique_ptr<Run> run);
@@ -51,7 +49,7 @@ class RunSession : public QObject {
   const Services& services_;
   std::map<QString, std::unique_ptr<Run>> runs_;  // by directory
   Run* current_ = nullptr;
-  QStringList ticked_, live_;  // directories; live_: as it was told last
+  QStringList ticked_, live_;  // directories; live_: as of the last `live_changed`
 };
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slowing a rank of a live run down, from the menu of its device. The drawing stays as it is: undo
-// never touches a run.
+// Slows down a rank of a live run, from the menu of its device. The drawing does not change, and
+// undo does not affect the run.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// `now`: how it is slowed down already, which is ticked. `slow` is called with what is chosen.
+// `now`: the current slowdown, which is ticked. `slow` is called with the chosen one.
 void add_slow_menu(QMenu& menu, const session::Slow& now,
                    const std::function<void(const session::Slow&)>& slow);
 

@@ -16,11 +16,12 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-constexpr int kStateVersion = 7;  // another arrangement of docks: forget the old one
-constexpr int kNumberKeys = 9;    // that show panels; the tenth and so on have Shift besides
-constexpr int kShort = 520;       // pixels at a scale of 1
+// increase when the arrangement of docks changes; older states are ignored
+constexpr int kStateVersion = 7;
+constexpr int kNumberKeys = 9;  // number keys that show panels; from the tenth on with Shift
+constexpr int kShort = 520;     // pixels at scale 1
 constexpr int kPlotLines =
-    10;  // of text, that a chart which is read has more than one which is only made out
+    10;  // additional lines of text of a readable chart over a barely visible one
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
   return area == Workspace::Area::left    ? Qt::LeftDockWidgetArea
@@ -38,8 +39,8 @@ Workspace::Workspace(QMainWindow& window, QSettings& settings)
   window.installEventFilter(this);
 }
 
-// Qt makes the bars of tabs as docks need them, and gives a clicked tab's content no focus: its
-// keys would do nothing.
+// Qt creates tab bars on demand and does not focus the content of a clicked tab, so that its keys
+// would have no effect.
 bool Workspace::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::ChildPolished)
     if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
@@ -65,11 +66,11 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   window_.addDockWidget(area_of(area), dock);
   QAction* action = dock->toggleViewAction();
   disconnect(action, &QAction::triggered, dock,
-             nullptr);  // Qt would close what is behind another tab
+             nullptr);  // by default Qt would close a dock behind another tab
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 
-// Closes what is seen; what is closed, or behind another tab, comes to sight.
+// Closes a visible dock; raises one that is closed or behind another tab.
 void Workspace::toggle(const QString& name) {
   QDockWidget& one = dock(name);
   if (one.visibleRegion().isEmpty()) raise(name);
@@ -77,7 +78,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// Whoever made it bare hears it, and gives way at once.
+// Requests the end of the bare state from its owner, which ends it immediately.
 void Workspace::leave_bare() {
   if (!kept_.isEmpty()) emit wanted();
 }
@@ -95,8 +96,8 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// So many percent of the window, but rather what shows a chart whole, and up to `most` percent what
-// shows it well. The bar of tabs is above the dock.
+// Returns `percent` of the window, or more to show a chart in full, or up to `most` percent to show
+// it well. Includes the tab bar above the dock.
 int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
   const int line = charts.fontMetrics().height(),
@@ -112,7 +113,7 @@ bool Workspace::fit() {
   return became_short && !dock("charts").widget()->visibleRegion().isEmpty();
 }
 
-// A dock among tabs says its name there; where height is scarce it says it there only.
+// Hides titles of tabbed docks if height is scarce, because the tab already shows the name.
 void Workspace::spare_titles() {
   for (const auto& [name, one] : docks_) {
     const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() &&
@@ -206,8 +207,8 @@ Workspace::Area Workspace::area(const QString& name) const {
   return static_cast<Area>(dock(name).property("area").toInt());
 }
 
-// Qt leaves bars without tabs standing, and paints their base line, when docks are tabbed anew
-// before it has laid them out.
+// Hides leftover tab bars without tabs, which Qt keeps and paints if docks are tabbed again before
+// they are laid out.
 void Workspace::hide_stray_bars() {
   QMetaObject::invokeMethod(
       this,
@@ -218,7 +219,7 @@ void Workspace::hide_stray_bars() {
       Qt::QueuedConnection);
 }
 
-// Where it belongs, beside what is there already.
+// Docks it in its area, beside the docks that are already there.
 void Workspace::put(const QString& name, Qt::Orientation orientation) {
   QDockWidget& one = dock(name);
   one.setFloating(false);
@@ -226,8 +227,8 @@ void Workspace::put(const QString& name, Qt::Orientation orientation) {
   window_.addDockWidget(area_of(area(name)), &one, orientation);
 }
 
-// Tabs in their order; the charts stand apart from the others when runs are compared, for the list
-// of runs fills them.
+// Arranges the tabs in order. For comparing runs the charts are separate, because the list of runs
+// selects their content.
 void Workspace::lay_out_bottom(bool charts_apart) {
   QDockWidget* first = nullptr;
   for (const QString& name : order_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The docks around the canvas: where they are, which are shown, and the perspectives that arrange
-// them for a purpose. Kept in the settings. A window that is short for its letters spares what it
-// can, so that a chart has room.
+// Docks around the canvas: positions, visibility, and the perspectives that arrange them for a
+// purpose. Stored in the settings. A window that is small for its font hides what it can, so that a
+// chart has room.
 #pragma once
 
 #include <QObject>
@@ -26,23 +26,23 @@ class Workspace : public QObject {
 
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
-  void raise(const QString& name);  // shows it, in front of its neighbours
-  void show_charts();  // where the window is short, with the docks that leave them room
+  void raise(const QString& name);  // shows it in front of its neighbors
+  void show_charts();               // in a small window, together with the docks that leave room
   void set_title(const QString& name, const QString& title);
 
-  void fill_menu(QMenu& menu);       // a switch for every dock, and "Reset layout"
+  void fill_menu(QMenu& menu);       // a toggle for every dock, and "Reset layout"
   void fill_toolbar(QToolBar& bar);  // the perspectives
   void fill_perspectives(QMenu& menu);
   void set_perspective(Perspective perspective);
   void reset();
-  void restore();  // as it was left, else as it comes
+  void restore();  // the stored state, else the default
   void save();
-  void set_bare(bool bare);  // no docks, until it is over: for the welcome page
+  void set_bare(bool bare);  // no docks until it ends; for the welcome page
   bool
-  fit();  // to the window and its letters; says whether that became short, with charts in sight
+  fit();  // adapts to the window and its font; returns true if it became small with charts visible
 
  signals:
-  void wanted();  // while bare: a dock is to be raised, or a perspective to be taken
+  void wanted();  // while bare: a dock or perspective was requested
 
  private:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -62,7 +62,7 @@ class Workspace : public QObject {
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;
   QStringList order_;
-  QByteArray kept_;  // the state to come back to, while bare
+  QByteArray kept_;  // state to restore after the bare state
   QList<QAction*> perspectives_;
   bool was_short_ = false;
 };

@@ -19,7 +19,7 @@ std::size_t nodes_in(const topology::Topology& topology, const std::set<std::str
                                   std::ranges::count_if(topology.switches, in));
 }
 
-// Where loose devices go: a selected host, or the host of a selected device.
+// Returns the host for loose devices: a selected host, or the host of a selected device.
 std::string home_of(const topology::Topology& topology, const Picked& picked) {
   for (const std::string& name : picked.names) {
     if (find_host(topology, name)) return name;
@@ -53,7 +53,7 @@ QAction* CanvasActions::add(const QString& name, const QString& icon_name, const
   auto* action = new QAction(icon(icon_name), text, this);
   action->setObjectName(name);
   action->setShortcut(keys);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // a text field keeps its own Ctrl+C
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // text fields keep their Ctrl+C
   connect(action, &QAction::triggered, this, run);
   view_.addAction(action);
   return actions_[name] = action;
@@ -209,7 +209,7 @@ void CanvasActions::enable() {
   action("rename")->setEnabled(picked.names.size() == 1);
   for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices > 0);
   for (const char* name : {"toggle_chief", "toggle_evaluator"})
-    action(name)->setEnabled(devices == 1);  // there may be but one
+    action(name)->setEnabled(devices == 1);  // unique roles need exactly one device
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() &&
                               QGuiApplication::clipboard()->mimeData()->hasFormat(kTopologyMime));
   for (const char* name :
@@ -237,7 +237,7 @@ void CanvasActions::paste() {
     add_fragment(tr("Paste"), *fragment);
 }
 
-// A new host in the middle of what is seen, or beside what stands there.
+// Adds a host in the center of the view, or next to it if that place is taken.
 std::string CanvasActions::add_home(topology::Topology& topology, std::size_t devices) const {
   const Place middle = snapped({view_.middle().x(), view_.middle().y()});
   topology::Topology alone;
@@ -268,8 +268,7 @@ void CanvasActions::remove(const QString& text) {
   change(text, [&](topology::Topology& t) { ui::remove(t, selection_.picked()); });
 }
 
-// All of the selected devices take the role, or where the first of them has it, become workers
-// again.
+// Gives the role to all selected devices. If the first of them has it already, all become workers.
 void CanvasActions::toggle(topology::Role role) {
   const topology::Topology& topology = document_.experiment().topology;
   for (const std::string& name : selection_.picked().names)

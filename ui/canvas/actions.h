@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything that can be done to the drawing, as actions with a shortcut: for menus, toolbars and
-// the canvas itself.
+// All commands on the drawing, as actions with shortcuts: for menus, toolbars and the canvas.
 #pragma once
 
 #include <QAction>
@@ -20,14 +19,14 @@ class CanvasActions : public QObject {
   CanvasActions(Document& document, Selection& selection, TopologyView& view,
                 QObject* parent = nullptr);
 
-  // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool |
-  // place_cpu place_gpu place_tpu place_host place_switch | toggle_chief toggle_server
-  // toggle_evaluator toggle_idle | align_left align_centre align_right align_top align_middle
-  // align_bottom distribute_horizontally distribute_vertically arrange | zoom_in zoom_out
-  // zoom_actual zoom_fit
+  // Returns an action by name: cut copy paste duplicate delete select_all rename | select_tool
+  // connect_tool | place_cpu place_gpu place_tpu place_host place_switch | toggle_chief
+  // toggle_server toggle_evaluator toggle_idle | align_left align_centre align_right align_top
+  // align_middle align_bottom distribute_horizontally distribute_vertically arrange | zoom_in
+  // zoom_out zoom_actual zoom_fit
   QAction* action(const QString& name) const;
 
-  void fill_edit_menu(QMenu& menu) const;  // undo and redo are the window's
+  void fill_edit_menu(QMenu& menu) const;  // undo and redo are actions of the main window
   void fill_place_menu(QMenu& menu) const;
   void fill_arrange_menu(QMenu& menu) const;
   void fill_view_menu(QMenu& menu) const;

@@ -17,9 +17,9 @@ using topology::Topology;
 constexpr double kHostGap = 96, kSwitchGap = 112, kBesideSwitch = 192, kBlockGap = 160;
 constexpr double kCopyGap = 48;
 constexpr double kGridStep = 8;
-constexpr double kAspect = 1.5;  // of a block: about a window's
+constexpr double kAspect = 1.5;  // width : height of a block, about that of a window
 
-// A host or switch: a place that can be set, with its size.
+// A host or switch: its writable position and its size.
 struct Node {
   double* x;
   double* y;
@@ -59,7 +59,8 @@ void align_one(const Node& node, const QRectF& all, Edge edge) {
   }
 }
 
-// A grid of `wide` columns whose top left is `at`; returns what it covers.
+// Places nodes in a grid of `wide` columns with top left corner `at`. Returns the covered
+// rectangle.
 QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap = kHostGap) {
   QRectF covered(at, QSizeF(0, 0));
   double y = at.y();
@@ -76,7 +77,7 @@ QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap =
   return covered;
 }
 
-// A last row that is not full stands in the middle.
+// Centers a last row that is not full.
 void centre_last_row(const Nodes& nodes, std::size_t wide, double middle) {
   const std::size_t in_last = nodes.size() % wide;
   if (in_last == 0) return;
@@ -85,7 +86,7 @@ void centre_last_row(const Nodes& nodes, std::size_t wide, double middle) {
   for (const Node& one : row) one.put(*one.x + by, *one.y);
 }
 
-// Columns that give a grid of these nodes the aspect of a window.
+// Returns the number of columns that gives the grid about the aspect ratio of a window.
 std::size_t columns_for(const Nodes& nodes) {
   QSizeF largest;
   for (const Node& one : nodes) largest = largest.expandedTo(one.size);
@@ -94,8 +95,8 @@ std::size_t columns_for(const Nodes& nodes) {
       2.0, std::round(std::sqrt(kAspect * static_cast<double>(nodes.size()) * tall_to_wide))));
 }
 
-// Few hosts stand left and right of their switch, many in rows above and below. Returns what the
-// block covers.
+// Places one or two hosts left and right of their switch, more in rows above and below it. Returns
+// the covered rectangle.
 QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
   if (hosts.size() <= 2) {
     Nodes row{hosts.begin(), hosts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(hosts))};
@@ -106,8 +107,8 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
     return covered;
   }
   const std::size_t wide = columns_for(hosts);
-  const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) *
-                           wide;  // rows above are full: a short one would stand in the way
+  // rows above must be full: the links of lower rows would cross a short one
+  const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;
   const std::size_t above = std::min(full, hosts.size());
   const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)),
       lower(hosts.begin() + static_cast<std::ptrdiff_t>(above), hosts.end());
@@ -119,7 +120,7 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
   return top | bottom | hub.rect();
 }
 
-// switch -> hosts whose first link leads to it; hosts without one under "".
+// Groups hosts by the switch of their first link; hosts without a switch are under "".
 std::map<std::string, Nodes> hosts_by_switch(Topology& topology) {
   std::map<std::string, Nodes> groups;
   for (Host& host : topology.hosts) {
@@ -143,7 +144,7 @@ bool is_free(const Layout& layout, const QRectF& room) {
                               [&](const LinkShape& link) { return link.path.intersects(room); });
 }
 
-// Places `far` rooms away, to the right and below: straight ones first.
+// Returns the offsets at distance `far`, to the right and below: straight ones first.
 std::vector<std::pair<int, int>> ring(int far) {
   std::vector<std::pair<int, int>> places{{far, 0}};
   for (int aside = 0; aside < far; ++aside) {
@@ -158,8 +159,7 @@ bool covers_any(const QRectF& room, const std::vector<QRectF>& cards) {
   return std::ranges::any_of(cards, [&](const QRectF& card) { return card.intersects(room); });
 }
 
-// What leads from a span to just before and just behind another, in steps of the grid; and not at
-// all.
+// Adds the shifts that move a span just before and just behind another one, in grid steps.
 void add_shifts(std::vector<double>& shifts, double low, double high, double other_low,
                 double other_high) {
   shifts.push_back(std::floor((other_low - kCopyGap / 2 - high) / kGridStep) * kGridStep);
@@ -171,14 +171,15 @@ void each_once(std::vector<double>& shifts) {
   shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
 }
 
-// The shortest way to where a room covers no card and keeps its distance from all.
+// Returns the shortest shift after which the rectangle covers no card and keeps its distance from
+// all.
 QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
   std::vector<double> across{0}, down{0};
   for (const QRectF& card : cards) {
     add_shifts(across, room.left(), room.right(), card.left(), card.right());
     add_shifts(down, room.top(), room.bottom(), card.top(), card.bottom());
   }
-  each_once(across), each_once(down);  // cards in rows and columns share them
+  each_once(across), each_once(down);  // cards in rows and columns give equal values
   std::vector<QPointF> ways;
   for (const double x : across)
     for (const double y : down) ways.emplace_back(x, y);
@@ -186,7 +187,7 @@ QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
   const QRectF around = room.adjusted(-kCopyGap / 2, -kCopyGap / 2, kCopyGap / 2, kCopyGap / 2);
   return *std::ranges::find_if(ways, [&](QPointF way) {
     return !covers_any(around.translated(way), cards);
-  });  // beyond the last card is one
+  });  // always found: beyond the last card is free space
 }
 
 }  // namespace
@@ -221,7 +222,7 @@ Place free_offset(const Topology& into, const Topology& copy) {
   if (box.isNull()) return {};
   const Layout layout = lay_out(into);
   const Place step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
-  for (int far = 0;; ++far)  // the drawing ends somewhere
+  for (int far = 0;; ++far)  // ends: the drawing is finite
     for (const auto& [right, down] : ring(far))
       if (const Place by{right * step.x, down * step.y};
           is_free(layout, box.translated(by.x, by.y)))

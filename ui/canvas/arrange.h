@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Places of hosts and switches, changed together. All are edits of a topology, to be called inside
+// Layout of hosts and switches. All functions edit a topology and are called inside
 // `Document::edit`.
 #pragma once
 
@@ -13,24 +13,24 @@ namespace trainyard::ui {
 enum class Edge { left, centre, right, top, middle, bottom };
 
 void align(topology::Topology& topology, const std::set<std::string>& names,
-           Edge edge);  // to the outermost; two or more
+           Edge edge);  // aligns to the outermost; needs at least two
 void distribute(topology::Topology& topology, const std::set<std::string>& names,
-                Qt::Orientation direction);  // equal gaps; three or more
+                Qt::Orientation direction);  // equal gaps; needs at least three
 
-// Everything anew: the hosts of a switch around it, blocks side by side, switches that only join
+// Arranges all: hosts around their switch, these blocks side by side, switches that only join
 // switches above, and hosts without a switch in a grid below.
 void arrange(topology::Topology& topology);
 
-// How far a copy must be moved to cover nothing, neither card nor link: not at all where its place
-// is free, else to the next free place beside it, below it, or further on. Steps of the grid.
+// Returns how far a copy must be moved so that it covers no card or link: zero if its place is
+// free, else to the next free place beside it, below it, or farther away. In grid steps.
 Place free_offset(const topology::Topology& into, const topology::Topology& copy);
 
-// Where a new card stands that is wanted at `corner`: there, or as near as may be where it covers
-// none. Steps of the grid from there.
+// Returns the position for a new card: `corner` if it covers no card there, else the nearest free
+// one. In grid steps from `corner`.
 Place uncovered(const topology::Topology& topology, Place corner, QSizeF size);
 
-// For a host that is about to hold so many devices more: it moves, as little as may be, to where
-// its larger card covers no other that it does not cover now. Steps of the grid.
+// Makes room for `devices` more devices on a host: moves it by the smallest shift at which its
+// larger card covers no additional card. In grid steps.
 void make_room(topology::Topology& topology, const std::string& name, std::size_t devices);
 
 }  // namespace trainyard::ui

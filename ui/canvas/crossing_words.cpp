@@ -9,10 +9,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kWorthMention = 0.1;  // of all bytes: less may be messages between two steps, of
-                                       // which one is seen and the other is not yet
+// fraction of all bytes. Less may be messages between two steps, of which only one is visible yet.
+constexpr double kWorthMention = 0.1;
 
-// One kind, one way; `where`: " to host1".
+// Adds a line for one payload kind in one direction; `where`: " to host1".
 void add(QStringList& lines, Cargo cargo, double bytes_per_second, const QString& where) {
   if (bytes_per_second > 0)
     lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What crosses a link or a bus now, in words. Only what was measured is said.
+// Text for the current traffic of a link or bus. Contains measured data only.
 #pragma once
 
 #include <QStringList>
@@ -8,17 +8,17 @@
 
 namespace trainyard::ui {
 
-// "activations, gradients of activations": most first; empty where nothing is known but how many
-// bytes they are.
+// Returns the payload kinds, largest first: "activations, gradients of activations". Empty if only
+// the number of bytes is known.
 QString kinds_crossing(const LinkOverlay& live);
 
-// A line for each kind and way: "activations 3.2 MB/s to host1". Of what no recorded op tells the
-// kind, how much that is, if it is worth mention.
+// Returns a line for each payload kind and direction: "activations 3.2 MB/s to host1". Traffic of
+// unknown kind is listed if it is significant.
 QStringList lines_of_link(const LinkOverlay& live, const LinkName& link);
 QStringList lines_of_bus(const LinkOverlay& live);
 
-// Of one link or one host that is picked: what crosses it, below a line that says how much. Empty
-// where nothing does.
+// Returns the payload kinds on a selected link or host, shown below its total rate. Empty if there
+// is no traffic.
 QStringList lines_of_picked(const Overlay& overlay, const Picked& picked);
 
 }  // namespace trainyard::ui

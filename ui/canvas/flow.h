@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines of links and buses, and the bytes that travel along them.
+// Lines of links and buses, and animated traffic along them.
 #pragma once
 
 #include <QPainter>
@@ -7,14 +7,16 @@
 
 namespace trainyard::ui {
 
-// A straight line is a line: the painter dashes and fills it many times faster than a path.
+// Strokes a path. A straight path is drawn as a line, which the painter dashes and fills many times
+// faster.
 void stroke(QPainter& painter, const QPainterPath& path, const QPen& pen);
 
-// Dashes that travel; their speed and width follow the logarithm of the rate. From afar they are as
-// long on the screen as near, and one pixel wide.
+// Paints moving dashes; speed and width grow with the logarithm of the rate. When zoomed out,
+// dashes keep their length on screen and are one pixel wide.
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward,
                 double clock_seconds);
 
-QPointF aside(const QPainterPath& path, double distance);  // so far to the right of its direction
+// offset to the right of the path's direction
+QPointF aside(const QPainterPath& path, double distance);
 
 }  // namespace trainyard::ui

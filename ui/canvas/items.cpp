@@ -4,7 +4,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kAround = 9;  // selection, focus and tags reach over the edge
+constexpr double kAround = 9;  // margin for selection, focus and tags, which extend over the edge
 
 QRectF wider(const QRectF& rect) { return rect.adjusted(-kAround, -kAround, kAround, kAround); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The items of the scene: each keeps a place and a look, and calls the painting functions. They
+// Items of the scene: each stores a position and appearance and calls the painting functions. Items
 // take no input; tools do.
 #pragma once
 
@@ -21,11 +21,11 @@ class TileItem : public QGraphicsItem {
   TileLook look_;
 };
 
-// Across the edges of a tile, over the links that begin there.
+// Tags across the edges of a tile, above the links that begin there.
 class TileTagsItem : public QGraphicsItem {
  public:
   TileTagsItem() { setZValue(0.9); }
-  void set(QPointF place, const TileTags& tags);  // in the scene
+  void set(QPointF place, const TileTags& tags);  // position in the scene
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
@@ -59,8 +59,8 @@ class SwitchItem : public QGraphicsItem {
   SwitchLook look_;
 };
 
-// The line, under the nodes, or over the card when it joins two of its tiles; its label is an item
-// of its own, above them.
+// The line of a link: under the nodes, or over the card if it joins two of its tiles. Its label is
+// a separate item above the nodes.
 class LinkItem : public QGraphicsItem {
  public:
   explicit LinkItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}
@@ -87,7 +87,7 @@ class LinkLabelItem : public QGraphicsItem {
  private:
   LinkShape shape_;
   LinkLook look_;
-  LinkLabel label_;  // kept: measuring text takes its time, and the scene asks often
+  LinkLabel label_;  // cached, because measuring text is slow and the scene asks often
 };
 
 }  // namespace trainyard::ui

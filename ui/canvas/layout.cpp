@@ -35,11 +35,12 @@ NodeBox box_of(const topology::Host& host) {
   return {Part::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
-// As border_point, of a switch, whose ends are half circles.
+// Returns the border point of a switch, whose ends are half circles; like `border_point`.
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
-  const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;  // half of it
+  // half of its length
+  const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;
   const double across = std::fabs(way.dx()) / way.length(),
                along = std::fabs(way.dy()) / way.length();
   double reach = along > 0 ? radius / along : INFINITY;
@@ -68,12 +69,12 @@ QPainterPath line_between(const End& from, const End& to, double aside) {
   return path;
 }
 
-// Two devices of one host: a bow below the tiles, or between their sides when they stand one over
-// the other.
+// Returns the curve between two devices of one host: below the tiles, or between their sides if one
+// stands above the other.
 QPainterPath bow_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
-  const double inward = (from.left() < to.left() ? 1 : -1) *
-                        (from.width() / 2 - 16);  // the corners that face each other
+  const double inward =
+      (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);  // toward the facing corners
   const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom())
                              : border_point(from, to.center());
   const QPointF b =
@@ -95,7 +96,7 @@ Ends ends_of(const std::vector<NodeBox>& nodes) {
   return ends;
 }
 
-// Dangling links, which a file may hold, are not drawn.
+// Returns the shapes of links. Dangling links, which a file may contain, are skipped.
 std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& ends) {
   std::vector<LinkShape> shapes;
   std::map<std::pair<std::string, std::string>, int> parallel;
@@ -146,10 +147,8 @@ QSizeF host_size(std::size_t devices) {
   const std::size_t shown = std::max<std::size_t>(devices, 1),
                     wide = static_cast<std::size_t>(columns(shown)),
                     rows = (shown + wide - 1) / wide;
-  const double below =
-      devices > 1
-          ? kBus
-          : kPad + 8;  // halves of heights lie on the grid too, so that centred links are straight
+  // keeps half of the height on the grid, so that links between centers are straight
+  const double below = devices > 1 ? kBus : kPad + 8;
   return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap,
           kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};
 }
@@ -204,7 +203,7 @@ Part part_at(const Layout& layout, QPointF point, double tolerance) {
   if (const LinkShape* bow = topmost(layout.links, [&](const LinkShape& link) {
         return link.within_host && device_link(link);
       }))
-    return {Part::Kind::link, {}, bow->name};  // bows lie on their card
+    return {Part::Kind::link, {}, bow->name};  // links inside a host are above its card
   if (const NodeBox* node = topmost(layout.nodes, holds_point)) return {node->kind, node->name, {}};
   if (const LinkShape* link = topmost(layout.links, device_link))
     return {Part::Kind::link, {}, link->name};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things are drawn: plain rectangles and paths computed from a topology, in scene pixels at
-// 100 %. Knows nothing of items or painting. All sizes are multiples of 8.
+// Geometry of the drawing: plain rectangles and paths computed from a topology, in scene pixels at
+// 100 %. Independent of items and painting. All sizes are multiples of 8.
 #pragma once
 
 #include <QPainterPath>
@@ -13,11 +13,11 @@
 
 namespace trainyard::ui {
 
-// One thing of the drawing, by name.
+// One object of the drawing, by name.
 struct Part {
   enum class Kind { nothing, host, device, network_switch, link };
   Kind kind = Kind::nothing;
-  std::string name;  // of a host, device or switch
+  std::string name;  // host, device or switch name
   LinkName link;
 
   explicit operator bool() const { return kind != Kind::nothing; }
@@ -35,16 +35,16 @@ struct NodeBox {
   Part::Kind kind = Part::Kind::host;  // or network_switch
   std::string name;
   QRectF rect;
-  QRectF bus;  // strip of a host with several devices; else empty
+  QRectF bus;  // strip of a host with several devices; otherwise empty
   std::vector<TileBox> tiles;
 };
 
 struct LinkShape {
   LinkName name;
-  QPainterPath path;  // from border to border, forward
+  QPainterPath path;  // from border to border, in the link's direction
   QPointF middle;
   double width = 1;          // grows with the logarithm of the bandwidth
-  bool within_host = false;  // between two devices: drawn over their card
+  bool within_host = false;  // between two devices of a host: drawn over their card
 };
 
 struct Layout {
@@ -52,26 +52,26 @@ struct Layout {
   std::vector<LinkShape> links;
   QRectF bounds;
 
-  QRectF rect_of(const Part& part) const;  // null for what is not there
+  QRectF rect_of(const Part& part) const;  // null if it does not exist
   QRectF rect_of(const std::string& name) const;
 };
 
 QSizeF tile_size();
 QSizeF host_size(std::size_t devices);
 QSizeF switch_size();
-int columns(std::size_t devices);  // of tiles on a host
+int columns(std::size_t devices);  // columns of tiles on a host
 double link_width(
-    double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one more for each ten times
+    double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one more for each factor of ten
 
 Layout lay_out(const topology::Topology& topology);
 
 QPointF border_point(
     const QRectF& rect,
-    QPointF to);  // where the line from the middle of `rect` to `to` leaves the rectangle
+    QPointF to);  // point where the line from the center of `rect` to `to` leaves the rectangle
 
-// The uppermost thing at a point; links count when within `tolerance`.
+// Returns the topmost object at a point; links match within `tolerance`.
 Part part_at(const Layout& layout, QPointF point, double tolerance = 6);
-// Hosts and switches that touch `area`, and links between them.
+// Returns the hosts and switches that touch `area`, and the links between them.
 Picked within(const Layout& layout, const QRectF& area);
 
 }  // namespace trainyard::ui

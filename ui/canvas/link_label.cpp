@@ -14,14 +14,15 @@ namespace {
 
 constexpr double kLine = 15, kSeenOfLine = 24;
 
-// "CUT", "SLOWED to 10 %"; nothing of one that is as it is drawn.
+// Returns "CUT" or "SLOWED to 10 %"; empty if the link has its drawn bandwidth.
 QString harm(const LinkLook& look) {
   if (look.part >= 1) return {};
   return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100))
                        : QObject::tr("CUT");
 }
 
-// What crosses it: each kind and way of one that is asked about, else just what they are.
+// Returns the traffic's lines: kinds and directions if the link is selected or hovered, otherwise
+// only the kinds.
 QStringList crossing(const LinkLook& look) {
   if (!look.live || look.live->cargo.empty()) return {};
   if (look.marks.selected || look.marks.hovered)

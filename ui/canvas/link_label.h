@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands on the middle of a link: its drawn speed, and what crosses it while bytes flow.
+// Label on the middle of a link: its drawn speed, and its traffic while bytes flow.
 #pragma once
 
 #include <QStringList>
@@ -9,14 +9,14 @@
 namespace trainyard::ui {
 
 struct LinkLabel {
-  QStringList lines;      // none: the link goes without
-  bool measured = false;  // the first line is: the bytes of both ways together, each second
+  QStringList lines;      // empty: no label
+  bool measured = false;  // the first line is measured: the bytes per second of both directions
   QRectF rect;
 };
 
-// As much as the line has room for, so that it is still seen; everything where it is asked about.
-// Bytes that flow are told on any line that is longer than their words. What links two devices of a
-// host has no room, and is told when asked about.
+// Returns as much text as leaves the line visible; all text if the link is selected or hovered.
+// Measured traffic is shown on any line that is longer than its text. A link inside a host has no
+// room, so its label is shown only if it is selected or hovered.
 LinkLabel link_label(const LinkShape& shape, const LinkLook& look);
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected);
 

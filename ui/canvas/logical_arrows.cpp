@@ -13,15 +13,15 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kThinnest = 1.5, kWidest = 6;
-constexpr double kNeighbours = 160;  // pixels between the middles of tiles beside each other
+constexpr double kNeighbours = 160;  // pixels between the centers of adjacent tiles
 constexpr double kLeastBend = 16, kMostBend = 64,
-                 kBend = 0.2;  // pixels; of what is longer than between neighbours
-constexpr std::size_t kFew = 150, kMany = 1000;  // arrows: more have no rims; still more no heads
+                 kBend = 0.2;  // pixels; bend per pixel beyond the distance of neighbors
+// numbers of arrows: above kFew no rims, above kMany no heads
+constexpr std::size_t kFew = 150, kMany = 1000;
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
-constexpr double kLineOfHead = 0.45;   // as wide is a line at most as its head is long
-constexpr double kHeadOfAll =
-    0.65;  // between neighbours, which are close, a head leaves so much of its arrow to the line
+constexpr double kLineOfHead = 0.45;   // maximum width of a line / length of its head
+constexpr double kHeadOfAll = 0.65;    // maximum length of a head / length of its arrow
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   std::map<std::string, QRectF> tiles;
@@ -30,7 +30,8 @@ std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   return tiles;
 }
 
-// From border to border, a bow to the right of its direction, so that there and back are two.
+// Returns a curve from border to border, bent to the right of its direction, so that opposite
+// arrows do not coincide.
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
   const double bend =
@@ -42,7 +43,8 @@ QPainterPath bow(const QRectF& from, const QRectF& to) {
   return path;
 }
 
-// From its begin to its end; asking for the length of the path takes a hundred times as long.
+// Returns the distance between the ends; computing the path's length would take a hundred times as
+// long.
 double span_of(const QPainterPath& path) {
   return QLineF(path.elementAt(0), path.currentPosition()).length();
 }
@@ -51,7 +53,7 @@ double head_size(const LogicalArrow& arrow) {
   return std::min(kHead + 2 * arrow.width, kHeadOfAll * span_of(arrow.path));
 }
 
-// A triangle at its end. The line comes there from its last control point.
+// Returns the triangle at the end. The line arrives from its last control point.
 QPolygonF head_of(const QPainterPath& path, double size) {
   const QPointF tip = path.currentPosition();
   const QLineF back(tip, path.elementAt(path.elementCount() - 2));
@@ -61,13 +63,14 @@ QPolygonF head_of(const QPainterPath& path, double size) {
   return QPolygonF{tip, tip + along + across, tip + along - across};
 }
 
-// Its first part, up to within the head: a wide line that went on to the tip would make it blunt.
+// Returns the part of the curve up to the inside of the head: a wide line up to the tip would make
+// it blunt.
 QPainterPath line_of(const LogicalArrow& arrow) {
   const QPainterPath& path = arrow.path;
   const double span = span_of(path), part = span > 0 ? 1 - 0.8 * head_size(arrow) / span : 1;
   const auto between = [part](QPointF a, QPointF b) { return a + (b - a) * part; };
   const QPointF a = path.elementAt(0), b = path.elementAt(1), c = path.elementAt(2),
-                d = path.elementAt(3);  // a cubic, of which de Casteljau makes two
+                d = path.elementAt(3);  // splits the cubic with de Casteljau's algorithm
   const QPointF ab = between(a, b), bc = between(b, c), cd = between(c, d), abc = between(ab, bc),
                 bcd = between(bc, cd);
   QPainterPath line(a);
@@ -77,7 +80,7 @@ QPainterPath line_of(const LogicalArrow& arrow) {
 
 struct Ink {
   QColor colour;
-  double rim = 0;  // this much wider than the arrow
+  double rim = 0;  // additional width
 };
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
@@ -88,7 +91,8 @@ void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
            Qt::SolidLine, Qt::FlatCap));
 }
 
-// Its rim is along the two sides that meet at the tip: across the third its own line comes.
+// Paints a head. Its rim follows the two sides that meet at the tip; the line enters at the third
+// side.
 void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
   const QPolygonF head = head_of(arrow.path, head_size(arrow));
   if (head.isEmpty()) return;
@@ -102,7 +106,7 @@ void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
   painter.drawPolygon(head);
 }
 
-// Heads last: a line that begins where another arrow ends would hide who that one is for.
+// Paints heads last: a line that begins where another arrow ends would hide that arrow's head.
 void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   const bool rims = arrows.size() <= kFew;
   for (const auto part : {paint_line, paint_head})
@@ -112,8 +116,8 @@ void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
     }
 }
 
-// Where nearly all send to nearly all, heads would hide each other: straight lines, thin and faint,
-// at a fraction of the time.
+// Paints straight, thin and faint lines without heads, for nearly all-to-all traffic: heads would
+// hide each other. Takes a fraction of the time.
 void paint_threads(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   std::map<int, QList<QLineF>> by_sender;
   for (const LogicalArrow& arrow : arrows)
@@ -149,7 +153,7 @@ std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPict
 }
 
 QPainterPath outside_tiles(const Layout& layout, const QRectF& area) {
-  QPainterPath outside;  // odd-even
+  QPainterPath outside;  // odd-even fill
   outside.addRect(area);
   for (const NodeBox& node : layout.nodes)
     for (const TileBox& tile : node.tiles)

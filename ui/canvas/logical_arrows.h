@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The logical picture of a collective on the drawing: an arrow from tile to tile for each pair of
-// which one sends to the other, in the colour of who sends, the wider the more bytes it carries.
-// Plain functions of values.
+// Logical topology of a collective on the drawing: an arrow from tile to tile for each pair with
+// traffic, in the sender's color. The width grows with the bytes. Plain functions of values.
 #pragma once
 
 #include <QPainter>
@@ -15,20 +14,21 @@ namespace trainyard::ui {
 
 struct LogicalArrow {
   int from = 0, to = 0;  // ranks
-  QPainterPath path;  // one curve, from the border of a tile to that of another, the head included;
-                      // the way back bends the other way
-  double width = 1;   // pixels at 100 %; of very many all are hairlines without heads
+  // one curve from the border of one tile to that of another, including the head; the opposite
+  // arrow bends the other way
+  QPainterPath path;
+  double width = 1;  // pixels at 100 %; very many arrows are drawn as hairlines without heads
 };
 
-// The widest last, so that it lies above the others. Devices that are not in the layout any more
-// have none.
+// Returns the arrows, widest last, so that they are on top. Devices that are no longer in the
+// layout have none.
 std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPicture& picture);
 
-// Of `area` what lies beside the tiles: there an arrow hides nothing.
+// Returns the part of `area` outside of tiles, where an arrow hides nothing.
 QPainterPath outside_tiles(const Layout& layout, const QRectF& area);
 
-// Arrows pass beneath tiles that stand in their way, and come out again `outside`; threads, which
-// are faint, pass over them.
+// Paints the arrows. They pass beneath tiles in their way and are clipped to `outside`; hairlines,
+// which are faint, pass over tiles.
 void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows,
                    const QPainterPath& outside);
 

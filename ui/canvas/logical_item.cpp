@@ -4,14 +4,14 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kReach = 24;  // heads and rims reach over the lines
+constexpr double kReach = 24;  // margin for heads and rims, which extend beyond the lines
 
 }  // namespace
 
 LogicalItem::LogicalItem() {
   setZValue(0.75);
-  setCacheMode(DeviceCoordinateCache);  // many arrows take longer than a frame, and what moves
-                                        // below them moves often
+  // many arrows take longer than a frame to paint, and items below them move often
+  setCacheMode(DeviceCoordinateCache);
   setVisible(false);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The logical picture as an item of the scene: above links, below their labels, beside tiles. It
-// takes no input.
+// Scene item of the logical topology: above links, below their labels, outside of tiles. Takes no
+// input.
 #pragma once
 
 #include <QGraphicsItem>
@@ -20,7 +20,7 @@ class LogicalItem : public QGraphicsItem {
  private:
   std::vector<LogicalArrow> arrows_;
   QRectF bounds_;
-  QPainterPath outside_;  // of all tiles
+  QPainterPath outside_;  // area outside of all tiles
 };
 
 }  // namespace trainyard::ui

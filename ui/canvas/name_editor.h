@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits a name where it stands. Return takes it, Escape does not; a refused name stays, with the
-// reason under it.
+// In-place editor of a name. Return accepts it, Escape cancels. A refused name stays, with the
+// reason below it.
 #pragma once
 
 #include <QLineEdit>
@@ -11,11 +11,12 @@ namespace trainyard::ui {
 class NameEditor : public QLineEdit {
   Q_OBJECT
  public:
-  using Commit = std::function<QString(const QString& name)>;  // why it was refused; empty: taken
+  // returns the reason for refusal; empty: accepted
+  using Commit = std::function<QString(const QString& name)>;
 
   NameEditor(QWidget* parent, const QRect& where, const QString& name,
              Commit commit);  // deletes itself when done
-  void leave();               // what was typed is forgotten
+  void leave();               // discards the input
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

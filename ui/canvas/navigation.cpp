@@ -68,7 +68,7 @@ Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
     const double ahead = QPointF::dotProduct(way, direction),
                  astray = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
     if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device))
-      continue;  // tiles lead to tiles; Tab goes in and out
+      continue;  // arrow keys go from tile to tile; Tab enters and leaves hosts
     const double cost =
         ahead + 2 * astray + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
     if (part != from && ahead > std::max(1.0, astray / 2) && cost < least)

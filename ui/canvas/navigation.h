@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Going over a drawing with the keyboard.
+// Keyboard navigation on a drawing.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,18 @@
 
 namespace trainyard::ui {
 
-// Each host with its devices, then switches, then links: the order of Tab, of Home and End, and of
-// a screen reader.
+// Returns each host with its devices, then switches, then links: the order for Tab, Home, End and
+// screen readers.
 std::vector<Part> reading_order(const Layout& layout);
-// `by` further in that order, around its ends; from nothing: the first, or the last.
+// Returns the part `by` steps further in that order, cyclically; without a current part, the first
+// or last.
 Part next_part(const Layout& layout, const Part& from, int by);
-// The nearest in a direction (a unit vector), with things straight ahead preferred; `from` itself
-// when there is none.
+// Returns the nearest part in a direction (unit vector), preferring parts straight ahead; `from` if
+// there is none.
 Part nearest_part(const Layout& layout, const Part& from, QPointF direction);
-// "gpu1: emulated gpu, rank 3, on host2. 1 core, 4 GB." For screen readers and the status bar.
-// `emulated`: of a device, whether its tile is marked so; `imposed`: what else it is marked with,
-// and `holding`: what its rank has of the model, said after it.
+// Describes a part for screen readers and the status bar: "gpu1: emulated gpu, rank 3, on host2. 1
+// core, 4 GB." `emulated`: true if the device's tile has that tag. `imposed`: its other tags.
+// `holding`: the rank's share of the model, appended at the end.
 QString describe(const topology::Topology& topology, const Part& part, bool emulated,
                  const QStringList& imposed = {}, const QString& holding = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a live run shows on the drawing. Only measured things: what is not in here is not drawn.
+// Live data of a run on the drawing. Contains measured data only.
 #pragma once
 
 #include <QStringList>
@@ -13,27 +13,27 @@
 
 namespace trainyard::ui {
 
-// A rank that does not train, while the others do.
+// State of a rank that does not train while others do.
 enum class Absence { none, stalled, lost, returning };
 
 struct DeviceOverlay {
   int rank = 0;
-  QString state;    // "training", "waiting", "failed", ...
-  qint64 step = 0;  // how many are done; of an evaluator: those that the parameters had which it
-                    // measured last, 0 where there are none
+  QString state;  // "training", "waiting", "failed", ...
+  // number of completed steps; for an evaluator: step of the parameters that it measured last, 0 if
+  // none
+  qint64 step = 0;
   double utilisation = -1;  // 0..1; negative: not measured
-  bool failed = false;      // its rank died, failed or hung, which ended the run
+  bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
-  topology::Role role = topology::Role::worker;  // in the run
-  bool at_step = false;  // `step` is where it is, which is not how many it did: others do those
-                         // between, or it does none
-  QStringList imposed =
-      {};  // what keeps it slower than this machine, as asked last: marks of the tile
+  topology::Role role = topology::Role::worker;  // role in the run
+  // `step` is the rank's position, not its count: other ranks do the steps between, or it does none
+  bool at_step = false;
+  QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
 
   bool operator==(const DeviceOverlay&) const = default;
 };
 
-// Bytes each second of one kind, in each direction.
+// Bytes per second of one payload kind, in each direction.
 struct CargoRate {
   Cargo cargo = Cargo::other;
   double forward = 0, backward = 0;
@@ -42,12 +42,12 @@ struct CargoRate {
   bool operator==(const CargoRate&) const = default;
 };
 
-// Of the last second, in each direction; forward is from the link's `from` to its `to`. A bus
+// Rates of the last second, in each direction; forward is from the link's `from` to its `to`. A bus
 // counts everything as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
   std::vector<CargoRate> cargo =
-      {};  // of it what recorded ops tell apart, most first; empty where none does
+      {};  // split by payload kind where recorded ops allow it, largest first; otherwise empty
 
   double total() const { return bytes_per_second_forward + bytes_per_second_backward; }
   double told() const {
@@ -61,13 +61,13 @@ struct LinkOverlay {
 struct Overlay {
   std::map<std::string, DeviceOverlay> devices;  // by name
   std::map<LinkName, LinkOverlay> links;
-  std::map<std::string, LinkOverlay> buses;  // by host
+  std::map<std::string, LinkOverlay> buses;  // by host name
   std::map<LinkName, double> link_parts =
-      {};  // of its drawn bandwidth, what a link carries that is cut (0) or slowed
-  QString link_speeds = {};  // what is true of the drawn ones in this run
-  bool as_drawn = false;  // what devices have of the drawn model, they have of the run's: it trains
-                          // what is drawn
-  bool ended = false;     // the run is over: this is what is left to say of it
+      {};                    // fraction of drawn bandwidth of links that are cut (0) or slowed
+  QString link_speeds = {};  // caveat about drawn link speeds in this run
+  // the run trains the drawn experiment, so the drawn model shards are those of the run
+  bool as_drawn = false;
+  bool ended = false;  // the run is over; the overlay shows its final state
 
   bool operator==(const Overlay&) const = default;
 };

@@ -21,14 +21,14 @@ constexpr double kSmallestReadable = 5,
                  kFarSize = 10;  // pixels on the screen, times the theme's scale
 
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
-// Names and ranks grow with the distance, as far as there is room for them.
+// Returns the size of names and ranks, which grow when zoomed out, up to `room`.
 double far_size(const QPainter& painter, double room) {
   return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room);
 }
 
 bool tiny(const QPainter& painter) { return is_tiny(scale_of(painter)); }
 
-// Whole rectangles, the fast way.
+// Fills rectangles without anti-aliasing, which is fast.
 void tiny_box(QPainter& painter, const QRectF& rect, const QColor& inside, const QPen& edge) {
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.fillRect(rect, edge.color());
@@ -49,7 +49,7 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& ins
 void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill,
          const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
   const double width =
-      (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
+      (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // at least one pixel
   const QPen pen(marks.selected  ? colours().accent
                  : marks.hovered ? colours().dim
                                  : colours().border,
@@ -57,7 +57,7 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fil
   box(painter, rect, radius, marks.selected ? colours().selection : fill, pen);
 }
 
-// A small rounded label; returns its rectangle.
+// Paints a small rounded label; returns its rectangle.
 QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill,
             const QColor& ink) {
   const double width = width_of(text, kSmallSize, true) + 12;
@@ -85,19 +85,19 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
   painter.restore();
 }
 
-// What ended the run stands out at any distance.
+// Paints a tile whose failure ended the run; visible at any zoom.
 void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
   const QColor inside =
       selected ? colours().selection : mixed(colours().tile, colours().error, 0.15);
   box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
-// Who stands still may go on; who is lost is crossed out the more.
+// Stalled ranks may continue; lost ranks get the denser pattern.
 Qt::BrushStyle hatch_of(Absence absence) {
   return absence == Absence::lost ? Qt::DiagCrossPattern : Qt::BDiagPattern;
 }
 
-// Hatched, for no colour says it alone.
+// Uses a hatch pattern, because color alone is not enough.
 void paint_absent(QPainter& painter, const QRectF& tile, const TileLook& look) {
   box(painter, tile, 6, look.marks.selected ? colours().selection : colours().card,
       QPen(colours().warning, 2 / std::min(scale_of(painter), 1.0), Qt::DashLine));
@@ -119,7 +119,7 @@ QString absence_words(Absence absence) {
   return {};
 }
 
-// Beside the number of the rank, where there is no room for words.
+// Returns the symbol beside the rank's number, where text has no room.
 QString far_mark(const TileLook& look) {
   switch (look.absence()) {
     case Absence::stalled: return QStringLiteral(" ‖");
@@ -130,7 +130,7 @@ QString far_mark(const TileLook& look) {
   return look.failed() ? " !" : "";
 }
 
-// Across an edge of the tile; says where the next may begin.
+// Paints a tag across an edge of the tile; returns where the next one may begin.
 double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
   painter.setPen(QPen(colours().warning, 1));
@@ -172,8 +172,8 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
         QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
 }
 
-// "12 steps", "100,000" where there is no room for the word; of one whose step is not how many it
-// made "at step 1,200", once there is one.
+// Returns "12 steps", or "100,000" if there is no room for the word. If the step is not a count:
+// "at step 1,200" once there is one.
 QString steps_done(const DeviceOverlay& live, double room) {
   if (live.at_step && live.step == 0) return {};
   const QString words = live.at_step ? QObject::tr("at step %1").arg(grouped(live.step))
@@ -181,7 +181,7 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
-// A bar as long as all there is, filled where the rank has it.
+// Paints a bar for the full state, filled where the rank holds its shard.
 void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
                 const QColor& colour) {
   const double one = bar.width() / kept.parts;
@@ -192,7 +192,7 @@ void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, boo
       colour);
 }
 
-// With its letter before it.
+// Paints the bar with its letter.
 void paint_kept(QPainter& painter, const QRectF& where, const QString& letter,
                 const KeptShard& kept, bool shared, const QColor& colour) {
   const double size = where.height() / 2, left = where.left() + 12;
@@ -201,7 +201,7 @@ void paint_kept(QPainter& painter, const QRectF& where, const QString& letter,
              kept, shared, colour);
 }
 
-// Of parameters, gradients and moments.
+// Paints the bars of parameters, gradients and moments.
 void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
   const KeptShard& kept = *look.shard;
   const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
@@ -212,7 +212,7 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
 }
 
-// The same without letters, one above the other: how they stand where all three are there.
+// Paints the bars without letters, stacked, at fixed positions whether or not all three exist.
 void paint_shard_small(QPainter& painter, const QRectF& row, const TileLook& look) {
   const KeptShard& kept = *look.shard;
   const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
@@ -223,8 +223,8 @@ void paint_shard_small(QPainter& painter, const QRectF& row, const TileLook& loo
   if (kept.moments) paint_part(painter, first.translated(0, 2 * each), kept, true, colour);
 }
 
-// What the rank has of the model, if that is not all of it; else that. Where it runs, what it keeps
-// of its layers stands beside them, if there is room.
+// Paints the rank's share of the model; if it has the full model, `otherwise`. In a run, the bars
+// of sharded state stand beside the layers if there is room.
 void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look,
                    const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
@@ -249,7 +249,7 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
-// How much, at what drawn speed, and below it of what.
+// Writes the rate, the drawn speed, and below them the payload kinds.
 void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live,
                     const QString& speeds) {
   const QString kinds = kinds_crossing(live), bytes = rate(live.total());
@@ -302,7 +302,7 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
   const bool stage_of_shards =
-      look.shard && !look.layers.isEmpty();  // until it runs one below the other
+      look.shard && !look.layers.isEmpty();  // without a run they are shown below each other
   if (look.live || stage_of_shards)
     paint_holding(painter, figures, look, device_figures(look.device));
   else
@@ -313,7 +313,7 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 
-// What it is not, below; that it does not train, and what it is held back by, above.
+// Paints EMULATED below the tile, and absence and imposed slowdowns above it.
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags) {
   if (far(painter)) return;
   if (tags.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
@@ -363,7 +363,7 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
                                              : colours().link;
   painter.setBrush(Qt::NoBrush);
   const Qt::PenCapStyle cap =
-      shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // the others end under their cards
+      shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // other links end under their cards
   if (look.marks.selected)
     stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
   stroke(painter, shape.path,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the things of a drawing look. Plain functions of values: the items only call them. Detail
-// follows the scale of the painter: where text would be too small to read (the larger the theme's
-// scale, the sooner) only names and ranks are left, and grow.
+// Appearance of the drawing's objects: plain functions of values, called by the items. The level of
+// detail follows the painter's scale: where text would be too small to read (also depending on the
+// theme's scale), only names and ranks remain, enlarged.
 #pragma once
 
 #include <QPainter>
@@ -21,12 +21,13 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};    // of its rank: "worker", or what else it does; "idle" without one
-  QString layers = {};  // that it has, of a model that is split: in a run instead of the figures of
-                        // the device, else of the duty
+  QString duty = {};  // duty of its rank: "worker", ...; "idle" without a rank
+  // the rank's layers of a split model. In a run they replace the device's figures, otherwise the
+  // duty.
+  QString layers = {};
   std::optional<KeptShard> shard =
-      {};  // of a model that is shared out: likewise; of one that is both the layers come first
-  QString badge = {};  // the icon of what it does, where it is no mere worker
+      {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
+  QString badge = {};  // icon of its role, unless it is just a worker
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;
@@ -36,19 +37,19 @@ struct TileLook {
   bool operator==(const TileLook&) const = default;
 };
 
-// Across the edges of a tile: what must be known beside every figure of the device.
+// Tags across the edges of a tile: caveats that apply to every figure of the device.
 struct TileTags {
   bool emulated = false;
-  QStringList imposed = {};  // what keeps its rank slower than it could be, or would
+  QStringList imposed = {};  // imposed slowdowns of its rank, now or in a run
   Absence absence = Absence::none;
   bool empty() const { return !emulated && imposed.empty() && absence == Absence::none; }
   bool operator==(const TileTags&) const = default;
 };
 
 struct HostLook {
-  topology::Host host;              // its devices are tiles of their own
-  std::optional<LinkOverlay> live;  // of the bus
-  QString speeds = {};              // beside what is live: what is true of the drawn speed
+  topology::Host host;              // its devices are separate tiles
+  std::optional<LinkOverlay> live;  // traffic of the bus
+  QString speeds = {};              // caveat of the drawn speed, beside live data
   Marks marks;
   bool operator==(const HostLook&) const = default;
 };
@@ -62,22 +63,22 @@ struct SwitchLook {
 struct LinkLook {
   topology::Link link;
   std::optional<LinkOverlay> live;
-  QString speeds = {};  // while a run goes on: what is true of the drawn speed
+  QString speeds = {};  // caveat of the drawn speed, during a run
   Marks marks;
-  double part = 1;  // of its drawn bandwidth, what it carries; 0: it is cut
+  double part = 1;  // fraction of the drawn bandwidth; 0: cut
   bool operator==(const LinkLook&) const = default;
 };
 
-constexpr double kSmallSize = 11;  // of text: pixels at 100 %
+constexpr double kSmallSize = 11;  // size of text in pixels at 100 %
 
 QString rate(double bytes_per_second);  // "203 MB/s"
 
-// From where small text cannot be read, and is left out.
+// True at scales where small text is unreadable and therefore omitted.
 bool is_far(double scale);
-// From so far away that boxes have no corners to round, and no line is wider than a pixel.
+// True at scales where boxes have no rounded corners and no line is wider than a pixel.
 bool is_tiny(double scale);
 
-// `clock_seconds` moves the flow along links; it stands still under reduced motion.
+// `clock_seconds` animates the flow along links; it is constant under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look,

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char *kPartMime = "application/x-trainyard-part",
                      *kRoleMime = "application/x-trainyard-role";
-constexpr int kRoleRole = Qt::UserRole + 1;  // of an item: the role that it gives
-constexpr int kGpuRole = Qt::UserRole + 2;   // or which of this machine's GPUs it is, from 0
+constexpr int kRoleRole = Qt::UserRole + 1;  // item data: the role that the item gives
+constexpr int kGpuRole = Qt::UserRole + 2;   // item data: index of this machine's GPU, from 0
 
 struct Entry {
   PartKind kind;
@@ -60,7 +60,7 @@ constexpr std::array<RoleEntry, 5> kRoles{{
 
 void add_heading(QListWidget& list, const QString& words) {
   auto* heading = new QListWidgetItem(words, &list);
-  heading->setFlags(Qt::NoItemFlags);  // the keys go past it
+  heading->setFlags(Qt::NoItemFlags);  // keyboard navigation skips it
   QFont font = list.font();
   font.setWeight(QFont::DemiBold);
   heading->setFont(font);
@@ -137,7 +137,7 @@ QString Palette::help_of(int entry, const QString& note) {
          (note.isEmpty() ? "" : note + "\n") + tr("Drag it onto the canvas, or press Enter.");
 }
 
-// Beside what can be drawn on any machine. "NVIDIA H200" is "H200 (GPU 0)".
+// Offers this machine's GPUs beside the generic devices. "NVIDIA H200" is shown as "H200 (GPU 0)".
 void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
   for (int e = 0; e < static_cast<int>(kEntries.size()); ++e)
     if (kEntries[static_cast<std::size_t>(e)].kind == PartKind::gpu)

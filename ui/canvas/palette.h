@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What can be placed, and the GPUs of this machine: drag it onto the canvas, or press Enter (or
-// click twice) to place it in the middle. And roles: drag one onto a device, or press Enter to give
-// it to those that are selected.
+// Palette of objects to place, including the GPUs of this machine, and of roles. Drag an object
+// onto the canvas, or press Enter (or double-click) to place it in the center. Drag a role onto a
+// device, or press Enter to give it to the selected devices.
 #pragma once
 
 #include <QListWidget>
@@ -24,9 +24,9 @@ class Palette : public QListWidget {
   Q_OBJECT
  public:
   explicit Palette(QWidget* parent = nullptr);
-  void offer(const std::vector<MachineGpu>& gpus,
-             const QString& note =
-                 {});  // of this machine, in the place of those before; why there are none
+  void offer(
+      const std::vector<MachineGpu>& gpus,
+      const QString& note = {});  // replaces this machine's GPUs; the note says why there are none
 
  signals:
   void gpu_chosen(const topology::Device& gpu);
@@ -42,7 +42,7 @@ class Palette : public QListWidget {
   void choose(const QListWidgetItem* item);
   static QString help_of(int entry, const QString& note = {});
   const topology::Device* gpu_of(
-      const QListWidgetItem& item) const;  // null: it stands for none of this machine
+      const QListWidgetItem& item) const;  // null if the item is no GPU of this machine
   std::vector<MachineGpu> gpus_;
 };
 

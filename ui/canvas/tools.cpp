@@ -19,7 +19,7 @@ bool far_enough(QPointF from, QPointF to) {
   return QLineF(from, to).length() >= QGuiApplication::styleHints()->startDragDistance() / 2.0;
 }
 
-// A number for each gesture: two drags of the same thing are two steps of undo.
+// Returns a unique key for each gesture, so that two drags of the same object are two undo steps.
 QString fresh_key(const char* what) {
   static int count = 0;
   return QString("%1#%2").arg(what).arg(++count);
@@ -41,7 +41,7 @@ class MoveNodes : public Gesture {
   void cancel() override { place({}, 1); }
 
  private:
-  // From where they started, so that rounding never adds up; Alt moves off the grid.
+  // Moves from the start positions, so that rounding does not accumulate; Alt ignores the grid.
   void place(QPointF by, double grid) {
     const auto put = [&](auto& now, const auto& before) {
       for (auto& one : now) {
@@ -97,7 +97,7 @@ class CarryDevice : public Gesture {
   void paint(QPainter& painter) const override {
     const topology::Device* device =
         find_device(workplace_.document.experiment().topology, device_);
-    if (!carrying_ || !device) return;  // it may be deleted meanwhile
+    if (!carrying_ || !device) return;  // the device may be deleted during the drag
     const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2),
                        tile_size());
     painter.setOpacity(0.75);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the mouse does on the canvas. One gesture runs from press to release; Escape takes it back.
-// A gesture edits the document as it goes, under one merge key, so that it is one step of undo.
+// Mouse gestures of the canvas. A gesture lasts from press to release; Escape reverts it. It edits
+// the document while it runs, under one merge key, so that it is one undo step.
 #pragma once
 
 #include <QMouseEvent>
@@ -12,12 +12,12 @@
 
 namespace trainyard::ui {
 
-// What gestures work on.
+// Objects that gestures work on.
 struct Workplace {
   Document& document;
   Selection& selection;
   TopologyScene& scene;
-  std::function<void(const QString&)> say;  // why something was refused
+  std::function<void(const QString&)> say;  // shows the reason for a refusal
 };
 
 class Gesture {
@@ -26,17 +26,17 @@ class Gesture {
   virtual void move(QPointF at, Qt::KeyboardModifiers modifiers) = 0;
   virtual void release(QPointF at) = 0;
   virtual void cancel() {}
-  virtual void paint(QPainter&) const {}  // in scene coordinates, over everything
+  virtual void paint(QPainter&) const {}  // in scene coordinates, on top
 };
 
-// Where a link can be pulled from: handles around the thing under the mouse.
+// Returns the handles around the object under the mouse, from which a link can be pulled.
 std::vector<QPointF> ports_of(const Layout& layout, const Part& part);
 bool on_port(const Layout& layout, const Part& part, QPointF at);
 void paint_ports(QPainter& painter, const Layout& layout, const Part& part);
 
 std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from);
 std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device,
-                                      QPointF from);  // to another host
+                                      QPointF from);  // moves a device to another host
 std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding);
 std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at);
 

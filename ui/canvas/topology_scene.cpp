@@ -33,8 +33,8 @@ std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
   return at == map.end() ? std::nullopt : std::optional(at->second);
 }
 
-// In a run, of what it does there. That of workers and of idle ones would say nothing: they are
-// what a device is, or say so by their looks.
+// Returns the icon of the role; in a run, that of the role in the run. Workers and idle devices
+// have none, as their appearance already shows it.
 QString badge_of(const TileLook& look) {
   const topology::Role role = look.live ? look.live->role : look.device.role;
   if (role == topology::Role::worker && look.duty == "storage")
@@ -58,7 +58,7 @@ TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* 
       selection_(selection),
       logical_(new LogicalItem) {
   addItem(logical_);
-  setItemIndexMethod(NoIndex);  // items move; an index would be rebuilt with every step
+  setItemIndexMethod(NoIndex);  // items move; an index would be rebuilt at every step
   clock_.setInterval(kFrameMilliseconds);
   connect(&clock_, &QTimer::timeout, this, &TopologyScene::tick);
   connect(&document, &Document::changed, this, &TopologyScene::document_changed);
@@ -195,7 +195,8 @@ Marks TopologyScene::marks_of(const Part& part) const {
   return {selected, part == hovered_};
 }
 
-// Tiles go before the hosts they hang on: deleting a host deletes its children.
+// Updates all items. Tiles are removed before their hosts, because deleting a host deletes its
+// children.
 void TopologyScene::sync() {
   const std::set<std::string> names = all_names(document_.experiment().topology);
   sync_hosts();
@@ -217,7 +218,8 @@ void TopologyScene::sync_hosts() {
                   .speeds = overlay_ ? overlay_->link_speeds : QString(),
                   .marks = marks_of({Part::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
-    look.host.x = look.host.y = 0;  // a moved card looks the same, and its picture is kept
+    // appearance is independent of position, so a moved card's cached picture is kept
+    look.host.x = look.host.y = 0;
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) {
       return node.kind == Part::Kind::host && node.name == host.name;
     });
@@ -225,7 +227,8 @@ void TopologyScene::sync_hosts() {
   }
 }
 
-// Where it may not be emulated it is a problem, which is said as one.
+// True if the tile is marked EMULATED. If emulation is not allowed, that is reported as a problem
+// instead.
 bool TopologyScene::is_marked_emulated(const topology::Device& device) const {
   const bool runs = overlay_ && overlay_->devices.contains(device.name);
   return experiment::is_emulated(device) && (document_.experiment().run.emulate || runs);
@@ -239,7 +242,7 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
                        document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
-// In a run of another experiment it may have others.
+// False in a run of another experiment, which may have other shards.
 bool TopologyScene::shows_holding(const topology::Device& device) const {
   return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name);
 }
@@ -316,7 +319,8 @@ void TopologyScene::sync_links() {
   auto shape = layout_.links.begin();
   for (const topology::Link& link : document_.experiment().topology.links) {
     const LinkName name{link.from, link.to};
-    if (shape == layout_.links.end() || shape->name != name) continue;  // dangling: it has no shape
+    // a dangling link has no shape
+    if (shape == layout_.links.end() || shape->name != name) continue;
     auto& items = links_[name];
     const std::size_t n = used[name]++;
     if (n == items.size()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing on a graphics scene: keeps items equal to document, selection and live overlay. Edits
-// go to the document, never to items, and items are known by name, so undo cannot leave a stale
-// one.
+// Graphics scene of the drawing: synchronizes items with the document, the selection and the live
+// overlay. Edits go to the document, never to items. Items are identified by name, so undo cannot
+// leave a stale item.
 #pragma once
 
 #include <QElapsedTimer>
@@ -28,36 +28,35 @@ class TopologyScene : public QGraphicsScene {
   const Part& current() const { return current_; }  // has the keyboard focus
   void set_current(const Part& part);
 
-  // Of a live run; cheap when little has changed. That of a run that ended goes when another thing
-  // is drawn.
+  // Sets the overlay of a run; cheap if little has changed. The overlay of a run that has ended is
+  // removed when the drawing changes.
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
 
-  // Who sends to whom, above the drawing; without flows: nothing. What is but kept in sight gives
-  // way to what a live run measures.
+  // Sets the logical topology of a collective, drawn above the drawing; nothing without flows. If
+  // it is not pointed at, live data of a run hides it.
   void set_logical(const LogicalPicture& picture);
   const LogicalItem& logical() const { return *logical_; }
 
-  // By rank, what it keeps of a model that is shared out; none: nothing is.
+  // By rank: the layers of a split model, and the shard of a sharded model; empty if there is none.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
-  // What a rank has of the drawn model, where that is not all of it, on the drawing and in a run of
-  // it: "has layers 0–1.3".
+  // Returns the rank's share of the drawn model, if it is not the full model, on the drawing and in
+  // a run of it: "has layers 0–1.3".
   QString holding_on(const topology::Device& device) const;
 
-  // Of a collective that is stepped through; nothing: none. It goes where the drawing no longer has
-  // a part of its route.
+  // Sets the transit of a stepped-through collective; nothing: none. It is removed when a part of
+  // its route is no longer drawn.
   void set_transit(const std::optional<Transit>& transit);
-  const TransitItem* transit() const { return transit_item_; }  // null where none is drawn
+  const TransitItem* transit() const { return transit_item_; }  // null if none is drawn
   bool is_marked_emulated(const topology::Device& device)
       const;  // its rank runs, or would run, on a CPU: tile and description say so
   QStringList imposed_on(const topology::Device& device)
-      const;  // on its rank now, or in a run of the drawing: as said on the tile
+      const;  // imposed slowdowns of its rank, now or in a run, as shown on the tile
 
-  // Pictures of nodes are kept between paintings, except at scales where painting them anew is
-  // faster.
+  // Sets the zoom. Pictures of nodes are cached, except at scales where painting them is faster.
   void set_scale(double scale);
 
  signals:
@@ -91,7 +90,7 @@ class TopologyScene : public QGraphicsScene {
   Selection& selection_;
   Layout layout_;
   std::optional<Overlay> overlay_;
-  topology::Topology ended_on_;  // the drawing that an ended overlay is of
+  topology::Topology ended_on_;  // drawing of an ended run's overlay
   std::optional<Transit> transit_;
   TransitItem* transit_item_ = nullptr;
   double transit_began_seconds_ = 0;
@@ -99,13 +98,13 @@ class TopologyScene : public QGraphicsScene {
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;     // children of their host
-  std::map<std::string, TileTagsItem*> tags_;  // of tiles that have some
+  std::map<std::string, TileTagsItem*> tags_;  // only tiles that have tags
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
       links_;  // parallel links share a name
   LogicalPicture logical_picture_;
   LogicalItem* logical_;
-  std::vector<std::string> layers_;  // by rank, as the next
+  std::vector<std::string> layers_;  // both by rank
   std::vector<KeptShard> shards_;
   QTimer clock_;
   QElapsedTimer elapsed_;

@@ -14,8 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// The kind of a thing is an icon before its name: as a word it would take the room of the details.
-// Screen readers are told the word.
+// Shows the kind as an icon before the name, because text would take the room of the details.
+// Screen readers get the text.
 class KindIcons : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -59,8 +59,8 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   show_selection();
 }
 
-// The name has what it needs, but leaves the details two fifths of the width where they need it:
-// the inspector has them too.
+// Sizes the columns. The name gets its full width, but leaves two fifths to the details if they
+// need it; the inspector shows both.
 void TopologyTree::fit_columns() {
   const auto wanted = [this](int column) {
     return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a tree of names, each with the icon of its kind, and details, with the selection
-// of the canvas: the way in for screen readers. Columns share what width there is: what does not
-// fit ends in "…", and its tool tip says all.
+// The drawing as a tree of names (with icons for the kind) and details. It shares the canvas's
+// selection and serves screen readers. Columns share the available width: elided text ends in "…"
+// and is complete in the tool tip.
 #pragma once
 
 #include <QTreeView>

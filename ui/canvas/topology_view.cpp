@@ -35,8 +35,8 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setTransformationAnchor(NoAnchor);
-  setViewportUpdateMode(BoundingRectViewportUpdate);  // one rectangle: a clip of hundreds costs
-                                                      // more than what it saves
+  // one rectangle: clipping to hundreds of rectangles costs more than it saves
+  setViewportUpdateMode(BoundingRectViewportUpdate);
   setOptimizationFlag(DontSavePainterState);
   setOptimizationFlag(DontAdjustForAntialiasing);
   connect(&scene_, &TopologyScene::layout_changed, this, &TopologyView::grow_scene);
@@ -49,7 +49,7 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
 
 TopologyView::~TopologyView() = default;
 
-// A strip, where charts need the room.
+// Allows a narrow strip, as charts may need the room.
 QSize TopologyView::minimumSizeHint() const {
   return {6 * fontMetrics().height(), 2 * fontMetrics().height()};
 }
@@ -133,7 +133,7 @@ void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
   describe_current();
 }
 
-// It may be another thing, or have another role or name than before, or run as something else.
+// The current object, its role or name, or its emulation may have changed.
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);
@@ -142,7 +142,7 @@ void TopologyView::describe_current() {
                device ? scene_.imposed_on(*device) : QStringList(),
                device ? scene_.holding_on(*device) : QString());
   if (description == accessibleDescription()) return;
-  setAccessibleDescription(description);  // screen readers speak it
+  setAccessibleDescription(description);  // spoken by screen readers
   emit message(description);
 }
 
@@ -223,7 +223,7 @@ void TopologyView::paint_mark(QPainter& painter, const std::string& device) cons
   painter.drawRoundedRect(scene_.layout().rect_of(device).adjusted(-2, -2, 2, 2), 8, 8);
 }
 
-// In the middle, over as many lines as it takes.
+// Paints the hint of an empty canvas, centered and wrapped.
 void TopologyView::paint_empty(QPainter& painter) const {
   constexpr int kLines = Qt::AlignHCenter | Qt::TextWordWrap;
   const Theme& theme = Theme::instance();

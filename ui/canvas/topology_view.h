@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The canvas: shows the scene, and turns mouse, keys, wheel and drops into edits of the document.
-// Everything can be done with the keyboard alone. A live run changes nothing here: the document is
-// apart from it.
+// The canvas: shows the scene and turns mouse, keys, wheel and drops into edits of the document.
+// Everything is possible with the keyboard alone. A live run does not change the document.
 #pragma once
 
 #include <QGraphicsView>
@@ -27,39 +26,41 @@ class TopologyView : public QGraphicsView {
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
   void show_logical(const LogicalPicture& picture);
-  void show_layers(const std::vector<std::string>& layers);  // by rank, as stage_picture.h has them
+  void show_layers(const std::vector<std::string>& layers);  // by rank, as in stage_picture.h
   void show_shards(const std::vector<KeptShard>& shards);
 
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
-  double zoom() const;          // 1 is 100 %: one scene pixel is one pixel, times the theme's scale
-  void zoom_by(double factor);  // about the middle
+  double zoom() const;          // 1 is 100 %: one scene pixel is one pixel times the theme's scale
+  void zoom_by(double factor);  // about the center
   void zoom_actual();
-  void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader
-                       // at 100 % could not read it
+  // at most 100 %; at a projector's scale, at least as large as is readable at 100 %
+  void zoom_to_fit();
   void reveal(const Picked& picked);
 
-  void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
-  void place(const topology::Device& device, QPointF at);  // under a name by its kind
+  void place(PartKind kind, QPointF at);  // a device joins the host at that point, or creates one
+  void place(const topology::Device& device, QPointF at);  // named by its kind
   void place_in_middle(PartKind kind);                     // a device joins the selected host
   void place_in_middle(const topology::Device& device);
-  void give_role(topology::Role role);  // to the selected devices; where that cannot be, says why
-  void point_at(const std::set<std::string>& devices);  // marks those that another panel speaks of,
-                                                        // until it speaks of others
-  void rename_current();                                // in place
+  // to the selected devices; if impossible, reports the reason
+  void give_role(topology::Role role);
+  // highlights devices that another panel refers to, until the next call
+  void point_at(const std::set<std::string>& devices);
+  void rename_current();  // in place
   void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) {
     fill_menu_.push_back(std::move(fill));
   }
-  QPointF middle() const;  // of what is visible, in the scene
+  QPointF middle() const;  // center of the visible area, in scene coordinates
   QSize minimumSizeHint() const override;
 
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
   void layers_dropped(const QStringList& layers,
-                      const std::string& device);  // that takes some; for who knows the model
+                      // layers were dropped on a device; handled by the owner of the model
+                      const std::string& device);
   void message(
-      const QString& text);  // for the status bar: what is current, why something was refused
+      const QString& text);  // for the status bar: the current object, or the reason for a refusal
 
  protected:
   bool event(QEvent* event) override;
@@ -93,10 +94,10 @@ class TopologyView : public QGraphicsView {
   void give_role(const std::set<std::string>& devices, topology::Role role);
   void drag_role(topology::Role role, QDragMoveEvent& event);
   void drop_role(topology::Role role, QDropEvent& event);
-  std::string device_at(QPointF at) const;  // empty: there is none
+  std::string device_at(QPointF at) const;  // empty if there is none
   void drag_layers(const QStringList& layers, QDragMoveEvent& event);
   void drop_layers(const QStringList& layers, QDropEvent& event);
-  bool set_taker(const std::string& device);  // whether it is another
+  bool set_taker(const std::string& device);  // returns true if it changed
   void mark_taker(const std::string& device, topology::Role role);
   void paint_mark(QPainter& painter, const std::string& device) const;
   bool go_by_key(const QKeyEvent& event);
@@ -118,15 +119,14 @@ class TopologyView : public QGraphicsView {
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
-  std::string
-      taker_;  // the device that a role or layers which are dragged would be given to; empty: none
-  std::set<std::string> pointed_;  // devices that another panel speaks of
+  std::string taker_;  // device that would receive the dragged role or layers; empty: none
+  std::set<std::string> pointed_;  // devices that another panel refers to
   QPoint pan_from_;
-  double scale_ = 1;  // of the theme, when it was last applied
+  double scale_ = 1;  // theme's scale, when it was last applied
   bool panning_ = false, space_ = false;
-  bool fitted_ = false;  // since it was first shown
-  bool fits_ = false;    // zoomed to fit, and not otherwise since
-  QPointF fit_middle_;   // of what was seen then
+  bool fitted_ = false;  // was zoomed to fit after it was first shown
+  bool fits_ = false;    // zoomed to fit, unchanged since
+  QPointF fit_middle_;   // center of the visible area at that time
 };
 
 }  // namespace trainyard::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mouse, wheel and keys of the canvas.
+// Mouse, wheel and keyboard input of the canvas.
 #include <QKeyEvent>
 #include <QScrollBar>
 #include <cmath>
@@ -35,7 +35,7 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
   }
 }
 
-// Chooses the gesture by what is under the mouse.
+// Chooses the gesture by the object under the mouse.
 void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers) {
   const bool linkable = part && part.kind != Part::Kind::link;
   if (on_port(scene_.layout(), scene_.hovered(), at))
@@ -54,7 +54,7 @@ void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers mod
   viewport()->update();
 }
 
-// Pressing on what is selected keeps the selection, so that all of it can be dragged.
+// A press on a selected object keeps the selection, so that all of it can be dragged.
 void TopologyView::click(const Part& part, Qt::KeyboardModifiers modifiers) {
   scene_.set_current(part);
   const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
@@ -89,7 +89,7 @@ void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
   }
   if (!gesture_ || event->button() != Qt::LeftButton) return;
   const std::unique_ptr<Gesture> gesture =
-      std::move(gesture_);  // what it edits may ask the view to paint
+      std::move(gesture_);  // the view may repaint during the edit
   gesture->release(scene_point(*event));
   viewport()->update();
 }
@@ -113,8 +113,8 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Tab goes from thing to thing, and on to the next widget after the last; Escape lets Tab leave at
-// once.
+// Tab moves from object to object, and to the next widget after the last one; Escape makes the next
+// Tab leave immediately.
 bool TopologyView::event(QEvent* event) {
   if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) viewport()->update();
   if (event->type() == QEvent::KeyPress) {
@@ -164,8 +164,8 @@ bool TopologyView::go_by_key(const QKeyEvent& event) {
   return true;
 }
 
-// Hosts and switches move by one step of the grid; a device alone changes its place among its
-// neighbours, and so its rank.
+// Moves hosts and switches by one grid step. A single device changes its position among its
+// neighbors, and therefore its rank.
 void TopologyView::move_by_key(QPointF direction) {
   const std::set<std::string>& names = selection_.picked().names;
   const Part& current = scene_.current();

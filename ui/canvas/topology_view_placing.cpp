@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How things come onto the canvas: by a drop, or by a key into the middle.
+// Placement of objects on the canvas: by drop, or by key in the center.
 #include <QDropEvent>
 
 #include "ui/canvas/arrange.h"
@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-// What a part of the palette is as a device; nothing of a host or a switch.
+// Returns a palette entry as a device; nothing for a host or a switch.
 std::optional<topology::Device> device_of(PartKind kind) {
   switch (kind) {
     case PartKind::cpu: return default_device(topology::DeviceKind::cpu);
@@ -21,7 +21,7 @@ std::optional<topology::Device> device_of(PartKind kind) {
   }
 }
 
-// One device alone, as the palette has those of this machine.
+// Returns the single device in the MIME data, as dragged from the palette's GPUs of this machine.
 std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   const auto fragment = from_mime(data);
   if (!fragment || fragment->devices.size() != 1 || !fragment->topology.hosts.empty() ||
@@ -30,7 +30,7 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   return fragment->devices.front();
 }
 
-// A host for what hangs on one: itself, or a device's.
+// Returns the host under a part: the host itself, or a device's host.
 std::string host_under(const topology::Topology& topology, const Part& part) {
   if (part.kind == Part::Kind::host) return part.name;
   const topology::Host* host =
@@ -82,7 +82,7 @@ void TopologyView::place_in_middle(PartKind kind, const std::optional<topology::
   const std::string host = host_under(document_.experiment().topology, scene_.current());
   if (device && !host.empty())
     return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
-  QPointF at = middle();  // the first free place to the right: new things must not hide each other
+  QPointF at = middle();  // first free place to the right: new objects must not cover each other
   for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144));
        !within(scene_.layout(), room).names.empty(); room.moveCenter(at))
     at += QPointF(208, 0);
@@ -111,11 +111,10 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   if (part_of_mime(given) || device_of_mime(given) || role_of_mime(given) ||
       !layers_of_mime(given).isEmpty())
     event->acceptProposedAction();
-  else event->ignore();  // files are for the window
+  else event->ignore();  // files are handled by the main window
 }
 
-// The device that would be given the role is marked; elsewhere the cursor says that nothing would
-// be.
+// Marks the device that would get the role; elsewhere the cursor shows that a drop has no effect.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
   mark_taker(device_at(mapToScene(event.position().toPoint())), role);
   if (taker_.empty()) event.ignore();
@@ -134,7 +133,7 @@ bool TopologyView::set_taker(const std::string& device) {
   return true;
 }
 
-// Layers are for devices that train, and for servers that are called.
+// Accepts layers on devices that train, and on servers that are called (rpc).
 void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event) {
   const std::string name = device_at(mapToScene(event.position().toPoint()));
   const topology::Device* device = find_device(document_.experiment().topology, name);
@@ -178,7 +177,7 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   event->acceptProposedAction();
 }
 
-// The host that was shown as the one to join is not; nor is the device that would take a role.
+// Clears the marks of the host or device that would have been the target.
 void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
   scene_.set_hovered({});
   taker_.clear();

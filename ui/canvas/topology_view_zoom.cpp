@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of the drawing is seen, and how large.
+// Visible area and zoom of the canvas.
 #include <QLineF>
 #include <QScrollBar>
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr double kMargin = 4 * kGrid;
 
 double TopologyView::zoom() const { return transform().m11() / scale_; }
 
-// The scene point under `keep` stays where it is.
+// Sets the zoom; the scene point under `keep` stays in place.
 void TopologyView::set_zoom(double zoom, QPoint keep) {
   fits_ = false;
   const QPointF fixed = mapToScene(keep);
@@ -35,15 +35,15 @@ void TopologyView::zoom_by(double factor) {
 }
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// The whole drawing, under any scale of the theme: what gets too small to be read grows by itself,
-// or is left out. Only the smallest zoom keeps a drawing from fitting: one twenty times as large as
-// what is seen of it at 100 %.
+// Returns the zoom that shows the full drawing, at any scale of the theme: text that would be too
+// small is enlarged or omitted. Only the minimum zoom limits it, for drawings twenty times as large
+// as the view at 100 %.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
 }
 
-// What has no room begins at its upper left, where reading begins.
+// A drawing that does not fit is shown from its upper left corner.
 void TopologyView::zoom_to_fit() {
   if (scene_.layout().bounds.isNull()) return zoom_actual();
   const QRectF bounds = scene_.layout().bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
@@ -56,14 +56,13 @@ void TopologyView::zoom_to_fit() {
 
 QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
 
-// The canvas has no end: there is always room around the drawing. It never shrinks under the user's
-// hand.
+// Grows the scene, so that there is always room around the drawing. It never shrinks during use.
 void TopologyView::grow_scene() {
   setSceneRect(sceneRect().united(scene_.layout().bounds.adjusted(-4000, -4000, 4000, 4000)));
   viewport()->update();
 }
 
-// What is larger than the view is seen with the whole drawing.
+// If the objects are larger than the view, shows the full drawing.
 void TopologyView::reveal(const Picked& picked) {
   QRectF area;
   for (const std::string& name : picked.names) area |= scene_.layout().rect_of(name);
@@ -75,7 +74,7 @@ void TopologyView::reveal(const Picked& picked) {
 
 QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundingRect(); }
 
-// What was zoomed to fit, or was seen whole, stays so; else the middle stays.
+// A drawing that was zoomed to fit or fully visible stays so; otherwise the center is kept.
 void TopologyView::resizeEvent(QResizeEvent* event) {
   const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(),
                bounds = scene_.layout().bounds;

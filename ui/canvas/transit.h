@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Something that is said to go from one device to another: a chunk of a collective that is stepped
-// through. No measurement.
+// Symbolic transfer from one device to another: a chunk of a stepped-through collective. Not a
+// measurement.
 #pragma once
 
 #include <QString>
@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 
 struct Transit {
-  std::string from, to;         // devices; equal: it stays where it is
+  std::string from, to;         // devices; equal: it stays in place
   std::vector<Crossing> route;  // in order
   QString label;                // "chunk 2: 12"
 

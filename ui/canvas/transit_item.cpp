@@ -12,16 +12,16 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kWidth = 4, kArrow = 14, kLabelSize = 13, kLabelHeight = 24;
-constexpr double kBusLine = 12;  // below the top of a bus, where its line is painted
+constexpr double kBusLine = 12;  // distance of the bus's line from the top of its strip
 
-// Tiles are left and reached at their lower edges: what they say stays to be read.
+// Routes leave and enter tiles at their lower edges, so that the text stays readable.
 QPointF foot(const QRectF& tile) { return {tile.center().x(), tile.bottom()}; }
 QPointF nearest(const QRectF& tile, QPointF to) {
   return {std::clamp(to.x(), tile.left(), tile.right()),
           std::clamp(to.y(), tile.top(), tile.bottom())};
 }
 
-// Null where the host has none, for it has but one device.
+// Returns null if the host has no bus, because it has only one device.
 const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) {
     return node.kind == Part::Kind::host && node.name == name;
@@ -29,7 +29,7 @@ const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   return at == layout.nodes.end() || at->bus.isEmpty() ? nullptr : &*at;
 }
 
-// From the foot of a tile to the bus; beside the tiles that stand below it.
+// Returns the way from the lower edge of a tile to the bus, beside the tiles below it.
 std::vector<QPointF> down_to_bus(const NodeBox& host, const QRectF& tile) {
   const double bus = host.bus.top() + kBusLine;
   const auto below = [&](const TileBox& other) {
@@ -49,7 +49,7 @@ void along_bus(QPainterPath& path, const NodeBox& host, const QRectF& from, cons
   for (const QPointF& point : up) path.lineTo(point);
 }
 
-// The way over a link; empty where it is not drawn.
+// Returns the path over a link; empty if it is not drawn.
 QPainterPath way_over(const Layout& layout, const Crossing& crossing) {
   const auto at = std::ranges::find_if(
       layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });
@@ -57,7 +57,7 @@ QPainterPath way_over(const Layout& layout, const Crossing& crossing) {
   return crossing.forward ? at->path : at->path.toReversed();
 }
 
-// Where a device is left or reached: at its foot where that is done over a bus, else where it is
+// Returns the point where a route leaves or enters a device: at the lower edge for a bus, else
 // nearest to the link.
 QPointF end_at(const QRectF& tile, const Layout& layout, const Crossing& outer,
                const Crossing* link, double at) {
@@ -119,7 +119,7 @@ QRectF TransitItem::label_rect() const {
   return {at + QPointF(kArrow / 2 + 2, 0), size};
 }
 
-// Of all places of the label.
+// Covers all positions of the label.
 QRectF TransitItem::boundingRect() const {
   const QSizeF label = label_rect().size();
   return path_.boundingRect().adjusted(-kArrow, -kArrow, kArrow + label.width(),

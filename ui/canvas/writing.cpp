@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "ui/canvas/writing.h"
 
 #include <QCache>
@@ -9,13 +8,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/compute/ops.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr double kSmallest = 4;            // pixels on the screen
-constexpr qsizetype kMostWritings = 4096;  // kept
+constexpr qsizetype kMostWritings = 4096;  // maximum number of cached texts
 constexpr int kAnyWidth = 0xffff;
 
 struct Writing {
@@ -23,7 +23,7 @@ struct Writing {
   QStaticText text;
 };
 
-// Fonts must be gone before the application is.
+// Fonts must be destroyed before the application.
 QCache<QString, Writing>& writings() {
   static QCache<QString, Writing> kept(kMostWritings);
   static const bool cleared = (qAddPostRoutine([] { writings().clear(); }), true);
@@ -35,7 +35,7 @@ QFont font(int pixels, bool strong) {
   QFont f = Theme::instance().font();
   f.setPixelSize(pixels);
   f.setWeight(strong ? QFont::DemiBold : QFont::Normal);
-  f.setHintingPreference(QFont::PreferNoHinting);  // widths stay the same at every zoom
+  f.setHintingPreference(QFont::PreferNoHinting);  // keeps widths constant at every zoom
   return f;
 }
 
@@ -43,10 +43,8 @@ Writing* lay_out(const QString& text, int pixels, bool strong, int room) {
   auto* made = new Writing{font(pixels, strong), {}};
   const QString line = QString(text).replace('\n', ' ');
   made->text.setTextFormat(Qt::PlainText);
-  const Qt::TextElideMode cut =
-      line.contains(' ')
-          ? Qt::ElideRight
-          : Qt::ElideMiddle;  // of names both ends tell them apart; words begin with what matters
+  // names differ at both ends; text begins with its most important words
+  const Qt::TextElideMode cut = line.contains(' ') ? Qt::ElideRight : Qt::ElideMiddle;
   made->text.setText(room == kAnyWidth ? line
                                        : QFontMetricsF(made->font).elidedText(line, cut, room));
   made->text.prepare({}, made->font);

@@ -48,7 +48,7 @@ void ChartGrid::move(const QString& name, int to) {
   emit arrangement_changed();
 }
 
-// Over hidden cards, so that something is seen to move.
+// Skips hidden cards, so that each move is visible.
 void ChartGrid::move_by(const QString& name, int by) {
   int to = index_of(name) + by;
   while (to > 0 && to + 1 < static_cast<int>(cards_.size()) &&
@@ -109,7 +109,7 @@ void ChartGrid::set_page(int height) {
   fit();
 }
 
-// The grid is as high as its cards need at this width; a scroll area shows it.
+// Sets the grid's height to what its cards need at this width; a scroll area shows it.
 void ChartGrid::fit() {
   layout_->set_least_width(fontMetrics().height() * 20);
   setMinimumHeight(layout_->heightForWidth(width()));
@@ -143,7 +143,7 @@ bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
   return true;
 }
 
-// Marks the card whose place would be taken.
+// Highlights the card whose position would be taken.
 void ChartGrid::drag_to(QPoint at) {
   if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance())
     return;
@@ -155,7 +155,7 @@ void ChartGrid::drag_to(QPoint at) {
       area->ensureVisible(at.x(), at.y(), 0, fontMetrics().height() * 2);
 }
 
-// Of the card that is nearest.
+// Returns the index of the nearest card.
 int ChartGrid::place_at(QPoint at) const {
   int best = 0, least = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < cards_.size(); ++i) {

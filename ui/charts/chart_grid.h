@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts as cards in a grid: as many a row as fit, and as many rows as fill the page that a scroll
-// area shows. A card is dragged by its title, or moved and hidden from its menu.
+// Grid of chart cards: as many per row as fit, and as many rows as fill the visible page of a
+// scroll area. A card is dragged by its title, or moved and hidden from its menu.
 #pragma once
 
 #include <QRubberBand>
@@ -23,14 +23,14 @@ class ChartGrid : public QWidget {
   void move(const QString& name, int to);
   void set_shown(const QString& name, bool shown);
   bool shown(const QString& name) const;
-  // A chart that has nothing to say is not there, whether it is to be shown or not. No part of the
-  // arrangement.
+  // A chart without content is absent, whether or not the user wants it shown. Absence is not part
+  // of the arrangement.
   void set_there(const QString& name, bool there);
   bool there(const QString& name) const;
-  // Names in order; a hidden one begins with "-". For settings; unknown names are passed over.
+  // Names in order, with prefix "-" if hidden; stored in settings. Unknown names are ignored.
   QStringList arrangement() const;
   void arrange(const QStringList& names);
-  void set_page(int height);  // of what is seen at once; 0: nothing scrolls
+  void set_page(int height);  // height of the visible page; 0: no scrolling
 
  signals:
   void arrangement_changed();
@@ -52,7 +52,7 @@ class ChartGrid : public QWidget {
   void fit();
   void drag_to(QPoint at);
   int place_at(QPoint at) const;
-  QRubberBand target_;  // where a dragged card would go
+  QRubberBand target_;  // target of the dragged card
   QPoint pressed_;
   FlowLayout* layout_;
   std::vector<Card> cards_;

@@ -7,7 +7,7 @@
 
 namespace trainyard::ui {
 
-// Scrolls charts, and tells them how high a page of them is.
+// Scrolls a grid of charts and sets its page height.
 class ChartScroll : public QScrollArea {
  public:
   explicit ChartScroll(ChartGrid* grid, QWidget* parent = nullptr)

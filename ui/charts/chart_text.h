@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The words of charts in the reader's language.
+// Translated text of charts.
 #pragma once
 
 #include <QCoreApplication>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One crosshair over several charts: the x value that is looked at, on whichever of them the
-// pointer is. The charts of a group share the choice of x axis.
+// Shared crosshair of several charts: the x value under the pointer on any of them. The charts of a
+// group share the choice of x axis.
 #pragma once
 
 #include <QObject>

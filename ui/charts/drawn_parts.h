@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where each kind of part of a drawn series begins and ends, from left to right.
+// Begin and end, in x, of each kind of part of a drawn series.
 #pragma once
 
 #include <QLineF>

@@ -10,9 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-// Steps that a fault may be ahead of those that all ranks have reported: out of step, who stands
-// still keeps others waiting in the count alone. Where more of them are missing, the charts have
-// not come so far yet.
+// Number of steps by which a fault may be ahead of the steps that all ranks have reported. Where
+// ranks run asynchronously, a stalled rank holds up only this count. If more steps are missing, the
+// charts have not reached the fault yet.
 constexpr double kAhead = 300;
 
 Marker glyph_of(const std::string& kind) {
@@ -23,7 +23,8 @@ Marker glyph_of(const std::string& kind) {
   return kind == "slow" || kind == "link_slowed" ? Marker::diamond : Marker::circle;
 }
 
-// "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training goes on with 3 workers"
+// Returns, for example, "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training
+// goes on with 3 workers".
 QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
   const QString who = run ? run->name + " · " : QString();
   const QString time = QString::fromStdString(base::format_seconds(fault.seconds));

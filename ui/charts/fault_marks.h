@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What befell ranks of a run, as marks over its charts. Pure.
+// Faults of a run's ranks, as marks over its charts. Pure.
 #pragma once
 
 #include "ui/charts/plot_mark.h"
@@ -7,8 +7,9 @@
 
 namespace trainyard::ui {
 
-// Of those to which the lines have come. Each at the step and the time in which it befell, and by
-// what all ranks had done then, as far as they have said; in the colour of its rank, or of the run.
+// Returns the marks of faults that the lines have reached. Each is at the step and time of the
+// fault, and at the progress of all ranks at that time, as far as reported. Its color is that of
+// the rank, or of the run.
 std::vector<PlotMark> fault_marks(const telemetry::History& history,
                                   const ProgressCounter& progress,
                                   const std::optional<RunLook>& run);

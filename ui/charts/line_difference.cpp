@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What must be painted again when a line has grown.
+// Computes the area to repaint when a line has grown.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// To the bit: Qt's own comparisons allow for a difference, and take longer.
+// Compares exactly: Qt's own comparisons are approximate and slower.
 bool same(const QPointF& a, const QPointF& b) { return a.x() == b.x() && a.y() == b.y(); }
 bool same(const QLineF& a, const QLineF& b) { return same(a.p1(), b.p1()) && same(a.p2(), b.p2()); }
 bool same(const QRect& a, const QRect& b) { return a == b; }
@@ -23,7 +23,7 @@ bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }
 
-// From the first part that is another one to the end.
+// Extends the range from the first part that differs to the end.
 template <class Parts>
 void widen(Span& x, const Parts& old, const Parts& now) {
   const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(),
@@ -32,7 +32,7 @@ void widen(Span& x, const Parts& old, const Parts& now) {
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
 
-// An edge before the first corner that is another one changes too.
+// The edge before the first differing corner changes too.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
     return std::equal(p.begin(), p.end(), q.begin(), q.end(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From points to lines.
+// Converts points to lines.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ QPointF PlotMap::at(double x_value, double value, Side side) const {
           area.bottom() - (shown - own.low) / own.width() * area.height()};
 }
 
-// Liang and Barsky, 1984.
+// Line clipping by Liang and Barsky (1984).
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
   double from = 0, to = 1;
   const double dx = line.dx(), dy = line.dy();
@@ -33,8 +33,8 @@ std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
 
 namespace {
 
-// A line that is about as short as a pixel is wide: what it covers of each column. Thousands of
-// them take 40 ms to stroke.
+// Adds a line that is about as short as a pixel as the pixels it covers in each column. Stroking
+// thousands of such lines takes 40 ms.
 void add_columns(DrawnSeries& drawn, const QLineF& line) {
   const double half = drawn.pen.widthF() / 2, slope = line.dx() == 0 ? 0 : line.dy() / line.dx();
   for (double x = std::floor(line.x1()); x <= line.x2(); ++x) {
@@ -51,7 +51,7 @@ void add_columns(DrawnSeries& drawn, const QLineF& line) {
   }
 }
 
-// Draws thinned points one after the other.
+// Draws thinned points in order.
 class Pencil {
  public:
   Pencil(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
@@ -84,10 +84,10 @@ class Pencil {
     const auto line = clipped(whole, map_.area);
     if (line && thinned_.thinned && line->dx() < 2) return add_columns(drawn, *line);
     if (line) drawn.lines.push_back(*line);
-    if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below a line that is out of sight
+    if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below an invisible line
   }
 
-  // Lines that touch, from zero to zero.
+  // Extends the last area if the lines touch; otherwise begins a new one at zero.
   static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
     const bool touches =
         !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
@@ -108,7 +108,7 @@ class Pencil {
 
 DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
                       const DrawnSeries& look) {
-  constexpr double kLeast = 1;  // pixels, of what is not nothing
+  constexpr double kLeast = 1;  // pixels; minimum height of a bar with a nonzero value
   DrawnSeries drawn = look;
   drawn.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom());
   const double half = std::max(kLeast / 2, kHalfBar * map.area.width() / map.x.width());
@@ -126,8 +126,8 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
   return drawn;
 }
 
-// A point is drawn for good when the one after it has settled too: where no line reaches it, it is
-// a dot.
+// Draws the points. A point is final once the next one is settled: a point without a line becomes a
+// dot.
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map,
                               Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};

@@ -12,13 +12,13 @@
 namespace trainyard::ui {
 namespace {
 
-// Qt hands a fill of 96 spans or more to other threads and waits for them: for tall lines, 30 to 90
-// microseconds each, and more beside processes that train. What is painted in bands of so many rows
-// stays below, with three spans a row.
+// Height of the bands in which lines are painted. Qt distributes fills of 96 spans or more to other
+// threads and waits for them: 30 to 90 microseconds per tall line, and more beside training
+// processes. With three spans a row, a band stays below that limit.
 constexpr double kBandRows = 30;
 
-// From one edge of a band to the next there are whole rows of the device, however it is scaled.
-// Dashes go on over all of a line: so those, which are few, are painted as a whole.
+// Splits the exposed area into bands of full device rows, at any scaling. Dashed lines, which are
+// few, are painted in one piece, because dashes continue over the full line.
 std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const QPen& pen) {
   if (painter.paintEngine()->type() != QPaintEngine::Raster || pen.style() != Qt::SolidLine)
     return {exposed};
@@ -36,7 +36,7 @@ std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const 
   return cut;
 }
 
-// SVG knows no clip: there, what is beyond is cut off.
+// False for SVG, which does not support clipping; there, lines are cut instead.
 bool clips(const QPainter& painter) { return painter.paintEngine()->type() != QPaintEngine::SVG; }
 
 QRectF grown(const QRectF& part, double margin) {
@@ -45,7 +45,7 @@ QRectF grown(const QRectF& part, double margin) {
 
 Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
 
-// The parts that reach into `x`.
+// Returns the parts that overlap `x`.
 template <class Part>
 std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   const auto begin = std::partition_point(parts.begin(), parts.end(),
@@ -55,9 +55,10 @@ std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   return {begin, end};
 }
 
-// Cut off to the left and to the right of `x`, at corners.
+// Cuts the area to the corners within `x`.
 QPolygonF within(const QPolygonF& area, Span x) {
-  const auto first = area.begin() + 1, last = area.end() - 1;  // the others are its feet
+  // the first and last corner are its base
+  const auto first = area.begin() + 1, last = area.end() - 1;
   auto begin =
       std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
   auto end = std::partition_point(begin, last,
@@ -73,7 +74,7 @@ QPolygonF within(const QPolygonF& area, Span x) {
   return part;
 }
 
-// Whole pixels: rectangles that Qt had to scale would take a hundred times as long.
+// Paints in full pixels: rectangles that Qt had to scale would take a hundred times as long.
 void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colour,
                  const Ground& ground) {
   if (rects.empty()) return;
@@ -96,7 +97,7 @@ std::vector<QRect> columns_within(const DrawnSeries& drawn, const QRectF& part) 
   return columns;
 }
 
-// From the columns of the line down to zero.
+// Returns the rectangles from the columns of the line to zero.
 std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QRect> filled;
   const int zero = static_cast<int>(std::lround(drawn.zero));
@@ -140,8 +141,8 @@ void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
   painter.restore();
 }
 
-// In the colour of the line that is broken there. Where it is for long they stay marks, low and
-// apart: a bar would look like values.
+// Marks gaps in the color of the broken line. Long gaps stay separate, low marks, because a bar
+// would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
   QColor colour = drawn.pen.color();
   colour.setAlpha(255);
@@ -152,7 +153,7 @@ void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot
         QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
 }
 
-// Arrowheads, one beside the other where there are many: how many there are is not theirs to say.
+// Paints arrowheads, adjacent where there are many; their number has no meaning.
 void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
   constexpr double kWidth = 8, kHeight = 6;
   QColor colour = drawn.pen.color();
@@ -181,7 +182,8 @@ void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
 
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const Ground& ground) {
-  const double margin = drawn.pen.widthF() + drawn.dot_size + 1;  // what stands beside may reach in
+  // neighbors may extend into the exposed area
+  const double margin = drawn.pen.widthF() + drawn.dot_size + 1;
   const QRectF part = grown(exposed, margin);
   if (drawn.fill.isValid()) paint_areas(painter, drawn, exposed, part, ground);
   paint_gaps(painter, drawn, span_across(part), foot);

@@ -9,13 +9,13 @@ class QPainter;
 
 namespace trainyard::ui {
 
-// What a painter starts from, and how lines stand on it.
+// The painter's initial transform, and the transform of the lines.
 struct Ground {
   QTransform own, lines;
 };
 
-// What of a series lies in `exposed`, a part of the area that its lines were made for and that ends
-// at `foot`. The painter stands on the ground of lines, and smooths.
+// Paints the part of a series inside `exposed`, a part of the plot area, whose lower edge is
+// `foot`. The painter must use the transform of the lines and antialiasing.
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const Ground& ground);
 

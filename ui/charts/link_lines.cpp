@@ -13,7 +13,7 @@ namespace {
 
 using experiment::TransportKind;
 
-// How bytes get from rank to rank of one host; nothing where that is not known.
+// Returns the medium between ranks of one host; empty if unknown.
 QString medium(TransportKind transport) {
   switch (transport) {
     case TransportKind::automatic:
@@ -55,7 +55,7 @@ class Gatherer {
     if (lines_.size() > before) ++colours_;
   }
 
-  // Its medium only where all of it stays on the host.
+  // Names the medium only if all of the traffic stays on the host.
   void add_bus(const std::string& host, TransportKind transport) {
     const Crossing bus{std::nullopt, host, true};
     const auto stays = [this](const telemetry::SeriesKey& sent) {
@@ -72,13 +72,13 @@ class Gatherer {
     const auto at = crossed_.find(crossing);
     if (at == crossed_.end()) return;
     line.sent = std::move(at->second);
-    crossed_.erase(at);  // links that are drawn twice are told apart by nobody
+    crossed_.erase(at);  // links drawn twice are not distinguished
     lines_.push_back(std::move(line));
   }
 
   LinkTraffic traffic_;
   std::map<Crossing, std::vector<telemetry::SeriesKey>> crossed_;
-  std::set<std::string> inner_;  // hosts whose ranks talk to each other
+  std::set<std::string> inner_;  // hosts with traffic between their ranks
   std::vector<LinkLine> lines_;
   int colours_ = 0;
 };

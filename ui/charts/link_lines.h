@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which lines the traffic of links has: each drawn link, one for each way, and each bus over which
-// ranks of one host talk.
+// Selects the lines of the link traffic chart: one per drawn link and direction, and one per bus
+// with traffic between ranks of its host.
 #pragma once
 
 #include <QString>
@@ -12,14 +12,14 @@ namespace trainyard::ui {
 
 struct LinkLine {
   QString id, label;  // "host0 → switch0"; "host0 bus (shared memory)"
-  int colour = 0;     // one a link
+  int colour = 0;     // one per link
   bool backward = false;
   std::vector<telemetry::SeriesKey>
-      sent{};  // totals of payload, of all pairs of ranks whose route crosses it
+      sent{};  // totals of payload, for all pairs of ranks routed over the link
 };
 
-// In the order of the drawing, links first; of those that were crossed. A bus that bytes only leave
-// or enter over links is not among them: what it carries is what its links do.
+// Returns the lines of links and buses with traffic, in the drawing's order, links first. A bus
+// that only carries traffic to or from links is omitted, because the links show that traffic.
 std::vector<LinkLine> link_lines(const telemetry::History& history);
 
 }  // namespace trainyard::ui

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Corners in a square from -1 to 1; of about the same area.
+// Returns the corners in a square from -1 to 1; all shapes have about the same area.
 QPolygonF corners(Marker marker) {
   switch (marker) {
     case Marker::diamond: return {{{0, -1}, {1, 0}, {0, 1}, {-1, 0}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The marks of points that no line joins. Shapes tell apart what has one colour, and what a
-// colour-blind eye takes for one.
+// Markers of points that no line joins. Shapes distinguish series of equal color, and colors that
+// look alike to color-blind users.
 #pragma once
 
 #include <QPointF>
@@ -12,7 +12,8 @@ namespace trainyard::ui {
 enum class Marker { diamond, square, circle, triangle, cross };
 inline constexpr int kMarkers = 5;
 
-// As wide as `size`, in the painter's pen and brush; a brush of none leaves an outline.
+// Paints a marker of width `size` with the painter's pen and brush; without a brush only the
+// outline.
 void paint_marker(QPainter& painter, Marker marker, const QPointF& at, double size);
 
 }  // namespace trainyard::ui

@@ -13,8 +13,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Of Qt Charts: an axis has at most this part of the chart, and 10 pixels around its labels and its
-// title; 4 more, for heights are rounded.
+// Limits of Qt Charts: an axis takes at most this fraction of the chart, and 10 pixels around its
+// labels and title, plus 4 because heights are rounded.
 constexpr double kAxisPortion = 0.4;
 constexpr int kAxisPadding = 14;
 
@@ -123,7 +123,8 @@ bool PlotCanvas::x_title_fits(const QString& title) const {
   return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
-// Axes that changed are laid out with the next events: here they are at once.
+// Renders the chart. Changed axes are normally laid out with the next events; this lays them out
+// immediately.
 void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) {
   chart_->layout()->activate();
   scene()->render(&painter, target, sceneRect());
@@ -135,7 +136,7 @@ QPointF PlotCanvas::fraction(const QPointF& at) const {
   return {(at.x() - area.left()) / area.width(), (area.bottom() - at.y()) / area.height()};
 }
 
-// Under the pointer: what the marks there say.
+// Shows the text of the marks under the pointer.
 bool PlotCanvas::viewportEvent(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QChartView::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
@@ -195,7 +196,7 @@ void PlotCanvas::leaveEvent(QEvent* event) {
   QChartView::leaveEvent(event);
 }
 
-// A plain wheel is for what the chart stands on: many charts scroll.
+// Leaves a wheel event without Ctrl to the parent, because charts are in a scroll area.
 void PlotCanvas::wheelEvent(QWheelEvent* event) {
   if (!(event->modifiers() & Qt::ControlModifier)) return event->ignore();
   const int turn = event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The chart itself: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter, and
-// the gestures, told as fractions of the plot area (0,0 at the lower left) so that both y axes
+// The chart widget: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter.
+// Gestures are emitted as fractions of the plot area (0,0 at the lower left), so that both y axes
 // follow alike.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace trainyard::ui {
 
-// What an axis shows.
+// State of an axis.
 struct AxisState {
   Span range;
   std::vector<Tick> ticks;
@@ -30,25 +30,25 @@ class PlotCanvas : public QChartView {
 
   void apply_style(const PlotStyle& style);
   void show_axes(const AxisState& x, const AxisState& left,
-                 const AxisState& right);  // cheap when nothing changed
+                 const AxisState& right);  // cheap if nothing changed
   QRectF plot_area() const { return chart_->plotArea(); }
-  int ticks_across() const;  // how many tick labels fit
+  int ticks_across() const;  // number of tick labels that fit
   int ticks_up() const;
-  bool x_title_fits(const QString& title)
-      const;  // else it is better left out: Qt Charts would show dots in its place
+  bool x_title_fits(
+      const QString& title) const;  // otherwise omit the title: Qt Charts would show dots instead
   PlotLines& lines() { return *lines_; }
   PlotOverlay& overlay() { return *overlay_; }
-  QRectF band() const { return band_; }  // of the box being drawn, in pixels
+  QRectF band() const { return band_; }  // box being drawn, in pixels
   void render_chart(QPainter& painter, const QRectF& target);
 
  signals:
-  void area_changed();  // the lines stand there already
+  void area_changed();  // the plot area changed; the lines are already moved
   void boxed(const QRectF& fractions);
   void wheeled(const QPointF& fraction, double factor, bool vertical);
   void panned(const QPointF& by);
   void home_wanted();
   void hovered(std::optional<double> fraction);  // nothing: the pointer left
-  void walked(int points);                       // the crosshair by keys
+  void walked(int points);                       // the crosshair was moved by keys
   void entered();                                // Enter was pressed
   void menu_wanted(const QPoint& global);
   void band_changed();

@@ -25,7 +25,7 @@ std::string exact(double value) {
 }
 
 std::string png_of(PlotView& view) {
-  constexpr double kRatio = 2;  // for print and projector
+  constexpr double kRatio = 2;  // resolution for print and projector
   QImage image(view.full_size() * kRatio, QImage::Format_ARGB32_Premultiplied);
   image.setDevicePixelRatio(kRatio);
   QPainter painter(&image);
@@ -63,7 +63,7 @@ std::string csv_of(const PlotModel& model, const QString& counts) {
   return csv;
 }
 
-// Simulated time is left empty where nobody asked for it.
+// The column of simulated time is empty if it was not requested.
 std::string csv_of(const PlotModel& model) {
   std::string csv = "series,step,samples,bytes,seconds,simulated_seconds,value\n";
   for (const auto& series : model.series()) {

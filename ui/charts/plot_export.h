@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A chart as a file: PNG or SVG of what is shown, drawn with every point; CSV of all points that
-// were logged, whatever is shown, hidden, zoomed or thinned.
+// Export of a chart: PNG or SVG of the visible range, drawn with every point; CSV of all logged
+// points, whatever is hidden, zoomed or thinned.
 #pragma once
 
 #include <QString>
@@ -13,13 +13,14 @@ namespace trainyard::ui {
 
 class PlotView;
 
-// By the suffix of `file`. Problems: another suffix, or a file that cannot be written.
+// Saves in the format of the suffix of `file`. Errors: another suffix, or a file that cannot be
+// written.
 base::Result<void> save_plot(PlotView& view, const QString& file);
 
-// Columns series, step, samples, seconds, value; 17 significant digits, so that every double reads
-// back as it was.
+// Columns: series, step, samples, bytes, seconds, simulated_seconds, value. 17 significant digits,
+// so that every double is read back exactly.
 std::string csv_of(const PlotModel& model);
-// Of a chart over a count of things ("ranks"): columns series, that count, value.
+// For a chart over a count ("ranks"). Columns: series, that count, value.
 std::string csv_of(const PlotModel& model, const QString& counts);
 
 }  // namespace trainyard::ui

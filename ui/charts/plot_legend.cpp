@@ -27,10 +27,10 @@ PlotLegend::PlotLegend(QWidget* parent)
   setAccessibleName(tr("Legend"));
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setFocusPolicy(Qt::NoFocus);  // its buttons have it
+  setFocusPolicy(Qt::NoFocus);  // its buttons take the focus
   setWidgetResizable(true);
   setWidget(page_);
-  page_->setAutoFillBackground(false);  // the card's shows
+  page_->setAutoFillBackground(false);  // the card's background shows through
   viewport()->setAutoFillBackground(false);
 }
 
@@ -78,15 +78,15 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     entry->setIcon(line_sample(one->style, entry->iconSize(), devicePixelRatioF()));
     entry->setText(" " + one->style.label);
     entry->setChecked(one->visible);
-    QFont font = this->font();  // a button with a style sheet does not follow by itself
+    QFont font = this->font();  // a button with a style sheet does not inherit the font
     font.setStrikeOut(!one->visible);
     entry->setFont(font);
     entry->show();
   }
   set_order(series);
   setVisible(
-      series.size() > 1 ||
-      (series.size() == 1 && !series.front()->style.label.isEmpty()));  // the title may not say it
+      // a single series is listed too if it has a label, which the title may not contain
+      series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));
   updateGeometry();
 }
 
@@ -105,7 +105,7 @@ void PlotLegend::set_most(int height) {
   updateGeometry();
 }
 
-// Rows wrap, so the height follows from the width that the plot has.
+// Rows wrap, so the height depends on the plot's width.
 int PlotLegend::full_height() const { return layout_->heightForWidth(std::max(width(), 100)); }
 QSize PlotLegend::sizeHint() const {
   return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The legend of a plot: one button a series, with its line as it is drawn; a press (or Space) shows
-// and hides it. Many series scroll, so that the plot keeps its room.
+// Legend of a plot: one button per series, with a sample of its line. A press (or Space) shows or
+// hides the series. A long legend scrolls, so that the plot keeps its room.
 #pragma once
 
 #include <QScrollArea>
@@ -19,10 +19,10 @@ class PlotLegend : public QScrollArea {
  public:
   explicit PlotLegend(QWidget* parent = nullptr);
   void show_series(
-      const std::vector<std::unique_ptr<PlotSeries>>& series);  // one entry a series, in order
+      const std::vector<std::unique_ptr<PlotSeries>>& series);  // one entry per series, in order
   QToolButton* button(const QString& id) const;
-  void set_most(int height);  // a legend that needs more scrolls; a row is always shown
-  int full_height() const;    // of all rows at this width
+  void set_most(int height);  // maximum height, beyond which it scrolls; at least one row is shown
+  int full_height() const;    // height of all rows at this width
   void render_full(QPainter& painter);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {}; }
@@ -42,7 +42,7 @@ class PlotLegend : public QScrollArea {
   std::vector<std::pair<QString, QToolButton*>> buttons_;
 };
 
-// The line of a series as a small picture.
+// Returns a small picture of a series' line.
 QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio);
 
 }  // namespace trainyard::ui

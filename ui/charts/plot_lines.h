@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The lines of a chart: made from series, and painted. They are drawn here, because the line series
-// of Qt Charts stroke a path at every update, cannot break a line, and take 100 ms for a dashed
-// one. A live series grows at its end: only what has not settled is made anew, and only what
-// changed is painted.
+// Lines of a chart: generated from series, and painted. They replace the line series of Qt Charts,
+// which stroke a path at every update, cannot break a line, and take 100 ms for a dashed one. A
+// live series grows at its end: only its unsettled end is generated again, and only changes are
+// painted.
 #pragma once
 
 #include <QGraphicsItem>
@@ -15,54 +15,54 @@
 
 namespace trainyard::ui {
 
-// From values to pixels of the plot area.
+// Mapping from values to pixels of the plot area.
 struct PlotMap {
   QRectF area;
   XAxis axis = XAxis::step;
-  Span x, y[2];  // y by side; decimal logarithms when `log`
+  Span x, y[2];  // y by side; decimal logarithms if `log`
   bool log = false;
   QPointF at(double x_value, double value, Side side) const;
   bool operator==(const PlotMap&) const = default;
 };
 
-// One series, ready to be drawn. All of its parts stand from left to right.
+// One series, ready to draw. All parts are in order from left to right.
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
   std::vector<QRect>
-      columns;  // where points are denser than pixels: what the lines cover of each column
-  std::vector<QPointF> dots;  // points that no line reaches
+      columns;  // rows that the lines cover in each column, where points are denser than pixels
+  std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>
-      areas;  // between lines and zero, when `fill` is a colour; columns are then filled too
-  std::vector<double> gaps;     // where values are that the scale cannot show: marked at the foot
-  std::vector<QPointF> beyond;  // where points are above the area: marked at its upper edge
-  bool marks_beyond = false;    // whether they are
+      areas;  // between lines and zero, if `fill` is valid; columns are then filled too
+  std::vector<double> gaps;     // x of values that the scale cannot show: marked at the lower edge
+  std::vector<QPointF> beyond;  // points above the area: marked at its upper edge
+  bool marks_beyond = false;    // enables `beyond`
   QColor fill;
-  double zero = 0;  // where areas stand on
+  double zero = 0;  // y of the base of areas
   double dot_size = 3;
   Marker marker = Marker::circle;
   bool hollow = false;
 };
 
-// The part of a line that lies in `area`, if any does.
+// Returns the part of a line inside `area`, if any.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
 
-// A bar around each step, from zero to its top; `look` as LineDrawing::draw takes it, with a fill.
-// What is below is to be painted over what stands on it.
+// Draws a bar around each step, from zero to its top. `look` as in `LineDrawing::draw`, with a
+// fill. Paint lower series of a stack over those that stand on them.
 DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
                       const DrawnSeries& look);
 
-// Makes the lines of one series, frame by frame.
+// Generates the lines of one series, frame by frame.
 class LineDrawing {
  public:
-  // `look` brings pen, fill and dots, and no lines yet. `revision` is another one when the points
-  // are others, and not only more, than the last time. `pixels`: as `thin` takes it.
+  // `look` supplies pen, fill and dots, without lines. `revision` must change if points were
+  // replaced, not only appended. `pixels`: as in `thin`.
   DrawnSeries draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side,
                    int pixels, const DrawnSeries& look);
-  bool thinned() const { return drawn_.thinned; }  // points were left out
+  bool thinned() const { return drawn_.thinned; }  // points were omitted
 
  private:
-  // What lines depend on, besides their points.
+  // Inputs of the lines, except for the points.
   struct Drawn {
     std::uint64_t revision = 0;
     PlotMap map;
@@ -75,18 +75,18 @@ class LineDrawing {
   Drawn drawn_;
   Thinner thinner_;
   DrawnSeries settled_;
-  std::size_t next_ = 0;  // of the thinned points: the first that is not in `settled_`
+  std::size_t next_ = 0;  // first thinned point that is not in `settled_`
 };
 
-// Stands where the plot area is now, whichever area its lines were made for: axes are laid out
-// between two frames too.
+// Scene item of the lines. It follows the current plot area, even if its lines were generated for
+// an earlier one, because axes are laid out between frames too.
 class PlotLines : public QGraphicsItem {
  public:
   explicit PlotLines(QGraphicsItem* parent);
   void show(const QRectF& area, std::vector<DrawnSeries> series);
-  void move_to(const QRectF& area);  // the lines stay as they were made
+  void move_to(const QRectF& area);  // without generating the lines again
   const std::vector<DrawnSeries>& series() const { return series_; }
-  QTransform placing() const;  // from the area that the lines were made for to that of now
+  QTransform placing() const;  // transform from the area of the lines to the current one
   QRectF boundingRect() const override { return now_; }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) override;
 
@@ -95,7 +95,7 @@ class PlotLines : public QGraphicsItem {
   std::vector<DrawnSeries> series_;
 };
 
-// What must be painted again where `now` stands for `old`, both in `area`; empty: nothing.
+// Returns the area to repaint when `now` replaces `old`, both in `area`; empty if nothing changed.
 QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSeries>& now,
                   const QRectF& area);
 

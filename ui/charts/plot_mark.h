@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Something that happened while lines grew: a thin line over the height of a plot, with a glyph at
-// its top.
+// Mark of an event on a plot: a thin line over its full height, with a glyph at the top.
 #pragma once
 
 #include <QString>
@@ -11,10 +10,10 @@
 namespace trainyard::ui {
 
 struct PlotMark {
-  SeriesPoint at;  // of which the value says nothing
+  SeriesPoint at;  // its value is unused
   Marker glyph = Marker::cross;
-  int colour = 0;  // of the theme's series; negative: of none, as of a link
-  QString text;    // under the pointer
+  int colour = 0;  // index in the theme's series colors; negative: none, as for a link
+  QString text;    // tool tip
 };
 
 }  // namespace trainyard::ui

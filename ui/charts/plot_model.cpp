@@ -74,7 +74,7 @@ void PlotModel::set_smoothing(double weight) {
   restack();
 }
 
-// Markers are measurements that stand alone, and are not smoothed.
+// Markers are separate measurements and are not smoothed.
 void PlotModel::smooth(PlotSeries& series) const {
   if (smoothing_ <= 0 || series.style.joining == Joining::never) return;
   for (std::size_t i = series.smoothed.size(); i < series.points.size(); ++i) {
@@ -84,7 +84,7 @@ void PlotModel::smooth(PlotSeries& series) const {
   }
 }
 
-// From the start: other parts stand below than did before.
+// Stacks all series again, because the series below have changed.
 void PlotModel::restack() {
   for (const auto& series : series_) {
     series->tops = PointSeries(series->style.joining);
@@ -105,8 +105,8 @@ void PlotModel::stack() {
   }
 }
 
-// A bar stands on those that there are below it, and waits for none. All anew where any has grown,
-// for those above stand higher then.
+// Stacks bars. A bar stands on the existing bars below it and does not wait for missing ones. All
+// are computed again if any has grown, because the bars above move up.
 void PlotModel::stack_bars() {
   const auto shown = [](const auto& series) { return series->visible && is_bars(series->style); };
   if (std::ranges::none_of(series_, [&](const auto& series) {
@@ -126,7 +126,8 @@ void PlotModel::stack_bars() {
   }
 }
 
-// A step that the part below has not reached yet waits; one that it never reported is a gap.
+// Adds sums. A step that the series below has not reached yet waits; a step that it never reported
+// becomes a gap.
 void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
   for (std::size_t& i = series.stacked_points; i < series.points.size(); ++i) {
     SeriesPoint point = series.points.at(i);

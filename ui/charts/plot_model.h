@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a plot shows, apart from how: its series, smoothed lines, the extent of what is visible, and
-// what is read at an x.
+// Content of a plot, independent of its appearance: series, smoothed lines, the extent of visible
+// data, and the readings at an x.
 #pragma once
 
 #include <QString>
@@ -18,40 +18,43 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
-// How far a linear axis goes up for a line. What lies beyond is marked at its upper end.
+// Upper limit of a linear axis for a line. Values beyond it are marked at the upper edge.
 enum class Reach {
-  whole,       // to its greatest value
-  nearly_all,  // to what 99 of 100 values of all such lines do not pass
-  rest  // no further than for those, of which it is a summary; where none of them is shown, as one
-        // of them
+  whole,       // its maximum
+  nearly_all,  // the 99th percentile of the values of all such lines
+  // the limit of the `nearly_all` lines, of which this line is a summary; if none of them is shown,
+  // treated as one of them
+  rest
 };
 
-inline constexpr int kTextColour = -1;  // of what belongs to all ranks, and so has no rank's colour
+inline constexpr int kTextColour = -1;  // color of data of all ranks, which has no rank's color
 constexpr int colour_of_part(int part) {
   return kTextColour - 1 - part;
-}  // of the theme's parts, which are no rank's either; and back
+}  // colors of parts in the theme, which belong to no rank; and the inverse
 
 struct SeriesStyle {
   QString label;
-  int colour = 0;  // of the theme's series: the number of the rank or run, the same in every view;
-                   // or one of the above
-  std::optional<bool> dashed{};  // nothing: the dashes that tell colours apart when they repeat
+  // index in the theme's series colors: the number of the rank or run, the same in every view; or a
+  // color defined above
+  int colour = 0;
+  std::optional<bool> dashed{};  // nothing: dashed if colors repeat
   Side side = Side::left;
-  bool pale = false;     // stands behind the others
-  bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked
-                         // series before it; as bars where points are never joined
+  bool pale = false;  // drawn behind the others
+  // part of a sum: on a linear scale it is drawn as an area on top of the previous stacked series;
+  // as bars if its points are never joined
+  bool stacked = false;
   Joining joining = Joining::next_step;
-  Marker marker = Marker::diamond;  // of points that are never joined
-  bool hollow = false;  // markers are outlines, with room for those of another series in them
+  Marker marker = Marker::diamond;  // for points that are never joined
+  bool hollow = false;              // outline markers, which may enclose those of another series
   Reach reach = Reach::whole;
   bool operator==(const SeriesStyle&) const = default;
 };
 
-// A bar around each whole step.
+// True for stacked bars, one around each step.
 inline bool is_bars(const SeriesStyle& style) {
   return style.stacked && style.joining == Joining::never;
 }
-inline constexpr double kHalfBar = 0.4;  // steps
+inline constexpr double kHalfBar = 0.4;  // in steps
 
 struct PlotSeries {
   QString id;
@@ -60,70 +63,72 @@ struct PlotSeries {
   PointSeries smoothed;  // as long as `points` after `smooth`; empty without smoothing
   Smoother smoother{0};
   bool visible = true;
-  std::uint64_t revision = 0;  // another one when points, sums or the smoothed line are others than
-                               // before, and not only more
+  // changes if points, sums or the smoothed line were replaced, not only appended
+  std::uint64_t revision = 0;
 
-  // Of a stacked one: the sums up to and with this part, of the steps that every part below has
-  // reported too, of bars of all their steps; and their smoothed line.
+  // Sums of a stacked series up to and including itself, for steps that all series below have
+  // reported too (bars: all their steps), and their smoothed line.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
   std::size_t stacked_points = 0,
-              below_points = 0;  // of `points` and of the part below, as far as the sums go
+              below_points = 0;  // progress of the sums in `points` and in the series below
 };
 
-// One line of a read-out: a point that was logged.
+// One row of a read-out: a logged point.
 struct Reading {
   SeriesStyle style;
   SeriesPoint point;
   std::optional<double> smoothed;
-  double drawn = 0;  // where it is drawn: the value, or the top of its part of a stack; NaN when it
-                     // is not drawn
+  double drawn = 0;  // drawn y value: the value, or the top in a stack; NaN if not drawn
 };
 
 class PlotModel {
  public:
-  // Adds a series, or restyles the one of that id; points stay unless the joining differs.
+  // Adds a series, or restyles the one with that id; points are kept unless the joining differs.
   PlotSeries& put(const QString& id, const SeriesStyle& style);
   void remove(const QString& id);
   void set_visible(const QString& id, bool visible);
-  void order(const QStringList& ids);  // the series of the list come first, in its order
+  void order(const QStringList& ids);  // listed series first, in this order
   void clear() { series_.clear(); }
   PlotSeries* find(const QString& id);
   const PlotSeries* find(const QString& id) const { return const_cast<PlotModel*>(this)->find(id); }
   const std::vector<std::unique_ptr<PlotSeries>>& series() const { return series_; }
 
   void append(const QString& id,
-              std::span<const SeriesPoint> points);  // an id that is not there is ignored
+              std::span<const SeriesPoint> points);  // ignores an unknown id
   void set_smoothing(double weight);                 // 0: off
-  void stack();                                      // brings the sums of stacked series up to date
+  void stack();                                      // updates the sums of stacked series
   double smoothing() const { return smoothing_; }
   bool empty() const;  // no visible series has a point
 
   std::optional<Span> x_extent(XAxis axis) const;
-  // Of what can be drawn within `x`: of log scales, values above 0. Logarithmic time.
+  // Returns the extent of drawable values within `x` (on log scales, values above 0), in
+  // logarithmic time.
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
-  // As much of that as a linear axis is made for: less where values that lines need not reach would
-  // make it more than four times as long.
+  // Returns the part of `y_extent` that a linear axis covers: less if values that need not be
+  // reached would make it more than four times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
-  bool may_be_cut() const;  // a visible series need not be reached whole
+  bool may_be_cut() const;  // some visible series need not be fully inside the axis
   std::size_t skipped(
-      bool log) const;         // points of visible series that cannot be drawn on such a scale
+      bool log) const;         // points of visible series that are not drawable on such a scale
   bool uses(Side side) const;  // a visible series is drawn on that side
-  bool has_bars() const;       // of visible series, one at least
-  // Where values lie that cannot be drawn, and lines are broken: x values, at most one of a pixel.
+  bool has_bars() const;       // a visible series has bars
+  // Returns the x values of values that are not drawable, where lines are broken; at most one per
+  // pixel.
   std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels,
                            bool log) const;
-  // The sum of the stack at `step`, and of how many parts; nothing where no sum is known.
+  // Returns the sum of the stack at `step` and its number of parts; nothing if no sum is known.
   std::optional<std::pair<double, int>> stack_sum(double step) const;
 
-  // Of visible series the logged point nearest to x, and whose it is; of several the first.
+  // Returns the logged point nearest to x over all visible series, and its series; the first of
+  // several.
   struct Found {
     QString id;
     SeriesPoint point;
   };
   std::optional<Found> nearest(XAxis axis, double x) const;
   std::optional<double> nearest_x(XAxis axis, double x) const;
-  // Of every visible series the logged point nearest to x, if it is no farther than `tolerance`.
+  // Returns the logged point nearest to x of each visible series, if within `tolerance`.
   std::vector<Reading> readings(XAxis axis, double x, double tolerance, bool log) const;
 
  private:

@@ -28,7 +28,7 @@ QColor colour_of(const SeriesStyle& style) {
 
 namespace {
 
-constexpr double kSeen = 3;  // the contrast that WCAG 2.1 asks for of what is drawn
+constexpr double kSeen = 3;  // minimum contrast of graphics by WCAG 2.1
 
 double paleness() { return Theme::instance().dark() ? 0.5 : 0.42; }
 
@@ -114,7 +114,7 @@ void PlotOverlay::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
   painter->drawRect(content_.band);
 }
 
-// Small labels above the plot area, from the right to the left, and on below when the row is full.
+// Paints small labels above the plot area, from right to left; further rows go below.
 void PlotOverlay::paint_badges(QPainter& painter) const {
   const QFont font = scaled(style_.font, 0.82);
   painter.setFont(font);
@@ -139,7 +139,7 @@ void PlotOverlay::paint_badges(QPainter& painter) const {
 
 double PlotOverlay::glyph_size() const { return QFontMetricsF(style_.font).height() * 0.7; }
 
-// Glyphs stand on a ground of their own, for lines run under them.
+// Paints glyphs on a background, because lines pass beneath them.
 void PlotOverlay::paint_marks(QPainter& painter) const {
   const double size = glyph_size();
   for (const Mark& mark : content_.marks) {
@@ -176,9 +176,9 @@ void PlotOverlay::paint_crosshair(QPainter& painter) const {
 
 namespace {
 
-constexpr double kReadingScale = 0.9;  // of the font
+constexpr double kReadingScale = 0.9;  // relative to the font
 
-// Of the lines of a read-out.
+// Dimensions of a read-out's rows.
 struct ReadingMeasures {
   explicit ReadingMeasures(const QFont& font)
       : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 1.4) {}

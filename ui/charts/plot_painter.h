@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a chart is painted: its colours and pens, and what stands over its lines. Frame, axes and
-// grid are Qt Charts'.
+// Painting of a chart: its colors and pens, and the overlay above its lines. Qt Charts paints
+// frame, axes and grid.
 #pragma once
 
 #include <QFont>
@@ -14,8 +14,7 @@
 
 namespace trainyard::ui {
 
-// Colours of everything but the series, and how thick lines are, from the theme and the font of a
-// widget.
+// Colors of everything except series, and the line width, from the theme and a widget's font.
 struct PlotStyle {
   QColor background, text, muted, grid, accent, warning;
   QFont font;
@@ -25,29 +24,29 @@ struct PlotStyle {
 PlotStyle plot_style(const QFont& font);
 
 QColor colour_of(const SeriesStyle& style);
-// The pen of a series. A pale one stands behind the others, but can be seen: its contrast with the
-// card is 3 at least. `raw`: behind its own smoothed line, and paler.
+// Returns the pen of a series. A pale series has a contrast of at least 3 with the card. `raw`: the
+// line behind its smoothed line, which is paler.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
-// A piece of its line, as it is drawn: for legend and read-out.
+// Paints a sample of a series' line, for legend and read-out.
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);
 QFont scaled(QFont font, double factor);
 
-// Height of the strip above the plot area that badges stand in, so that they never cover a line.
+// Returns the height of the strip above the plot area for badges, so that they never cover a line.
 double badge_strip(const PlotStyle& style);
 
-// Under the top of a part of a stack; opaque, for what lies below is painted over it.
+// Returns the color of an area of a stack; opaque, because lower areas are painted over it.
 QColor area_colour(const SeriesStyle& style, const QColor& background);
 
-// Badges, marks, the empty state, the crosshair with its read-out, and the rubber band, above the
-// lines.
+// Overlay above the lines: badges, marks, the empty state, the crosshair with its read-out, and the
+// rubber band.
 class PlotOverlay : public QGraphicsItem {
  public:
   struct Row {
-    std::optional<SeriesStyle> style;  // of the line that it tells of, if it tells of one
+    std::optional<SeriesStyle> style;  // style of the line that the row describes, if any
     QString text;
     bool operator==(const Row&) const = default;
   };
-  struct Mark {  // as PlotMark, in pixels
+  struct Mark {  // a PlotMark in pixels
     double x = 0;
     Marker glyph = Marker::cross;
     QColor colour;
@@ -57,18 +56,18 @@ class PlotOverlay : public QGraphicsItem {
   struct Content {
     QStringList badges;
     std::vector<Mark> marks;
-    QString empty;            // shown in the middle when not empty
-    std::optional<double> x;  // of the crosshair, in pixels
-    QString heading;          // of the read-out
+    QString empty;            // text in the center; none if empty
+    std::optional<double> x;  // crosshair in pixels
+    QString heading;          // heading of the read-out
     std::vector<Row> rows;
-    std::vector<std::pair<QPointF, QColor>> points;  // what is read
+    std::vector<std::pair<QPointF, QColor>> points;  // points of the readings
     QRectF band;
     bool operator==(const Content&) const = default;
   };
   explicit PlotOverlay(QGraphicsItem* parent) : QGraphicsItem(parent) {}
   void show(const QRectF& area, const PlotStyle& style, Content content);
   const Content& content() const { return content_; }
-  QString marks_at(const QPointF& at) const;  // what those near it say, one a line
+  QString marks_at(const QPointF& at) const;  // texts of the marks near a point, one per line
   QRectF boundingRect() const override { return area_.adjusted(0, -badge_strip(style_), 0, 0); }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) override;
 
@@ -84,9 +83,9 @@ class PlotOverlay : public QGraphicsItem {
   Content content_;
 };
 
-// Where the read-out at the crosshair stands, and what its rows say there. It is as wide as the
-// plot at most: what is too long loses the begin of its label, for the end tells apart, and no
-// number.
+// Position of the read-out at the crosshair and its rows. It is at most as wide as the plot: a
+// label that is too long loses its beginning, because labels differ at their end. Numbers are never
+// elided.
 struct ReadingLayout {
   QRectF box;
   QStringList rows;
@@ -94,6 +93,7 @@ struct ReadingLayout {
 ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area,
                               const QFont& font);
 std::size_t reading_rows(const QRectF& area,
-                         const QFont& font);  // that fit below the heading; at least 2
+                         // number of rows that fit below the heading; at least 2
+                         const QFont& font);
 
 }  // namespace trainyard::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far up the values of a plot go, and how far an axis is made for them.
+// Computes the upper limits of values and axes of a plot.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kNearlyAll = 0.99;
-constexpr double kWorthIt = 4;  // an axis is cut where it would be more than so many times as long
+// an axis is cut if it would otherwise be more than this factor longer
+constexpr double kWorthIt = 4;
 
 std::optional<Span> united(const std::optional<Span>& a, const std::optional<Span>& b) {
   if (!a || !b) return a ? a : b;
@@ -49,7 +50,7 @@ bool PlotModel::may_be_cut() const {
   });
 }
 
-// What nearly all values do not pass, of those lines that say so.
+// Returns the percentile that limits the axis, over the lines with such a reach.
 std::optional<double> PlotModel::nearly_all(XAxis axis, Span x, Side side) const {
   for (const Reach reach : {Reach::nearly_all, Reach::rest}) {
     std::vector<SeriesPart> parts;

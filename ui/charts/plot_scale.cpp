@@ -10,10 +10,9 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kFlat = 1e-5;
-constexpr int kSurelyTwo =
-    8;  // so many intervals asked for are never more than half the range each
+constexpr int kSurelyTwo = 8;  // the requested intervals are each at most half of the range
 
-// Digits grouped as 12,000, with just the decimals that the interval needs.
+// Formats a tick with digit grouping (12,000) and only the decimals that the interval needs.
 QString tick_label(double value, double interval) {
   if (std::abs(value) < interval * 1e-6) value = 0;
   const double greatest = std::max(std::abs(value), interval);
@@ -27,7 +26,7 @@ QString log_label(double value) {
   return QString::number(value, 'e', 0).replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
 }
 
-// Each so many decades, from `range` of decimal logarithms; `fine`: and 2 and 5 between them.
+// Returns ticks at every n-th decade of `range` (decimal logarithms); `fine`: also at 2 and 5.
 std::vector<Tick> decade_ticks(Span range, double shift, int every, bool fine) {
   std::vector<Tick> ticks;
   for (double decade = std::floor(range.low); decade <= range.high + 1e-6; decade += every)
@@ -73,7 +72,7 @@ double least_width(XAxis axis) {
   switch (axis) {
     case XAxis::step: return 10;
     case XAxis::passes: return 0.01;
-    case XAxis::simulated: return 1e-6;  // of drawn devices that may be as fast as one likes
+    case XAxis::simulated: return 1e-6;  // drawn devices may be arbitrarily fast
     default: return 1;
   }
 }
@@ -89,7 +88,7 @@ double nice_interval(double width, int about) {
 Span value_range(Span data) {
   if (data.width() <=
       kFlat * std::max(std::abs(data.low),
-                       std::abs(data.high)))  // one value, but for rounding: with zero for scale
+                       std::abs(data.high)))  // a single value, except for rounding: include zero
     data = data.high > 0 ? Span{0, data.high} : data.low < 0 ? Span{data.low, 0} : Span{0, 1};
   const bool from_zero = data.low >= 0 && data.low < 0.4 * data.high;
   const double margin = 0.04 * data.width(), grid = nice_interval(data.width(), 5) / 2;
@@ -120,10 +119,10 @@ std::vector<Tick> linear_ticks(Span range, int about, double factor) {
   return ticks;
 }
 
-// Decades; and 2 and 5 between them when there is room.
+// Returns ticks at decades, and at 2 and 5 if there is room.
 std::vector<Tick> log_ticks(Span range, int about, double factor) {
   const double shift = std::log10(factor), low = range.low - shift, high = range.high - shift;
-  if (high - low < 0.7) {  // zoomed into a part of a decade: a linear choice of values
+  if (high - low < 0.7) {  // zoomed into part of a decade: ticks as on a linear scale
     std::vector<Tick> ticks;
     for (const Tick& tick : linear_ticks({std::pow(10, low), std::pow(10, high)}, about, 1))
       if (tick.at > 0) ticks.push_back({std::log10(tick.at) + shift, tick.label});

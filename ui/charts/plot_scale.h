@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where an axis begins and ends, where its ticks are and what they say. Pure. On a logarithmic axis
-// a span holds decimal logarithms.
+// Range, ticks and tick labels of axes. Pure. On a logarithmic axis a span holds decimal
+// logarithms.
 #pragma once
 
 #include <QString>
@@ -11,37 +11,37 @@
 namespace trainyard::ui {
 
 struct Tick {
-  double at = 0;  // as the span: a value, or its decimal logarithm
+  double at = 0;  // a value, or its decimal logarithm, as in the span
   QString label;
 };
 
-// How numbers of an axis are written: value / factor, in `unit`.
+// Format of an axis' numbers: value / factor, in `unit`.
 struct AxisUnit {
   double factor = 1;
   QString text;
 };
 
-// SI prefixes for "B", "B/s", "bit/s", "s" and the like ("MB/s"); other units ("", "samples/s")
-// stay as they are.
+// Returns the SI prefix for "B", "B/s", "bit/s", "s" and the like ("MB/s"); other units ("",
+// "samples/s") are unchanged.
 AxisUnit axis_unit(const QString& unit, double greatest);
-// Of the x axis: steps, samples, bytes, or time in s, min or h, simulated time also in parts of a
-// second.
+// Returns the unit of the x axis: steps, samples, bytes, or time in s, min or h; simulated time
+// also in fractions of a second.
 AxisUnit x_axis_unit(XAxis axis, double width);
-double least_width(XAxis axis);  // that is worth showing
+double least_width(XAxis axis);  // minimum width that is shown
 
 double nice_interval(double width,
-                     int about);  // 1, 2 or 5 times a power of ten; about `about` of them
-// The least span of whole half-intervals that holds the data and a margin; starts at 0 when the
-// data nearly do.
+                     int about);  // 1, 2 or 5 times a power of ten; about `about` intervals
+// Returns the smallest span of half-intervals that contains the data and a margin; starts at 0 if
+// the data nearly do.
 Span value_range(Span data);
-Span log_range(Span data);                    // whole decades; data above 0; decimal logarithms
-Span x_range(Span data, double least_width);  // the last point is never under the frame
+Span log_range(Span data);  // full decades, as decimal logarithms; data must be above 0
+Span x_range(Span data, double least_width);  // keeps the last point inside of the frame
 
-// About as many as asked for, and two at least: one says nothing of the scale.
+// Return about the requested number of ticks, but at least two, because one shows no scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);
 std::vector<Tick> log_ticks(Span range, int about, double factor);
 
-// A number as a read-out shows it: up to five significant digits, "NaN", "Inf".
+// Formats a number for a read-out: up to five significant digits, "NaN", "Inf".
 QString number_text(double value);
 
 }  // namespace trainyard::ui

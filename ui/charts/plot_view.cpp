@@ -15,7 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 50;
-constexpr int kLegendPart = 4;  // of the height is the legend's at most
+constexpr int kLegendPart = 4;  // the legend takes at most 1/kLegendPart of the height
 
 Span part(Span span, double from, double to) {
   return {span.low + from * span.width(), span.low + to * span.width()};
@@ -194,8 +194,7 @@ void PlotView::pan(const QPointF& by) {
   refresh();
 }
 
-// What is read off stands with the axes at once; lines that are made for the area come with the
-// next frame.
+// Updates the overlay with the axes immediately; lines for the new area follow with the next frame.
 void PlotView::follow_area() {
   map_.area = canvas_->plot_area();
   show_overlay();
@@ -216,8 +215,8 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// A plot of about eight lines of text below a heading, above the words of its axis and the highest
-// legend, whatever is there of them: a chart does not jump when a run begins.
+// Allows for about eight lines of text between heading and axis labels, at the maximum legend
+// height. The size is independent of the content, so a chart does not jump when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
   return {line * 22, line * 18};

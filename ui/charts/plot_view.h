@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live chart: series of unlimited length by id, thinned to about two points a pixel (minimum and
-// maximum kept, and a badge says so), broken where nothing was logged, with linear and logarithmic
-// scale, smoothing, legend, crosshair, zoom and export. Points that are appended are drawn at the
-// next frame, at most 20 a second; nothing scans a whole history.
+// A live chart. Series of any length are identified by id and thinned to about two points per
+// pixel: minimum and maximum are kept, and a badge shows it. Lines are broken where nothing was
+// logged. Offers linear and logarithmic scale, smoothing, legend, crosshair, zoom and export.
+// Appended points are drawn at the next frame, at most 20 a second; nothing scans a full history.
 #pragma once
 
 #include <QTimer>
@@ -29,63 +29,61 @@ class PlotView : public QWidget {
  public:
   explicit PlotView(QWidget* parent = nullptr);
 
-  // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the
-  // right side.
+  // `unit` as in "B/s"; the axis adds a prefix. `right_unit` is for series on the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
-  void set_help(const QString& help);  // what a value of it is: the tool tip of its title
-  // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand
-  // at whole numbers.
+  void set_help(const QString& help);  // meaning of a value: tool tip of the title
+  // Sets a count ("ranks") as x axis instead of steps: it begins at 0 and has ticks at integers.
   void set_counts(const QString& name);
   QString counts() const { return count_name_; }
-  // Points lead somewhere: first in the menu, and by Enter at the crosshair, one can be chosen.
-  // `text` says what for.
+  // Enables choosing a point: by the first entry of the menu, and by Enter at the crosshair. `text`
+  // describes the action.
   void offer_points(const QString& text);
-  void set_empty_text(const QString& text);  // why there is no point, or what to do next
+  void set_empty_text(const QString& text);  // reason why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
   void remove_series(const QString& id);
   void order_series(
-      const QStringList& ids);  // lines of the list come first, in its order, in the legend too
+      const QStringList& ids);  // listed series first, in this order, also in the legend
   void clear_series();
   void append(const QString& id, std::span<const SeriesPoint> points);
-  void set_marks(std::vector<PlotMark> marks);  // over the lines; the axis goes as far as they do
+  void set_marks(std::vector<PlotMark> marks);  // above the lines; the axis includes them
   void set_series_visible(const QString& id, bool visible);
   const PlotModel& model() const { return model_; }
 
-  void set_x_axis(XAxis axis);  // goes home
+  void set_x_axis(XAxis axis);  // resets the zoom
   void set_log(bool log);
   bool log() const { return map_.log; }
   void set_smoothing(
-      double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
-  void set_whole(
-      bool whole);  // the axes go as far as all values do; else as far as each line asks for
+      double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
+  void set_whole(bool whole);  // axes include all values; otherwise only the reach of each line
   bool whole() const { return whole_; }
-  void set_frozen(bool frozen);  // keeps recording, stops drawing; a badge says so
+  void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Views, never of more than home shows. Box and fractions are of the plot area, from the lower
+  // Zoom and pan, within the home range. Box and fractions are of the plot area, from the lower
   // left.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
   void pan(const QPointF& by);
-  const PlotMap& shown() const { return map_; }  // as of the last frame, where the axes are now
+  // mapping of the last frame, moved to the current plot area
+  const PlotMap& shown() const { return map_; }
   QStringList badges() const { return canvas_->overlay().content().badges; }
   const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }
   PlotCanvas& canvas() { return *canvas_; }
   PlotLegend& legend() { return *legend_; }
-  QMenu& menu() { return *menu_; }  // of the chart; a card may add to it
+  QMenu& menu() { return *menu_; }  // the chart's menu; a card may add entries
   QWidget* drag_handle();           // the title
 
-  void refresh();  // draws now, unless frozen; else the timer does
-  // Draws title, chart and the whole legend with every point, nothing thinned: for exports.
+  void refresh();  // draws now, unless frozen; normally the timer does
+  // Draws title, chart and the full legend with every point, not thinned: for exports.
   void render_full(QPainter& painter, const QRectF& target);
-  QSize full_size() const;  // for a picture whose chart is as large as on screen
+  QSize full_size() const;  // for a picture whose chart has its size on screen
 
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override;  // that can still be read
+  QSize minimumSizeHint() const override;  // smallest readable size
 
  signals:
   void log_changed(bool log);
@@ -129,9 +127,9 @@ class PlotView : public QWidget {
   PlotStyle style_;
   PlotMap map_;
   std::vector<PlotMark> marks_;
-  std::map<const PointSeries*, LineDrawing> drawings_;  // of the model's
+  std::map<const PointSeries*, LineDrawing> drawings_;  // one per series of the model
   std::optional<Span> zoom_x_, zoom_y_[2];
-  std::optional<double> beyond_[2];  // the greatest value, where that lies above the axis
+  std::optional<double> beyond_[2];  // maximum, if above the axis
   bool whole_ = false, frozen_ = false, thinned_ = false, legend_stale_ = true;
   CrosshairGroup own_group_;
   CrosshairGroup* group_ = nullptr;
@@ -140,8 +138,8 @@ class PlotView : public QWidget {
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
   QAction *choose_ = nullptr,
-          *whole_action_ = nullptr;  // of points that lead somewhere; of axes that may be cut
-  std::optional<double> menu_at_;    // where the crosshair stood when the menu was asked for
+          *whole_action_ = nullptr;  // choose a point; axes include all values
+  std::optional<double> menu_at_;    // crosshair position when the menu was requested
   PlotCanvas* canvas_;
   PlotLegend* legend_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a plot comes to its axes and lines, and its whole picture for an export.
+// Computes axes and lines of a plot, and renders it for export.
 
 #include <QRegularExpression>
 #include <algorithm>
@@ -15,10 +15,9 @@ namespace {
 
 constexpr int kUnthinned = 1 << 30;
 constexpr double kBesideBars = 0.1;  // steps
-constexpr double kPixelsADash =
-    3;  // dashes of a line that turns more often would look like bursts that are not there
+constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts
 
-// The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
+// Moves and narrows the view into `home`; returns nothing if it covers all of `home`.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {
   if (!view || view->width() >= home.width()) return {};
   const double low = std::clamp(view->low, home.low, std::max(home.low, home.high - view->width()));
@@ -36,7 +35,7 @@ void PlotView::draw(int pixels) {
   show_overlay();
 }
 
-// Of points and, where there are any, of marks.
+// Returns the extent of points and marks.
 std::optional<Span> PlotView::across() const {
   auto extent = model_.x_extent(map_.axis);
   for (const PlotMark& mark : marks_)
@@ -69,7 +68,7 @@ std::optional<double> PlotView::above(Side side) const {
              : std::nullopt;
 }
 
-// All that there is within `x`, or that lines are to be seen of.
+// Returns the extent of all values within `x`, or of the reach of the lines.
 Span PlotView::side_span(Side side, Span x) const {
   const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log)
                                          : model_.y_reach(map_.axis, x, side);
@@ -95,7 +94,7 @@ void PlotView::show_axes() {
   if (!count_name_.isEmpty()) {
     std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
     for (Tick& tick : ticks)
-      tick.label.remove(QRegularExpression("\\.0+$"));  // of ticks that stood between them
+      tick.label.remove(QRegularExpression("\\.0+$"));  // as in labels of ticks between integers
   }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);
 }
@@ -142,7 +141,7 @@ void PlotView::draw_lines(int pixels) {
   thinned_ = false;
   const auto& all = model_.series();
   for (auto at = all.rbegin(); at != all.rend();
-       ++at)  // what is below is painted over what stands on it
+       ++at)  // lower series are painted over those that stand on them
     if ((*at)->visible && (*at)->style.stacked) draw_one(**at, pixels, drawn);
   for (const bool pale : {true, false})
     for (const auto& series : all)

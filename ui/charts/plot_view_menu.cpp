@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The header row of a plot and its menu.
+// Header row of a plot and its menu.
 #include <QHBoxLayout>
 #include <QMenu>
 #include <QMessageBox>
@@ -62,7 +62,8 @@ void PlotView::build_menu() {
 void PlotView::offer_points(const QString& text) {
   choose_ = new QAction(text, menu_);
   choose_->setShortcut(Qt::Key_Return);
-  choose_->setShortcutContext(Qt::WidgetShortcut);  // the menu shows it; the chart has the key
+  // the menu only displays the shortcut; the chart handles the key
+  choose_->setShortcutContext(Qt::WidgetShortcut);
   menu_->insertAction(menu_->actions().value(0), choose_);
   menu_->insertSeparator(menu_->actions().value(1));
   connect(choose_, &QAction::triggered, this, [this] { choose_point(menu_at_); });
@@ -78,7 +79,7 @@ void PlotView::choose_point(std::optional<double> x) {
   if (found) emit point_chosen(found->id, found->point);
 }
 
-// At the pointer; the crosshair goes with it, so that what it stood at is kept.
+// Opens the menu at the pointer. The crosshair disappears with it, so its position is stored.
 void PlotView::show_menu(const QPoint& global) {
   menu_at_ = group_->x();
   menu_->popup(global);

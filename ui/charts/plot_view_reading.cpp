@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a plot says over its lines: badges, and what is read where the crosshair stands.
+// Overlay text of a plot: badges, and the readings at the crosshair.
 #include <algorithm>
 #include <cmath>
 
@@ -76,7 +76,7 @@ QString PlotView::text_of(const Reading& reading, double x) const {
   return text;
 }
 
-// Of the stack, when that has several parts.
+// Returns the sum of the stack, if it has several parts.
 std::optional<QString> PlotView::sum_of(const std::vector<Reading>& readings) const {
   const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step);
   if (!sum || sum->second <= 1) return {};
@@ -94,9 +94,9 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   const auto sum = sum_of(readings);
   const std::size_t room =
       std::min(kReadingRows, reading_rows(map_.area, style_.font)) - (sum ? 1 : 0);
-  const std::size_t shown = readings.size() <= room
-                                ? readings.size()
-                                : std::max<std::size_t>(room, 2) - 1;  // one says how many more
+  // the last row shows how many are omitted
+  const std::size_t shown =
+      readings.size() <= room ? readings.size() : std::max<std::size_t>(room, 2) - 1;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const Reading& reading = readings[i];
     if (i < shown) content.rows.push_back({reading.style, text_of(reading, x)});
@@ -111,7 +111,7 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
     content.rows.push_back({{}, tr("and %1 more").arg(readings.size() - shown)});
 }
 
-// The crosshair stands at logged points only.
+// Moves the crosshair to the nearest logged point.
 void PlotView::hover(std::optional<double> fraction) {
   group_->set_x(fraction ? model_.nearest_x(map_.axis, map_.x.low + *fraction * map_.x.width())
                          : std::nullopt);

@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr qint64 kReadNanoseconds = 3'000'000;  // of histories, at a time
+constexpr qint64 kReadNanoseconds = 3'000'000;  // time limit per read of the histories
 
 }  // namespace
 
@@ -84,7 +84,7 @@ std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   return RunLook{names_[at], at};
 }
 
-// A run learns its name from its recording: lines that were planned before are planned anew.
+// A run gets its name from its recording; lines planned before are planned again.
 void RunCharts::name_runs() {
   QStringList names;
   for (const auto& shown : runs_) names << (shown->run ? shown->run->name() : QString());
@@ -107,7 +107,8 @@ void RunCharts::ask_to_read() {
   Turns::instance().ask(this, Work::reading, [this] { read_on(); });
 }
 
-// For a few milliseconds; the rest in other turns. Lines are read alike, so that all grow together.
+// Reads for a few milliseconds; the rest follows in later turns. All lines are read at equal pace,
+// so that they grow together.
 void RunCharts::read_on() {
   QElapsedTimer clock;
   clock.start();
@@ -136,7 +137,7 @@ void RunCharts::mark_faults() {
   for (const auto& [kind, plot] : plots_) plot->set_marks(marks);
 }
 
-// Says whether there is more to read. Runs that are laid over each other show no parts of steps.
+// Returns true if there is more to read. Overlaid runs do not show parts of steps.
 bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
@@ -152,7 +153,7 @@ bool RunCharts::read_portion(Shown& shown) {
   return more;
 }
 
-// In a chart without points.
+// Sets the text of charts without points.
 void RunCharts::say_why_empty() {
   const auto all = [this](const auto& holds) {
     return std::ranges::all_of(runs_,
@@ -184,7 +185,7 @@ void RunCharts::say_why_empty() {
   }
 }
 
-// New metrics have appeared: lines that are the same as before go on where they were.
+// Plans the lines when new metrics appear; unchanged lines continue where they were.
 void RunCharts::plan_lines(Shown& shown) {
   shown.known_series = shown.run->history().series().size();
   for (const ChartKind kind : kChartKinds) plan_chart(shown, kind);
@@ -192,7 +193,7 @@ void RunCharts::plan_lines(Shown& shown) {
   offer_choices();
 }
 
-// With lines only.
+// Shows special charts only if they have lines.
 void RunCharts::show_special_charts() {
   for (const auto& [kind, plot] : plots_)
     if (is_special(kind)) grid_->set_there(chart_title(kind).name, !plot->model().series().empty());
@@ -218,8 +219,8 @@ void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
   order_lines(kind);
 }
 
-// That stand for what is not chosen any more: of the first segment that told, say, once the one
-// that is wanted has told too.
+// Removes lines that are not chosen any more, for example of the first segment with data after the
+// requested segment has data.
 void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   std::erase_if(shown.readers[kind], [&](const auto& reader) {
     const QString id = shown.prefix + reader.first;
@@ -229,7 +230,7 @@ void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   });
 }
 
-// Run by run, and within a run as planned, whichever reported first.
+// Orders lines by run, and within a run as planned, independently of which reported first.
 void RunCharts::order_lines(ChartKind kind) {
   QStringList all;
   for (const auto& shown : runs_) all << shown->order[kind];
@@ -247,7 +248,7 @@ void RunCharts::set_choice(const LineChoice& choice) {
   read_on();
 }
 
-// Its lines of these charts, from their start.
+// Reads the run's lines of these charts again from the start.
 void RunCharts::read_anew(Shown& shown, const std::vector<ChartKind>& kinds) {
   for (const ChartKind kind : kinds) {
     for (const auto& [id, reader] : shown.readers[kind])
@@ -259,7 +260,8 @@ void RunCharts::read_anew(Shown& shown, const std::vector<ChartKind>& kinds) {
 }
 
 void RunCharts::set_frozen(bool frozen) {
-  if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);  // which calls this again
+  // which calls this function again
+  if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);
   for (const auto& [kind, plot] : plots_) plot->set_frozen(frozen);
   emit frozen_changed(frozen);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The live charts of one run, rank by rank, or of several runs laid over each other, each in its
-// colour. Histories may be long: they are read a few milliseconds at a time, and meanwhile lines
-// grow from their start.
+// Live charts of one run, by rank, or of several overlaid runs, each in its color. Histories may be
+// long: they are read a few milliseconds at a time, and lines grow from their start meanwhile.
 #pragma once
 
 #include <QPointer>
@@ -32,38 +31,38 @@ class RunCharts : public QWidget {
   explicit RunCharts(QWidget* parent = nullptr);
   ~RunCharts() override;
 
-  // Runs must live longer than they are shown; one that is deleted disappears. The place in the
-  // list is the colour.
+  // Runs must outlive their display; a deleted run disappears. The index in the list determines the
+  // color.
   void set_runs(const std::vector<Run*>& runs);
-  // Truths that belong to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting
+  // Caveats that apply to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting
   // for each other".
   void set_badges(const QStringList& badges);
-  void set_frozen(bool frozen);  // the charts stand still; the runs, and their recording, go on
+  void set_frozen(bool frozen);  // stops the charts, not the runs or their recording
   bool frozen() const;
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  void set_marks_shown(bool shown);  // of what befell ranks
-  bool reading() const;              // not all that the histories hold is on the charts
-  std::int64_t steps() const;        // of the first run, that are on the charts
+  void set_marks_shown(bool shown);  // marks of faults
+  bool reading() const;              // the charts do not show all of the histories yet
+  std::int64_t steps() const;        // number of steps of the first run on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
-  QSize sizeHint() const override;                    // that shows a chart whole
+  QSize sizeHint() const override;                    // shows a full chart
   QAction* freeze_action() const { return freeze_; }  // checkable "Freeze charts", for menus
   QMenu& charts_menu() { return *charts_menu_; }
 
  signals:
   void frozen_changed(bool frozen);
-  // A point of the staleness of a run that is shown alone was chosen: the gradient of that worker,
-  // as its server took it at that time of the recording.
+  // The user chose a point of the staleness of a single run: the gradient of that worker, applied
+  // by its server at that time of the recording.
   void gradient_wanted(int rank, double seconds);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  // A run on the charts, with what has been read of it.
+  // A displayed run, with the data read from it.
   struct Shown {
     explicit Shown(const LineChoice& choice) : split(choice.step_time_of) {}
     QPointer<Run> run;
@@ -72,9 +71,9 @@ class RunCharts : public QWidget {
     StepSplit split;
     std::size_t known_series = 0;
     bool simulation_asked = false;
-    QString not_simulated;  // why
+    QString not_simulated;  // reason
     std::map<ChartKind, std::map<QString, LineReader>> readers;
-    std::map<ChartKind, QStringList> order;  // of lines, as planned
+    std::map<ChartKind, QStringList> order;  // planned order of lines
   };
 
   void link_gradients();
@@ -107,7 +106,7 @@ class RunCharts : public QWidget {
 
   std::vector<std::unique_ptr<Shown>> runs_;
   std::stop_source no_longer_simulated_;
-  QStringList names_;  // of those, as legends have them
+  QStringList names_;  // names of the runs, as in legends
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;
@@ -117,8 +116,9 @@ class RunCharts : public QWidget {
   QSlider* smoothing_;
   QMenu* charts_menu_;
   FlowLayout* bar_;
-  std::vector<QWidget*> choices_;  // on the bar
-  QToolButton* choices_button_;    // shows them, where they would take the room of a chart
+  std::vector<QWidget*> choices_;  // widgets on the bar
+  // shows the choices in a menu, if the bar would take the room of a chart
+  QToolButton* choices_button_;
   QToolButton* charts_button_;
   QStringList badges_;
   std::vector<TintedLabel*> badge_labels_;  // at the end of the bar

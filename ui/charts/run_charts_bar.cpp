@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bar above the charts: what they show, and the truths that belong to every figure.
+// Bar above the charts: the choice of data, and the caveats that apply to every figure.
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -19,7 +19,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kBadgeCharacters = 16;  // that are seen of badges that share a line
+constexpr int kBadgeCharacters = 16;  // visible characters of badges that share a line
 
 const QString kBullet = QStringLiteral("● ");
 
@@ -83,7 +83,7 @@ void RunCharts::build_bar() {
   build_choices(*bar);
   connect(choices_button_, &QToolButton::toggled, this, &RunCharts::fit_bar);
   connect(&Theme::instance(), &Theme::changed, this, &RunCharts::fit_bar,
-          Qt::QueuedConnection);  // its parts first
+          Qt::QueuedConnection);  // the parts of the new choice first
 }
 
 void RunCharts::build_choices(QWidget& bar) {
@@ -174,8 +174,8 @@ void RunCharts::offer_choices() {
   refill(*buffers_, fullest, choice_.buffers_of);
 }
 
-// Of runs that send nothing, or do not say what, all points would stand at 0. What has not done a
-// step may send yet.
+// Offers the x axis in bytes. If runs send nothing or do not report it, all points would be at 0. A
+// run without a completed step may still send.
 void RunCharts::offer_bytes() {
   const auto may_send = [](const auto& shown) {
     return shown->run &&
@@ -193,8 +193,8 @@ void RunCharts::set_badges(const QStringList& badges) {
   fit_bar();
 }
 
-// Whether the bar with all choices, and below or beside them badges of these widths, leaves a
-// chart.
+// True if the bar with all choices, and with badges of these widths below or beside them, leaves
+// room for a chart.
 bool RunCharts::leaves_chart(const QList<int>& badges) const {
   QList<QSize> sizes{charts_button_->sizeHint()};
   for (const QWidget* choice : choices_) sizes << choice->sizeHint();
@@ -209,8 +209,8 @@ QSize RunCharts::sizeHint() const {
                              bar_->contentsMargins().top() + layout()->spacing()};
 }
 
-// Where the bar would take the room of a chart the badges share a line, and then the choices come
-// only when they are asked for.
+// Compacts the bar if it would take the room of a chart: badges share a line, and then the choices
+// move to a menu.
 void RunCharts::fit_bar() {
   smoothing_->setFixedWidth(fontMetrics().height() * 6);
   QList<int> widths;
@@ -227,7 +227,7 @@ void RunCharts::fit_bar() {
   for (TintedLabel* label : badge_labels_) label->setMaximumWidth(tight ? left : QWIDGETSIZE_MAX);
 }
 
-// Beside the choices where there is room, else in rows below.
+// Places the badges beside the choices if there is room, otherwise in rows below.
 void RunCharts::show_badges(const QStringList& badges) {
   const auto count = static_cast<std::size_t>(badges.size());
   for (; badge_labels_.size() > count; badge_labels_.pop_back()) delete badge_labels_.back();

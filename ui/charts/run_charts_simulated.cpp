@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The x axis of simulated time: a run is simulated, aside, when somebody first asks for it, and
-// until then its points are held back.
+// X axis of simulated time. A run is simulated in the background when the axis is first selected;
+// its points are held back until then.
 #include <QApplication>
 #include <QComboBox>
 #include <QThreadPool>
@@ -17,7 +17,7 @@ void RunCharts::want_simulated(Shown& shown) {
     read_anew(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
 }
 
-// Once; a run may have to tell first what it trains.
+// Starts the simulation, once, as soon as the recording contains the experiment.
 void RunCharts::simulate(Shown& shown) {
   if (shown.simulation_asked) return;
   const auto recorded = base::value_at(shown.run->history().header(), "experiment");
@@ -43,7 +43,7 @@ void RunCharts::take_simulated(const Run* run, const base::Result<SimulatedTime>
   ask_to_read();
 }
 
-// Nothing where simulated time is not asked for, or there.
+// Returns an empty string if simulated time is not requested, or is available.
 QString RunCharts::why_not_simulated() const {
   const auto lacking = std::ranges::find_if(
       runs_, [](const auto& shown) { return shown->progress.lacks_simulated(); });

@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-// What nobody sees on a chart needs no words.
+// Number of steps a chart may lag without a message.
 constexpr std::int64_t kStepsBehind = 200;
 constexpr double kPartBehind = 0.05;
 
@@ -36,7 +36,7 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
 
 QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 
-// Gathers the lines of one chart of one run; sources without any series make no line.
+// Collects the lines of one chart of one run; sources without series produce no line.
 class Lines {
  public:
   Lines(const History& history, const std::optional<RunLook>& run, const LineChoice& choice)
@@ -65,8 +65,8 @@ class Lines {
     add_gathered("held_out", chart_text("held out"), 1, held_out, true);
   }
 
-  // Sampled now and then, by each rank at steps of its own: so not summed over ranks, and nothing
-  // is said of the steps between.
+  // Each rank samples memory at its own steps, so values are not summed over ranks, and steps
+  // between samples have no value.
   void memory() {
     for (int rank = 0; rank < history_.ranks(); ++rank)
       if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank,
@@ -74,7 +74,7 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
-  // Of the device of each rank, as it said of itself: likewise.
+  // Device metrics as reported by each rank; sampled like memory.
   void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"),
               bool pale = false) {
     for (int rank = 0; rank < history_.ranks(); ++rank)
@@ -83,8 +83,9 @@ class Lines {
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
-  // Of one rank, part on part, but for what the plan has nothing of; and what the plan says that
-  // they take, which tells the rank. Of several runs of each the rank whose buffers take most.
+  // Buffers of one rank, stacked by part; parts that the plan does not use are omitted. A level
+  // shows the planned total and names the rank. For several runs, shows the rank with the largest
+  // buffers of each.
   void buffers() {
     const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks()
                          ? choice_.buffers_of
@@ -113,7 +114,7 @@ class Lines {
     }
   }
 
-  // By what the plan says.
+  // By the plan's sizes.
   int with_most_buffers() const {
     int most = -1;
     for (const SeriesKey& key : keys_of(history_, Metric::buffer_bytes))
@@ -121,7 +122,7 @@ class Lines {
     return most;
   }
 
-  // By part; nothing where that was not recorded.
+  // By part; empty if not recorded.
   std::vector<double> planned_parts(int rank) const {
     std::vector<double> parts;
     const auto all = history_.header().find("buffer_bytes");
@@ -179,7 +180,7 @@ class Lines {
     }
   }
 
-  // Where ranks do steps apart, no step says what all of them sent.
+  // If ranks run steps independently, no step has a total over all ranks.
   void link_bytes() {
     if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
@@ -217,8 +218,8 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
-  // With backup workers not all do a step, and what of it trains is not theirs to tell: each is
-  // shown by its own.
+  // Rate over all ranks. With backup workers, not all do every step, and which samples are trained
+  // is not known per worker; then each rank is shown by its local steps.
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step())
@@ -227,7 +228,7 @@ class Lines {
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
-  // Each rank by its own steps.
+  // Each rank by its local steps.
   void samples_rates() {
     for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
       if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank,
@@ -235,8 +236,8 @@ class Lines {
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
-  // Of each worker's gradients, as the first server saw them; or of each stage's, as it updated by
-  // them.
+  // Staleness of each worker's gradients as seen by the first server, or of each stage's gradients
+  // as it applied them.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
     const bool stages = stages_tell(history_);
@@ -247,13 +248,14 @@ class Lines {
         line->style.joining = Joining::never, line->style.reach = Reach::nearly_all;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server"))
-      staleness_over_time();  // else an older recording
+      staleness_over_time();  // otherwise an older recording
     staleness_by_theory();
   }
 
-  // Of all workers together, block by block.
+  // All workers together, block by block.
   void staleness_over_time() {
-    const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
+    // consecutive gradients
+    const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);
     const std::tuple<const char*, QString, StepValues> all[] = {
         {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
         {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
@@ -261,14 +263,14 @@ class Lines {
     for (const auto& [id, label, values] : all) {
       add_gathered(id, label, kTextColour, values, false);
       SeriesStyle& style = lines_.back().style;
-      style.joining = Joining::always;  // a value is of the gradients since the one before it
+      style.joining = Joining::always;  // a value covers the gradients since the previous one
       style.dashed = values == &History::staleness_most,
       style.pale = values != &History::staleness_mean;
       style.reach = Reach::rest;
     }
   }
 
-  // From the first step to the last, where theory says something.
+  // Predicted staleness, from the first step to the last, if there is a theory.
   void staleness_by_theory() {
     const auto theory = recorded_staleness_theory(history_);
     if (!theory) return;
@@ -282,18 +284,19 @@ class Lines {
                 .arg(formula, QString::number(*theory->mean, 'g', 4)),
             *theory->mean, true);
     if (theory->mean)
-      lines_.back().of_all_ranks = true;  // of fewer workers it is another; a bound still holds
+      lines_.back().of_all_ranks = true;  // differs for fewer workers; a bound still holds
     if (theory->most)
       level("theory_most", chart_text("by theory, most: %1 = %2").arg(formula).arg(*theory->most),
             static_cast<double>(*theory->most), false);
   }
 
-  // Measured now and then; from each measure on, what the mixing matrix alone leaves of it at most.
+  // Measured consensus distance at intervals, and after each measurement the upper bound by the
+  // mixing matrix alone.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
-    const double left = history_.header().value("lambda_2", 0.0);  // of every step
+    const double left = history_.header().value("lambda_2", 0.0);  // per step
     add_gathered("decay", chart_text("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
                  &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;
@@ -302,7 +305,7 @@ class Lines {
 
   void residual_norms() { of_ranks(Metric::residual_norm); }
 
-  // So far, asked for or answered, of each rank on its own clock.
+  // Averages so far, initiated or answered, of each rank by its local clock.
   void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() {
@@ -322,8 +325,8 @@ class Lines {
   }
 
  private:
-  // Of a rank alone: where ranks do steps apart, those between two of its own are others', and no
-  // value of it is missing there.
+  // Adds a line of a single rank. If ranks run steps independently, steps between two of its own
+  // belong to other ranks, so no value is missing there.
   LineSpec* add_own(const QString& id, const QString& label, int colour, Source source) {
     LineSpec* line = add(id, label, colour, std::move(source));
     if (line && history_.steps_apart()) line->style.joining = Joining::always;
@@ -345,7 +348,7 @@ class Lines {
     lines_.back().style.joining = Joining::always;
     lines_.back().level = value;
   }
-  // What is equal on all ranks is read from the first that reports it.
+  // A value that is equal on all ranks is read from the first rank that reports it.
   Source first_rank(Metric metric, int index) const {
     auto keys = keys_of(history_, metric, {}, index);
     if (keys.size() > 1) keys.resize(1);
@@ -397,7 +400,7 @@ bool sends(const telemetry::History& history) {
   return !keys_of(history, Metric::sent_payload_bytes).empty();
 }
 
-// Whoever uses the GPU, as its driver says.
+// Use of the GPU by any process, as its driver reports it.
 static ChartTitle gpu_chart_title(ChartKind kind) {
   const auto said = [](const QString& what) {
     return chart_text("%1 As its driver says, whoever uses it; sampled twice a second.").arg(what);
@@ -416,7 +419,7 @@ static ChartTitle gpu_chart_title(ChartKind kind) {
               "What the rank’s GPU receives, and (pale) sends, over the bus of its host."))};
 }
 
-// Of what few runs do.
+// Titles of charts that only few runs have.
 static ChartTitle special_chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::residual_norm:

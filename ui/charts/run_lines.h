@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which lines each live chart has, and how each is made from a run's history. Pure: a history in,
-// points out.
+// Selects the lines of each live chart and how each is derived from a run's history. Pure: a
+// history in, points out.
 #pragma once
 
 #include <QString>
@@ -43,7 +43,7 @@ enum class ChartKind {
   gpu_power,
   gpu_traffic
 };
-// In the order of the cards, until a person arranges them.
+// Default order of the cards.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,
                                             ChartKind::staleness,     ChartKind::consensus,
                                             ChartKind::gradient_norm, ChartKind::step_time,
@@ -59,37 +59,38 @@ inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind:
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements
   QString title, unit;
-  QString help;  // what a value is, in a sentence
+  QString help;  // meaning of a value, in one sentence
 };
 ChartTitle chart_title(ChartKind kind);
-// Whether the chart is of something that few runs do: then it is there only with one that does.
+// True if only few runs have this data; the chart is present only with such a run.
 constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_norm; }
 
-// Those that have something to learn; all of them as long as none has told.
+// Returns the segments with gradients; all segments while none has reported.
 std::vector<int> segments_with_gradients(const telemetry::History& history);
 QString segment_name(const telemetry::History& history, int segment);
 
-// Whether the staleness of gradients is told by stages, each of its own; else by servers, of
+// True if each stage reports the staleness of its own gradients; otherwise servers report that of
 // workers.
 bool stages_tell(const telemetry::History& history);
 QString whose_gradients(const telemetry::History& history, int rank);  // "worker, rank 3"
 
-// Whether its bytes are known to grow.
+// True if the history contains counters of sent bytes.
 bool sends(const telemetry::History& history);
 
-// What a person chose to see of runs.
+// The user's choice of data.
 struct LineChoice {
-  int segment =
-      0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
+  // -1: all segments, reduced gradients only. A segment without a gradient is replaced by the first
+  // that has one.
+  int segment = 0;
   static constexpr int kMean = -1, kSlowest = -2;
   int step_time_of = kMean;  // or a rank
   static constexpr int kFullest = -1;
-  int buffers_of = kFullest;  // the rank whose buffers take most by the plan, or a rank
+  int buffers_of = kFullest;  // the rank with the largest planned buffers, or a rank
   bool operator==(const LineChoice&) const = default;
 };
 
-// Metric series of a history, put together: each value, or the growth of each total by the time
-// that its rank spent within steps; over the sources at each step.
+// Combination of metric series of a history: each value, or the growth of each total per time that
+// its rank spent within steps, reduced over the sources at each step.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
@@ -99,9 +100,9 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides.
-// Imposed is none of them, but a part of compute: held back, because the rank is slowed down or
-// paced.
+// Parts of a step's time, which add up to it. Overhead: time of the rank's loop in no other part.
+// Imposed time is not a further part but a share of compute: the rank is held back, because it is
+// slowed down or paced.
 enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
@@ -111,23 +112,22 @@ struct LineSpec {
   QString id;  // within its run
   SeriesStyle style;
   Source source;
-  Source divisor;                  // when it has keys: the line is source / divisor
-  StepValues gathered = nullptr;   // instead of a source: values that the history has put together
-  std::optional<StepPart> part{};  // instead of a source: of the time of a step
-  std::optional<double>
-      level{};                // in the place of each value: what does not change from step to step
-  bool of_all_ranks = false;  // the line ends where one was lost
+  Source divisor;                  // if it has keys, the line is source / divisor
+  StepValues gathered = nullptr;   // instead of a source: values computed by the history
+  std::optional<StepPart> part{};  // instead of a source: part of a step's time
+  std::optional<double> level{};   // replaces each value by a constant
+  bool of_all_ranks = false;       // the line ends where a rank was lost
 };
 
-// Of charts that do not keep up with a run that is at `step`; empty where they do.
+// Returns the message if charts lag behind a run that is at `step`; empty if they do not.
 QStringList told_behind(std::int64_t step, std::int64_t charted);
 
-// Legends are narrow: of names that begin with the same words, what comes after these; of each at
-// least its last word.
+// Shortens names for narrow legends: removes the words that all begin with, but keeps at least the
+// last word of each.
 QStringList what_tells_apart(const QStringList& names);
 
-// `run`: how the run is told apart from others on the same charts; nothing when it is alone, and
-// ranks are shown one by one.
+// `run`: name and color that distinguish the run from others on the same charts; nothing if it is
+// the only run, and ranks are shown one by one.
 struct RunLook {
   QString name;
   int colour = 0;
@@ -135,29 +135,29 @@ struct RunLook {
 std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history,
                                const std::optional<RunLook>& run, const LineChoice& choice);
 
-// All reading of a history is by portions, of so many values of each series at most, for it may be
-// long. What reads a portion says whether there is more to read.
+// Histories are read in portions of at most this number of values per series, because they may be
+// long. Readers return true if there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// What all ranks have trained on and sent, payload alone; and by when they would have, at the drawn
-// speeds, where that is known.
+// Samples trained and payload bytes sent by all ranks, and the simulated time by the drawn speeds,
+// if known.
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
-  double passes = 0;  // over the training samples
+  double passes = 0;  // epochs over the training samples
 
   void put_into(SeriesPoint& point) const;
 };
 
-// How far all ranks were by a step, for the x axis; from what they reported.
+// Progress of all ranks by step, for the x axis; from their reports.
 class ProgressCounter {
  public:
-  bool read(const telemetry::History& history, bool over);  // over: no more will come
-  // While simulated time is wanted, no step is known before it is there.
+  bool read(const telemetry::History& history, bool over);  // over: the history will not grow
+  // While simulated time is requested, no step is known until it is available.
   void want_simulated(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
-  // Whether all ranks have reported the step, or never will.
+  // True if all ranks have reported the step, or never will.
   bool knows(double step) const {
     return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back()));
   }
@@ -177,22 +177,21 @@ class ProgressCounter {
 
   std::map<int, std::size_t> read_;  // by rank
   std::optional<StepGather> gather_;
-  StepOrder apart_;  // instead, where ranks do steps apart
+  StepOrder apart_;  // used instead if ranks run steps independently
   std::vector<Sent> sent_;
   std::size_t known_series_ = 0;
   std::vector<double> steps_;
-  std::vector<Progress> progress_;  // by the step beside it
+  std::vector<Progress> progress_;  // by index of steps_
   bool wants_simulated_ = false;
   std::optional<SimulatedTime> simulated_;
   bool over_ = false;
 };
 
-// The time that a rank has spent within steps: no pace, no pause and no measuring between them is
-// in it.
+// Time that a rank has spent within steps; excludes pacing, pauses and evaluation between steps.
 class StepClock {
  public:
-  // To the end of `step`; steps never fall. Whether the time of every step since the last one is
-  // known.
+  // Advances to the end of `step`; steps must not decrease. Returns true if the time of every step
+  // since the last call is known.
   bool advance(const telemetry::History& history, int rank, int step);
   double seconds() const { return seconds_; }
 
@@ -202,7 +201,7 @@ class StepClock {
   double seconds_ = 0;
 };
 
-// Points of a source, as they become known.
+// Reads the points of a source as they become known.
 class SourceReader {
  public:
   explicit SourceReader(const Source& source);
@@ -224,8 +223,8 @@ class SourceReader {
   StepGather gather_;
 };
 
-// The time of each step in its parts, of steps whose every part every rank that is asked about has
-// reported. Read once for all lines.
+// Time of each step by part, for steps of which all selected ranks have reported all parts. Read
+// once for all lines.
 class StepSplit {
  public:
   explicit StepSplit(int of) : of_(of) {}  // as LineChoice::step_time_of
@@ -236,9 +235,9 @@ class StepSplit {
 
  private:
   using Parts = std::array<double, kStepParts + 1>;  // as StepPart
-  struct Cursor {                                    // of a rank
+  struct Cursor {                                    // per rank
     std::size_t whole = 0;
-    std::array<std::size_t, kStepParts - 1> parts{};  // without overhead, which is the rest
+    std::array<std::size_t, kStepParts - 1> parts{};  // without overhead, which is the remainder
     std::size_t imposed = 0;
   };
   struct Open {  // a step that some rank has not reported yet
@@ -253,9 +252,9 @@ class StepSplit {
   void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
 
   int of_;
-  bool apart_ = false;             // steps are told in their order, though ranks do not end them so
-  std::int32_t next_ = 0;          // then: after the one told last
-  std::map<int, Cursor> cursors_;  // by rank
+  bool apart_ = false;     // steps are returned in order, although ranks end them out of order
+  std::int32_t next_ = 0;  // in that case: the step after the last returned one
+  std::map<int, Cursor> cursors_;      // by rank
   std::map<std::int32_t, Open> open_;  // by step
   std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;
 };
@@ -263,10 +262,10 @@ class StepSplit {
 class LineReader {
  public:
   explicit LineReader(const LineSpec& spec);
-  // Whether lines of that kind have the same points, whatever they look like.
+  // True if lines of this kind have the same points, whatever their style.
   bool reads_as(const LineSpec& spec) const;
-  // Appends the next points, of steps whose progress is known. `progress` and `split` were read
-  // before it.
+  // Appends the next points, for steps with known progress. `progress` and `split` must be read
+  // before.
   bool read(const telemetry::History& history, const ProgressCounter& progress,
             const StepSplit& split, std::vector<SeriesPoint>& out);
 
@@ -277,8 +276,8 @@ class LineReader {
   LineSpec spec_;
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
-  std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
-  std::deque<SeriesPoint> held_back_;  // it is not known yet where they stand in samples and bytes
+  std::deque<SeriesPoint> dividends_, divisors_;  // not matched yet, by step
+  std::deque<SeriesPoint> held_back_;  // their position in samples and bytes is not known yet
 };
 
 }  // namespace trainyard::ui

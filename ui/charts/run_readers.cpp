@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a history's columns to the points of lines, each read once, by cursor, a portion at a time.
+// Reads a history's columns into the points of lines: each once, by cursor, in portions.
 #include <algorithm>
 #include <utility>
 
@@ -19,13 +19,13 @@ constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds
 
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
-// At a step, from `next` on; 0 where nothing was reported.
+// Returns the value at a step, searching from `next` on; 0 if none was reported.
 double value_of(const Series* series, std::int32_t step, std::size_t& next) {
   while (next < size_of(series) && series->steps[next] < step) ++next;
   return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
 }
 
-// The step in which the first rank was lost that trains.
+// Returns the step at which the first training rank was lost.
 double first_loss(const History& history) {
   const auto evaluator = history.header().value("evaluator", -1);
   const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) {
@@ -35,7 +35,7 @@ double first_loss(const History& history) {
                                         : static_cast<double>(lost->step);
 }
 
-// As the run recorded its data; not a number where it did not.
+// Returns the recorded number of training samples; NaN if not recorded.
 double samples_of_pass(const History& history) {
   const auto samples = base::value_at(history.header(), "experiment.data.train_samples");
   return samples && samples->is_number() && samples->get<double>() > 0
@@ -43,7 +43,7 @@ double samples_of_pass(const History& history) {
              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Of a run that goes on from a checkpoint; else 0.
+// Returns the first step of a run that resumed from a checkpoint; else 0.
 std::int32_t first_step(const History& history) {
   const auto step = base::value_at(history.header(), "first_step");
   return step && step->is_number_integer() ? step->get<std::int32_t>() : 0;
@@ -66,7 +66,7 @@ void ProgressCounter::look_for_senders(const History& history) {
   }
 }
 
-// A rank reports what it has sent before its samples of a step.
+// A rank reports its sent bytes before its samples of a step.
 double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
@@ -78,15 +78,15 @@ double ProgressCounter::sent_by(const History& history, double step) {
   return all;
 }
 
-// Of workers of servers in step: an update takes the gradients of so many as came first. With
-// backup workers others report the step as well, later, or do not do it; so steps are told in their
-// order, and what comes too late is in none.
+// Progress of workers of synchronous servers: an update applies the first gradients of each step,
+// up to the required number. With backup workers, other workers report the step later or not at
+// all. Steps are therefore processed in order, and late reports are not counted.
 bool ProgressCounter::read_updates(const History& history, bool over) {
   const auto needed = static_cast<std::size_t>(history.reports_of_step());
   std::int32_t step =
       steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
   for (std::size_t told = 0; told < kValuesAtOnce; ++step) {
-    std::vector<std::pair<double, double>> reports;  // when, and of how many samples
+    std::vector<std::pair<double, double>> reports;  // (time, number of samples)
     std::int32_t furthest = -1;
     for (int rank = 0; rank < history.ranks(); ++rank) {
       const Series* series = history.find({Metric::samples, rank, 0});
@@ -100,7 +100,7 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
     if (furthest < step) return false;
     if (reports.size() < needed) {
       if (!over && furthest - step < static_cast<std::int32_t>(StepOrder::kWaiting)) return false;
-      continue;  // a report of it was lost
+      continue;  // a report of this step was lost
     }
     std::ranges::sort(reports);
     SeriesPoint done{static_cast<double>(step), 0, reports[needed - 1].first, 0};
@@ -163,8 +163,8 @@ bool StepClock::advance(const History& history, int rank, int step) {
   for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
     seconds_ += series->values[read_];
   const int steps = step - std::exchange(step_, step);
-  return history.steps_apart() || static_cast<int>(read_ - before) ==
-                                      steps;  // where others do those between, none is missed
+  // other ranks do the steps between, so none is missing
+  return history.steps_apart() || static_cast<int>(read_ - before) == steps;
 }
 
 SourceReader::SourceReader(const Source& source)
@@ -216,8 +216,7 @@ bool StepSplit::read(const History& history) {
   return more;
 }
 
-// A rank reports the whole step first, then its parts. A step of which a report was lost is left
-// out.
+// A rank reports the full step first, then its parts. A step with a lost report is omitted.
 bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
   std::array<const Series*, kStepParts - 1> series{};
@@ -236,7 +235,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
     for (std::size_t p = 0; p < series.size(); ++p) {
       std::size_t& i = at.parts[p];
       while (i < size_of(series[p]) && series[p]->steps[i] < step.step) ++i;
-      if (i == size_of(series[p])) return false;  // it is still to come
+      if (i == size_of(series[p])) return false;  // not reported yet
       lost = lost || series[p]->steps[i] != step.step;
       rest -= parts[p] = series[p]->values[i];
     }
@@ -259,7 +258,7 @@ void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int r
   if (apart_) return tell_in_order();
   const auto at = open_.find(whole.step);
   tell(at);
-  open_.erase(open_.begin(), std::next(at));  // earlier steps will not be finished any more
+  open_.erase(open_.begin(), std::next(at));  // earlier steps can no longer be completed
 }
 
 void StepSplit::tell(std::map<std::int32_t, Open>::const_iterator step) {
@@ -295,7 +294,7 @@ bool LineReader::read_values(const std::vector<telemetry::StepValue>& values,
   return next_value_ < values.size();
 }
 
-// Points of both sources meet by step; what has no partner is left out.
+// Matches the points of both sources by step; points without a partner are dropped.
 bool LineReader::divide(const History& history, std::vector<SeriesPoint>& points) {
   dividends_.insert(dividends_.end(), points.begin(), points.end());
   points.clear();

@@ -40,8 +40,7 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
   refresh();
 }
 
-// What is said of a row is as long as it is, and nothing moves while rows are looked at one after
-// the other.
+// Reserves lines for the details, so that nothing moves while the user compares rows.
 void AlgorithmPicker::keep_lines_free() {
   detail_->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing());
 }
@@ -104,7 +103,7 @@ void AlgorithmPicker::refresh() {
   emit reason_changed();
 }
 
-// What is said of a row, and what of it is wanted on the drawing.
+// Shows the details of the pointed row, and requests its picture on the drawing.
 void AlgorithmPicker::point() {
   const AlgorithmRow* row = table_->pointed();
   detail_->setText(row ? detail_of(*row)

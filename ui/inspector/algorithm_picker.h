@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the strategy: the all-reduce algorithms beside each other, with what each
-// would cost on this drawing. Picking one sets the field; pointing at one, or keeping the chosen
-// one in sight, wants its logical picture on the drawing.
+// Comparison of all-reduce algorithms below the fields of the strategy, with the cost of each on
+// this drawing. A click sets the field. Pointing at an algorithm, or keeping the chosen one
+// visible, shows its logical topology on the drawing.
 #pragma once
 
 #include <QWidget>
@@ -19,14 +19,14 @@ class AlgorithmPicker : public QWidget {
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
   void set_asked(collective::Algorithm asked);  // by the document
-  void set_used(bool used);                     // else it is hidden, and so is its picture
+  void set_used(bool used);                     // otherwise it and its picture are hidden
   void show_offers(KnownOffers known);          // null: no device is drawn
   AlgorithmTable& table() { return *table_; }
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
   QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
-  QString reason()
-      const;  // of `auto`, in one line; empty where it is not asked for, or not known yet
+  // reason for the choice of `auto`, in one line; empty if not requested or not known yet
+  QString reason() const;
 
  signals:
   void picked(collective::Algorithm algorithm);

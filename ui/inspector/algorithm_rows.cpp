@@ -48,7 +48,7 @@ QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
   return QString::fromStdString(figure);
 }
 
-// Marks have no sound.
+// Replaces symbols by text for screen readers.
 QString AlgorithmModel::spoken(const AlgorithmRow& row, int column) const {
   if (column == name_column) {
     const QString name = readable(std::string(base::name_of(row.offer.algorithm)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The rows of the table of algorithms, as a table model: values first, marks and words after them.
+// Table model of the algorithms: values first, then symbols and text.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -10,17 +10,17 @@ namespace trainyard::ui {
 
 struct AlgorithmRow {
   collective::Offer offer;
-  bool chosen = false;  // runs, by name or by `auto`
+  bool chosen = false;  // selected by name or by `auto`
   bool best = false;    // takes the least time
 
   bool fits() const { return offer.unfit.empty(); }
   bool operator==(const AlgorithmRow&) const = default;
 };
 
-// `asked`: by the document.
+// `asked`: as in the document.
 std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, collective::Algorithm asked);
 
-QString help_of(const collective::Offer& offer);  // what it does, or why it does not fit
+QString help_of(const collective::Offer& offer);  // description, or the reason why it does not fit
 
 class AlgorithmModel : public QAbstractTableModel {
   Q_OBJECT
@@ -28,7 +28,7 @@ class AlgorithmModel : public QAbstractTableModel {
   enum Column { name_column, rounds_column, busiest_column, time_column, columns };
 
   using QAbstractTableModel::QAbstractTableModel;
-  // The same algorithms keep their rows, and whoever looks at one goes on looking at it.
+  // Rows of unchanged algorithms stay, so that the current row is kept.
   void set_rows(std::vector<AlgorithmRow> rows);
   const std::vector<AlgorithmRow>& rows() const { return rows_; }
 

@@ -13,7 +13,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kNarrowestName = 9;  // characters; more are cut
+constexpr int kNarrowestName = 9;  // characters; longer names are elided
 
 }  // namespace
 
@@ -96,7 +96,7 @@ bool AlgorithmTable::viewportEvent(QEvent* event) {
   return QTableView::viewportEvent(event);
 }
 
-// Below the table: beside the pointer it would lie over the row that is compared next.
+// Shows the tool tip below the table, because beside the pointer it would cover the next row.
 void AlgorithmTable::show_help(const QModelIndex& index) {
   QToolTip::showText(mapToGlobal(visibleRegion().boundingRect().bottomLeft()),
                      index.data(Qt::ToolTipRole).toString(), viewport(), visualRect(index));
@@ -109,7 +109,7 @@ void AlgorithmTable::keyPressEvent(QKeyEvent* event) {
   pick(currentIndex().row());
 }
 
-// Who comes by keyboard begins at what runs.
+// Keyboard focus starts at the selected algorithm.
 void AlgorithmTable::focusInEvent(QFocusEvent* event) {
   QTableView::focusInEvent(event);
   const auto chosen = std::ranges::find_if(model_.rows(), &AlgorithmRow::chosen);

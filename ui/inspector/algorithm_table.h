@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of algorithms: as high as its rows. A row that the mouse is over, or else the one that
-// has the keyboard focus, is pointed at; a click, Enter or Space picks it, if it fits.
+// Table of algorithms, as high as its rows. The row under the mouse, else the one with keyboard
+// focus, is the pointed row. A click, Enter or Space selects it, if it fits.
 #pragma once
 
 #include <QTableView>

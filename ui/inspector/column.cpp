@@ -22,7 +22,7 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::remember_place); });
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
-          [this] { soon(&Column::remember_place); });  // by hand
+          [this] { soon(&Column::remember_place); });  // scrolled by the user
 }
 
 void Column::soon(void (Column::*what)()) {
@@ -63,8 +63,8 @@ Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) {
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
 }
 
-// As if beside a scroll bar: one that has come for a moment would narrow its content, and with that
-// keep itself needed. The price is now and then an empty line.
+// Computes the size as if a scroll bar were present. Otherwise a scroll bar shown for a moment
+// would narrow the content and thereby keep itself needed. The cost is an occasional empty line.
 QSize Head::sizeHint() const {
   const int beside = std::max(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent), 0);
   const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scrolled columns of the inspector: what is too long scrolls, and is never narrower than it needs.
-// What a person works in stays where it is in the window, whatever comes or goes above it.
+// Scrollable columns of the inspector; never narrower than their content. The focused widget keeps
+// its position in the window when content above it changes.
 #pragma once
 
 #include <QPointer>
@@ -21,14 +21,14 @@ class Column : public QScrollArea {
  private:
   void remember_place();
   void keep_place();
-  void soon(void (Column::*what)());  // once everything has its place
+  void soon(void (Column::*what)());  // after the layout is updated
 
   QPointer<QWidget> focused_;
-  int place_ = 0;  // of it, from the top of the window
+  int place_ = 0;  // position of the focused widget, from the top of the window
 };
 
-// As high as its content where there is room for that; it gives way to what is below it, down to a
-// few lines.
+// As high as its content if there is room; it shrinks in favor of the content below, down to a few
+// lines.
 class Head : public Column {
   Q_OBJECT
  public:

@@ -16,7 +16,7 @@ namespace {
 
 QString cost_text(const char* source) { return QCoreApplication::translate("cost", source); }
 
-// Of what ranks send, or have: a difference that is not seen is none.
+// Range of bytes over ranks. Values with the same text do not differ.
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   void take(std::int64_t value) { least = std::min(least, value), most = std::max(most, value); }

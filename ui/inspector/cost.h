@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a plan costs, known before it runs. Pure; from the plan itself, not from formulas about it.
+// Cost of a plan, known before it runs. Pure. Computed from the plan itself, not by formulas.
 #pragma once
 
 #include <QString>
@@ -16,26 +16,27 @@ namespace trainyard::ui {
 struct Cost {
   int ranks = 0;
   std::int64_t parameters = 0;
-  std::int64_t sent_bytes = 0;  // payload of a full step, of the rank that sends most
-  bool sent_at_most = false;    // others send less, or all do, where samples name fewer rows of
-                                // tables than they might
+  std::int64_t sent_bytes = 0;  // payload of a full step on the rank that sends most
+  // upper bound: other ranks send less, or samples may name fewer rows of tables
+  bool sent_at_most = false;
   std::int64_t memory_bytes =
-      0;  // arenas of the rank that has most; samples and program are not in it
-  bool memory_at_most = false;  // others have less
+      0;                        // arenas of the rank with the largest; without samples and program
+  bool memory_at_most = false;  // other ranks have less
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // by compression
   std::string engine =
-      {};  // that takes collectives whole: what a rank sends is by formula; empty: none
+      {};  // engine that runs full collectives, whose traffic is computed by formula; empty: none
 
   bool operator==(const Cost&) const = default;
 };
 
-// Of a plan as ranks run it: all ranks are looked at, for stages, servers and those within a tree
-// differ. Of very many that takes a while; once it is told to stop, what it says is of no use.
+// Computes the cost of a plan as executed. Examines all ranks, because stages, servers and inner
+// nodes of a tree differ; slow for very many ranks. After `stop` is requested, the result is
+// meaningless.
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
              const std::stop_token& stop = {});
 
-QString cost_line(const Cost& cost);  // "4 ranks, 235,146 parameters, 2,500 steps; a rank
-                                      // sends 1.41 MB a step, has 4.2 MB of buffers"
+// "4 ranks, 235,146 parameters, 2,500 steps; a rank sends 1.41 MB a step, has 4.2 MB of buffers"
+QString cost_line(const Cost& cost);
 
 }  // namespace trainyard::ui

@@ -19,7 +19,7 @@ constexpr int kReckonAfterMilliseconds = 200;
 
 }  // namespace
 
-// What is reckoned aside, and for whom.
+// Input and receiver of a background computation.
 struct CostLine::Reckoning {
   QPointer<CostLine> line;
   std::stop_token stop;
@@ -32,7 +32,7 @@ struct CostLine::Reckoning {
  private:
   KnownOffers offers(const base::Result<experiment::Resolved>& resolved) const;
   KnownPipeline pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
-  // In the thread of the line, unless it was given up meanwhile.
+  // Calls `show` on the line's thread, unless the computation was canceled.
   template <class Show>
   void post(Show show) const {
     QMetaObject::invokeMethod(qApp, [to = line, given_up = stop, show] {
@@ -41,7 +41,7 @@ struct CostLine::Reckoning {
   }
 };
 
-// Of an algorithm that does not fit the drawing, all that can be chosen instead.
+// If the algorithm does not fit the drawing, returns all alternatives.
 KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>& resolved) const {
   if (resolved || resolved.error().where != "strategy.algorithm")
     return known_offers(resolved, stop);
@@ -121,7 +121,7 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
 
 CostLine::~CostLine() { give_up(); }
 
-// A drag changes nothing here.
+// Returns the experiment without positions, so that a drag has no effect.
 experiment::Experiment CostLine::drawn() const {
   experiment::Experiment now = document_.experiment();
   now.topology = without_places(std::move(now.topology));
@@ -148,10 +148,10 @@ void CostLine::give_up() {
 }
 
 void CostLine::reckon() {
-  if (reckoned_) return;  // and nothing but places changed since
+  if (reckoned_) return;  // only positions have changed since
   refused_ = document_.refused();
   if (refused_ && document_.has_devices())
-    return refuse(*refused_);  // what stands there in sight is not what would be reckoned
+    return refuse(*refused_);  // the form shows another value than the document
   reckoned_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
@@ -189,13 +189,13 @@ void CostLine::show_room(const ToldProblems& problems) {
   emit room_known(problems);
 }
 
-// What was reckoned is of what is drawn now, or it says nothing.
+// The results are valid only for the current drawing and directory.
 const ToldProblems& CostLine::room() const {
   static const ToldProblems none;
   return reckoned_ && *reckoned_ == drawn() && directory_ == document_.directory() ? room_ : none;
 }
 
-// Where it is, and what.
+// Returns the place and description of a problem.
 QString CostLine::why_not(const base::Problem& problem) const {
   const base::Problem told = in_words(document_.experiment(), {problem}).front().told;
   return QString::fromStdString(told.where.empty() ? told.what : told.where + ": " + told.what);
@@ -207,7 +207,7 @@ void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, "
                               "gradients, optimizer and activations.")
                          : QString());
-  verdict_->setText(tr("Simulating ..."));  // what was said is of another experiment
+  verdict_->setText(tr("Simulating ..."));  // the previous verdict is of another experiment
   verdict_->setVisible(cost.has_value());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The live line above the inspector: what the plan costs before it runs, and what the simulator
-// makes of it. Reckoned on a thread of its own, shortly after the last change; what is reckoned of
-// an older experiment is given up at once.
+// Live line above the inspector: the plan's cost before it runs, and the simulator's verdict.
+// Computed on a separate thread soon after the last change; a computation for an older experiment
+// is canceled immediately.
 #pragma once
 
 #include <QThreadPool>
@@ -23,8 +23,8 @@
 
 namespace trainyard::ui {
 
-// What is said of an experiment and its expanded plan. May take long; soon over once it is asked to
-// stop.
+// Text about an experiment and its expanded plan. May take long; returns soon after `stop` is
+// requested.
 using Judge = std::function<base::Result<QString>(const experiment::Resolved&, const plan::Plan&,
                                                   std::stop_token)>;
 
@@ -33,24 +33,26 @@ class CostLine : public QWidget {
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
-  const ToldProblems& room() const;  // what devices have no room for, as told by room_known; none
-                                     // where that is not known of what is drawn now
+  // problems of devices with too little memory, as in `room_known`; empty if unknown for the
+  // current drawing
+  const ToldProblems& room() const;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void dealt_known(const Dealt& dealt);  // of the newest experiment; empty where it is not
+  void dealt_known(const Dealt& dealt);  // assignment of the newest experiment; empty if unknown
   void algorithms_known(
-      const KnownOffers& offers);  // of the newest experiment; null where nothing is drawn
+      const KnownOffers& offers);  // algorithms for the newest experiment; null if nothing is drawn
   void stages_known(
-      const StagePicture& stages);  // of the newest experiment; empty where its model is not split
-  void shards_known(const std::vector<KeptShard>& shards);  // of the newest experiment, by rank;
-                                                            // none where nothing is shared out
+      // stages of the newest experiment; empty if its model is not split
+      const StagePicture& stages);
+  // shards of the newest experiment, by rank; empty if nothing is sharded
+  void shards_known(const std::vector<KeptShard>& shards);
   void room_known(
-      const ToldProblems& problems);  // of the newest experiment: what its devices have no room for
-  void pipeline_known(const KnownPipeline& plan);  // of the newest experiment; null where it is
-                                                   // none, or cannot be simulated
-  void settled();                                  // of the newest experiment everything is known
+      const ToldProblems& problems);  // devices of the newest experiment with too little memory
+  // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
+  void pipeline_known(const KnownPipeline& plan);
+  void settled();  // all results of the newest experiment are known
 
  private:
   struct Reckoning;
@@ -69,13 +71,13 @@ class CostLine : public QWidget {
   Document& document_;
   Judge judge_;
   QTimer soon_{this};
-  std::optional<experiment::Experiment> reckoned_;  // or being reckoned, wherever its things stand
-  QString directory_;                               // where its data files are looked for
-  std::optional<base::Problem> refused_;  // what was typed and not taken, when it was looked last
+  std::optional<experiment::Experiment> reckoned_;  // or being computed; without positions
+  QString directory_;                               // base of relative data paths
+  std::optional<base::Problem> refused_;            // refused input, at the last update
   ToldProblems room_;
-  std::stop_source stop_;  // of all that
+  std::stop_source stop_;  // cancels the current computation
   TintedLabel *cost_, *verdict_;
-  QThreadPool pool_{this};  // of one thread: a long simulation keeps nobody else waiting
+  QThreadPool pool_{this};  // one separate thread, so that a long simulation blocks no other work
 };
 
 }  // namespace trainyard::ui

@@ -18,7 +18,7 @@ bool same(const RoleFailure& a, const RoleFailure& b) {
   return a.role == b.role && a.others == b.others && a.back == b.back;
 }
 
-// A role, and below it what comes of it, for the column is narrow.
+// Adds a role with the outcome below it, because the column is narrow.
 void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
   column.addWidget(paragraph(Tint::text, parent, line.role));
   TintedLabel* outcome =

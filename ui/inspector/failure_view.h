@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the strategy: what the others do when a rank fails, by its role, and how it
-// comes back.
+// Effect of failed ranks, by role, and how they rejoin; below the fields of the strategy.
 #pragma once
 
 #include <QWidget>
@@ -13,8 +12,8 @@ class FailureView : public QWidget {
   Q_OBJECT
  public:
   explicit FailureView(QWidget* parent = nullptr);
-  void show_lines(const std::vector<RoleFailure>& lines);  // none: nothing is shown
-  QString text() const;  // as it is read to those who cannot see it
+  void show_lines(const std::vector<RoleFailure>& lines);  // empty: hidden
+  QString text() const;                                    // as read by screen readers
 
  private:
   std::vector<RoleFailure> lines_;

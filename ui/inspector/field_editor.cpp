@@ -26,9 +26,10 @@ using base::FieldDescription;
 using base::FieldKind;
 using base::Json;
 
-constexpr double kManyCharacters = 5000;  // texts that may be longer get several lines
+constexpr double kManyCharacters = 5000;  // longer texts get several lines
 
-// A menu or another window has the focus for a while: it comes back, and so nothing is left.
+// True if a menu or another window takes the focus temporarily; the editor then does not count as
+// left.
 bool comes_back(Qt::FocusReason reason) {
   return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason ||
          reason == Qt::ActiveWindowFocusReason;
@@ -155,8 +156,8 @@ class FileEditor : public TextEditor {
   }
 
  private:
-  // Files beside or below the experiment are named relative to it, so that both can be moved
-  // together.
+  // Files in or below the experiment's directory are stored as relative paths, so that both can be
+  // moved together.
   void choose() {
     const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"),
                                                       QDir(directory_).filePath(line_->text()));

@@ -42,7 +42,7 @@ FieldForm::FieldForm(FormHints hints, QWidget* parent)
   align_labels();
 }
 
-// Editors of forms below each other stand in one column.
+// Aligns the editors of consecutive forms in one column.
 void FieldForm::align_labels() {
   grid_->setColumnMinimumWidth(label_column, Theme::instance().pixels(kLabelWidth));
 }
@@ -57,7 +57,8 @@ FieldForm::~FieldForm() = default;
 void FieldForm::set_directory(const QString& directory) {
   if (directory == directory_) return;
   directory_ = directory;
-  if (!hints_.files.isEmpty()) fields_.clear();  // built anew: the buttons start there
+  // rebuilds the rows: file buttons start in the directory
+  if (!hints_.files.isEmpty()) fields_.clear();
 }
 
 void FieldForm::show_fields(const std::vector<FieldDescription>& fields, const Json& values) {
@@ -71,13 +72,12 @@ void FieldForm::show_fields(const std::vector<FieldDescription>& fields, const J
 
 void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   for (const auto& row : rows_)
-    if (row->editor)
-      row->editor->disconnect(this);  // one that has the focus would say that it was left
+    if (row->editor) row->editor->disconnect(this);  // deleting a focused editor would emit `left`
   rows_.clear();
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
   for (const bool document :
-       {false, true})  // documents last: a field below one would look like one of its own
+       {false, true})  // documents last: a field below a document would look like one of its fields
     for (const FieldDescription& field : fields) {
       if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) ||
           (field.kind == FieldKind::document) != document)
@@ -106,7 +106,8 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
   grid_->setColumnMinimumWidth(
-      reset_column, row.reset->sizeHint().width());  // editors do not move when it comes and goes
+      // reserves the space, so that editors do not move
+      reset_column, row.reset->sizeHint().width());
   for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)})
     widget->setToolTip(help_of(field, row.zero));
   grid_->addWidget(row.label, line, label_column);
@@ -151,7 +152,7 @@ void FieldForm::connect_row(Row& row) {
   };
   connect(row.editor, &FieldEditor::edited, this, edit);
   connect(row.reset, &QToolButton::clicked, this, [this, &row, edit] {
-    row.editor->setFocus();  // before the button disappears
+    row.editor->setFocus();  // before the button is hidden
     row.editor->reset_value(row.field.default_value);
     edit(row.field.default_value);
   });

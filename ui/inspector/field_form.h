@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A form made from field descriptions: label, editor, reset to default, and below it what is wrong
-// there. Fields that do not matter are hidden. Paths are relative to the form's document
-// ("optimizer.kind"); of lists only those are shown whose elements fit into a row.
+// Form generated from field descriptions: label, editor, reset button, and below it the problems of
+// the field. Unused fields are hidden. Paths are relative to the form's document
+// ("optimizer.kind"). Lists are shown only if their elements fit into a row.
 #pragma once
 
 #include <QMap>
@@ -21,15 +21,15 @@ class QToolButton;
 namespace trainyard::ui {
 
 struct FormHints {
-  QStringList hidden = {};                 // names of fields that are not for this form
+  QStringList hidden = {};                 // names of fields omitted from this form
   QStringList files = {};                  // names of texts that name files
-  QMap<QString, QString> zero_texts = {};  // by name: what 0 means, where its help does not say
-  QStringList without_default = {};        // names of fields whose default nobody would go back to
+  QMap<QString, QString> zero_texts = {};  // by name: meaning of 0, if the help does not explain it
+  QStringList without_default = {};        // names of fields whose default is not useful
 };
 
-// Typed, not taken, and still in sight.
+// Refused input that is still visible.
 struct RefusedText {
-  QString path, why;  // of its field
+  QString path, why;  // path of the field, and the reason
 };
 
 class FieldForm : public QWidget {
@@ -38,18 +38,18 @@ class FieldForm : public QWidget {
   explicit FieldForm(FormHints hints = {}, QWidget* parent = nullptr);
   ~FieldForm() override;
 
-  void set_directory(const QString& directory);  // where file names start
-  // Rows stay as long as the fields are the same, and so does what is being typed.
+  void set_directory(const QString& directory);  // base of relative file names
+  // Rows are kept while the fields are the same, and with them unfinished input.
   void show_fields(const std::vector<base::FieldDescription>& fields, const base::Json& values);
-  // Those whose place is this form's document, at one of `paths`, or below it.
+  // Shows the problems at or below one of `paths`, the places of this form's document.
   void show_problems(const base::Problems& problems, const QStringList& paths);
   void set_note(const QString& field,
-                const QString& text);  // beside the value, for what follows from it; empty: none
-  // An edit was not taken: says why at the field, and keeps the text until it is left.
+                const QString& text);  // beside the value: its consequences; empty: none
+  // Shows at the field why an edit was refused, and keeps the text until it is left.
   void refuse(const QString& path, const QString& why);
-  std::optional<RefusedText> refused() const;  // that stands so, if any does
-  void forget_refused();                       // the values are shown instead
-  bool focus_field(const QString& path);       // the nearest field to it
+  std::optional<RefusedText> refused() const;  // refused input that is still visible, if any
+  void forget_refused();                       // shows the values instead
+  bool focus_field(const QString& path);       // the field nearest to the path
   FieldEditor* editor(const QString& path) const;
   QString problem_text(const QString& path) const;
   bool field_shown(const QString& path) const;
@@ -74,7 +74,7 @@ class FieldForm : public QWidget {
   void set_refused(Row& row, const QString& why);
   void show_afresh(Row& row);
   bool can_reset(const base::FieldDescription& field) const;
-  Row* find(const QString& path) const;  // the row of the first name of the path
+  Row* find(const QString& path) const;  // the row of the path's first name
 
   FormHints hints_;
   QString directory_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the rows of a form show: values, what is wrong with them, and what was typed and refused.
+// Content of a form's rows: values, problems and refused input.
 #include <algorithm>
 
 #include "core/base/field_description.h"
@@ -12,7 +12,7 @@ namespace {
 using base::FieldDescription;
 using base::Json;
 
-// A field that must be given starts with what its own check refuses.
+// False if the default is refused by the field's own check, as for required fields.
 bool default_is_taken(const FieldDescription& field) {
   const Json& value = field.default_value;
   const double size = value.is_number() ? value.get<double>()
@@ -22,7 +22,7 @@ bool default_is_taken(const FieldDescription& field) {
   return size >= field.range.low && size <= field.range.high;
 }
 
-// Of a list also what is wrong in one of its elements: "weights[2].a".
+// Matches problems at a place; for lists also those in elements: "weights[2].a".
 bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
   const QString where = QString::fromStdString(problem.where);
   return places.contains(where) ||
@@ -65,7 +65,7 @@ void FieldForm::set_refused(Row& row, const QString& why) {
   emit refused_changed();
 }
 
-// The value, whatever was typed.
+// Shows the value and discards the input.
 void FieldForm::show_afresh(Row& row) {
   row.editor->reset_value(row.value);
   set_refused(row, {});

@@ -7,7 +7,7 @@
 
 namespace trainyard::ui {
 
-// One field. A document is a heading and a form of its own, and has no editor.
+// Row of one field. A document has a heading and a nested form instead of an editor.
 struct FieldForm::Row {
   QString name;
   base::FieldDescription field;
@@ -16,8 +16,8 @@ struct FieldForm::Row {
   FieldEditor* editor = nullptr;
   QToolButton* reset = nullptr;
   FieldForm* child = nullptr;
-  QString found, refused;  // what is wrong: of the document's value, and of what was typed
-  QString zero;            // the text for 0
+  QString found, refused;  // problems of the document's value and of the input
+  QString zero;            // text for 0
 
   std::vector<QWidget*> widgets() const {
     return child ? std::vector<QWidget*>{label, child}

@@ -19,7 +19,7 @@ constexpr qsizetype kLongestZeroText = 20;
 
 QString readable(const std::string& name) { return words(name).replace('_', ' '); }
 
-// Help says it: "...; 0: never".
+// Extracts the text from the help: "...; 0: never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");
   const QString said = zero.match(words(field.help)).captured(1).trimmed();

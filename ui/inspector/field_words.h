@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A field in words: its help, its value, and what is wrong with it; its label is the model's.
+// Text for a field's help, value and problems; its label is in ui/model.
 #pragma once
 
 #include <QString>
@@ -11,9 +11,10 @@ namespace trainyard::ui {
 
 QString readable(const std::string& name);  // "one_device" -> "one device"
 QString zero_text(
-    const base::FieldDescription& field);  // what 0 means where it means something else; else empty
-QString problem_line(const base::Problem& problem);  // what is wrong and what to do, without where
-// `zero`: the text for 0, where it has one.
+    const base::FieldDescription& field);  // meaning of 0 if it is special; else empty
+// the problem and its solution, without its place
+QString problem_line(const base::Problem& problem);
+// `zero`: the text for 0, if any.
 QString text_of_value(const base::FieldDescription& field, const base::Json& value,
                       const QString& zero);
 QString help_of(const base::FieldDescription& field,

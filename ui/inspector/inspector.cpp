@@ -24,7 +24,7 @@ namespace {
 using base::Json;
 
 struct SectionSpec {
-  const char* name;  // of the experiment's field; empty: its own texts
+  const char* name;  // name of the experiment's field; empty: the experiment's own texts
   const char* title;
   const char* icon;
 };
@@ -101,7 +101,7 @@ QWidget* Inspector::build_content(const QString& section) {
   return section == "data" ? build_data() : add_form(section, hints_of(section));
 }
 
-// The fields of the model, and below them its layers.
+// Builds the fields of the model with its layers below.
 QWidget* Inspector::build_model() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
@@ -113,7 +113,7 @@ QWidget* Inspector::build_model() {
   return both;
 }
 
-// The fields of the data, and below them what they give to each rank.
+// Builds the fields of the data with the assignment to ranks below.
 QWidget* Inspector::build_data() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
@@ -165,7 +165,7 @@ QWidget* Inspector::build_item() {
   column->addSpacing(kGrid);
   column->addWidget(item_form_ =
                         new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}},
-                                      page));  // a place is where a thing was put
+                                      page));  // a position is set by dragging
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
   connect(item_form_, &FieldForm::refused_changed, this, &Inspector::tell_refused);
@@ -221,7 +221,7 @@ void Inspector::tell_refused() {
   note_batch();
 }
 
-// Nothing beside a batch that was typed and is not taken: it would be said of another one.
+// Shows no note beside a refused batch size, because it would describe another one.
 void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
@@ -300,7 +300,7 @@ QString Inspector::measured() const { return item_measured_->text(); }
 void Inspector::show_problems() {
   base::Problems told;
   for (const auto& [found, words] : document_.told_problems())
-    told.emplace_back(words).where = found.where;  // forms know paths
+    told.emplace_back(words).where = found.where;  // forms use paths
   for (const auto& [name, form] : forms_) form->show_problems(told, {name});
   layers_->show_problems(told, "model.layers");
   if (!target_.title.isEmpty()) item_form_->show_problems(told, target_.paths);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is selected on the canvas, else the experiment: every field, with what is wrong at it, and
-// above it all what the plan costs. Every edit goes through the document.
+// Inspector of the selection on the canvas, else of the experiment: every field with its problems,
+// and above them the plan's cost. Every edit goes through the document.
 #pragma once
 
 #include <QWidget>
@@ -24,7 +24,7 @@ class Inspector : public QWidget {
  public:
   Inspector(Document& document, Selection& selection, QWidget* parent = nullptr);
 
-  // Shows the field of a problem's path ("training.batch_per_rank") and gives it the focus.
+  // Shows and focuses the field of a problem's path ("training.batch_per_rank").
   void go_to(const QString& path);
 
   FieldForm& form(const QString& section) { return *forms_.at(section); }  // "training"
@@ -34,20 +34,19 @@ class Inspector : public QWidget {
   AlgorithmPicker& algorithms() { return *algorithms_; }
   const FailureView& failures() const { return *failures_; }
   const ShardView& shards() const { return *shards_; }
-  // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there:
-  // what a run of it recorded, or nothing.
+  // Callback for the data assignment recorded by a run, used if it cannot be computed because the
+  // data is not available.
   void set_recorded_dealt(std::function<Dealt()> recorded) {
     recorded_dealt_ = std::move(recorded);
   }
-  // Asked, while something is selected, for what is measured of it now: lines that stand above its
-  // fields; none: nothing is.
+  // Callback for current measurements of the selection: lines shown above its fields; empty: none.
   void set_measured(std::function<QStringList(const Picked&)> measured) {
     measured_ = std::move(measured);
   }
-  void show_measured();  // it may have changed
+  void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
-  // The text that was typed and not taken, while it stands: a problem of the document too.
+  // The refused input, while it is visible; it is also a problem of the document.
   std::optional<base::Problem> refused() const;
 
  signals:
@@ -78,7 +77,7 @@ class Inspector : public QWidget {
 
   Document& document_;
   Selection& selection_;
-  bool editing_ = false;  // an edit of ours is on its way: names may have changed
+  bool editing_ = false;  // an edit by the inspector is active: names may have changed
   Target target_;
   CostLine* cost_;
   QStackedWidget* pages_;
@@ -87,7 +86,7 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
-  bool splits_ = false;  // the model, among ranks: their layers are on the drawing
+  bool splits_ = false;  // the model is split among ranks: their layers are on the drawing
   QString split_said_;   // how layers themselves are split; empty: they are not
   FailureView* failures_;
   std::function<Dealt()> recorded_dealt_;

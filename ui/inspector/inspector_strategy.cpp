@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The strategy in the inspector: its fields, and what can be chosen for one of them.
+// Strategy section of the inspector: its fields, and the alternatives for one of them.
 #include <QVBoxLayout>
 
 #include "core/experiment/multiplies.h"
@@ -9,8 +9,7 @@
 
 namespace trainyard::ui {
 
-// The fields of the strategy, and below them the algorithms that one of them names, and what comes
-// of a rank that fails.
+// Builds the fields of the strategy, with the algorithms and the effects of failed ranks below.
 QWidget* Inspector::build_strategy() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
@@ -29,8 +28,8 @@ QWidget* Inspector::build_strategy() {
   return both;
 }
 
-// Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose
-// picture that would take the place of.
+// Shows the assignment of layers beside its field and on the drawing. In that case there is no
+// all-reduce whose picture it would replace.
 void Inspector::show_stages(const StagePicture& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
@@ -40,15 +39,15 @@ void Inspector::show_stages(const StagePicture& stages) {
   splits_ = placed;
 }
 
-// What `auto` is, and why.
+// Shows the algorithm chosen by `auto`, and the reason.
 void Inspector::note_algorithm() {
   const QString reason = algorithms_->reason();
   forms_.at("strategy")
       ->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// How layers are split, what runs in the place of the drawn devices, what they multiply by, and
-// what becomes of a softsync that does not divide the workers.
+// Notes how layers are split, what runs instead of the drawn devices, their arithmetic, and the
+// effect of a softsync that does not divide the workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();

@@ -129,7 +129,7 @@ std::optional<std::pair<int, QString>> LayerList::refused() const {
   return {};
 }
 
-// The layer as it is, whatever was typed.
+// Shows the layer's values and discards the input.
 void LayerList::show_afresh(LayerRow& row, int layer) {
   fill(row, layer);
   const Json values = base::write_document(layers_[static_cast<std::size_t>(layer)]);
@@ -184,7 +184,7 @@ int LayerList::focused_layer() const {
   return -1;
 }
 
-// Before the editor sees it: a combo box would take Alt+Up for its own.
+// Handles keys before the editor: a combo box would consume Alt+Up.
 bool LayerList::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
   const auto* key = static_cast<QKeyEvent*>(event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model's layers, from input to output: add, remove, move, and the fields of each. Alt+Up and
-// Alt+Down move the layer that has the focus, Alt+Delete removes it.
+// List of the model's layers, from input to output: add, remove, move, and the fields of each.
+// Alt+Up and Alt+Down move the focused layer, Alt+Delete removes it.
 #pragma once
 
 #include <QWidget>
@@ -24,20 +24,20 @@ class LayerList : public QWidget {
 
   void show_layers(const Layers& layers);
   void show_problems(const base::Problems& problems,
-                     const QString& path);  // of the list: "model.layers"
+                     const QString& path);  // path of the list: "model.layers"
   void refuse(int layer, const QString& why);
   std::optional<std::pair<int, QString>> refused()
-      const;              // the layer whose text stands so, and why
-  void forget_refused();  // the layers are shown as they are
+      const;              // layer with refused input, and the reason
+  void forget_refused();  // shows the layers' values instead
   void focus_layer(int layer,
-                   const QString& field = "kind");  // or its kind, where that field is not shown
+                   const QString& field = "kind");  // its kind, if that field is not shown
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
   QString problem_text(int layer) const;
 
  signals:
   void value_edited(int layer, const QString& field, const base::Json& value);
-  void layers_edited(const QString& what, const Layers& layers);  // added, removed, moved
+  void layers_edited(const QString& what, const Layers& layers);  // added, removed or moved
   void refused_changed();
 
  protected:

@@ -19,12 +19,12 @@ using base::FieldDescription;
 QString layer_text(const char* source) { return QCoreApplication::translate("layer", source); }
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
-// Those that stand beside the number. A kind without units has their room: some have long names.
+// Fields beside the number. A kind without units uses their space, because some names are long.
 bool in_first_line(const FieldDescription& field) {
   return field.name == "kind" || field.name == "units";
 }
 
-// Its help would take too much room.
+// The field's help would take too much room.
 QString zero_of(const FieldDescription& field) {
   return field.name == "units" ? layer_text("one a class") : zero_text(field);
 }

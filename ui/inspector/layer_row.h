@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One layer in the list of layers: its number, kind and units in a line, and in lines below it what
-// else its kind wants to know.
+// Row of one layer: its number, kind and units in one line, and the other fields of its kind below.
 #pragma once
 
 #include <QGridLayout>
@@ -17,7 +16,7 @@ namespace trainyard::ui {
 struct LayerRow {
   LayerRow(int layer, QWidget* parent);
 
-  // The values of the layer, and the editors that it uses.
+  // Shows the values of the layer and the editors that its kind uses.
   void show_layer(const model::LayerSpec& spec);
   void show_problem();
   bool any_held() const;
@@ -33,7 +32,7 @@ struct LayerRow {
   static QToolButton* add_button(QWidget& line, const QString& icon_name, const QString& text);
 
   QGridLayout* details_;
-  std::map<QString, QLabel*> labels_;  // of the editors in `details_`
+  std::map<QString, QLabel*> labels_;  // labels of the editors in `details_`
 };
 
 }  // namespace trainyard::ui

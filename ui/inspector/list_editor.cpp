@@ -52,7 +52,7 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
   layout()->addWidget(whole);
   setFocusProxy(add_);
   connect(add_, &QPushButton::clicked, this, &ListEditor::append);
-  // Rows that were not taken stay as long as a person is among them.
+  // Refused rows stay while the focus is among them.
   connect(qApp, &QApplication::focusChanged, this, [this](QWidget* old, QWidget* now) {
     if (held() && old != nullptr && now != nullptr && isAncestorOf(old) && !isAncestorOf(now))
       emit left();

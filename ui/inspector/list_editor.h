@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The editor of a list of documents, as weights of pairs or places of layers: a row of editors for
-// each, one to add another, and one in every row to remove it. Its value is the whole list.
+// Editor of a list of documents, such as weights of pairs or places of layers: a row of editors for
+// each, a button to add a row, and one in each row to remove it. Its value is the full list.
 #pragma once
 
 #include <vector>
@@ -19,11 +19,11 @@ class ListEditor : public FieldEditor {
   ListEditor(const base::FieldDescription& field, QWidget* parent);
   ~ListEditor() override;
 
-  // Whether a list is of documents that a row can hold: without documents or lists in them.
+  // True for a list of documents that fit into a row: without nested documents or lists.
   static bool can_edit(const base::FieldDescription& field);
 
   int count() const { return static_cast<int>(rows_.size()); }
-  FieldEditor* editor(int row, const QString& field) const;  // null: there is none
+  FieldEditor* editor(int row, const QString& field) const;  // null if there is none
   QPushButton* adder() const { return add_; }
   QToolButton* remover(int row) const { return rows_.at(static_cast<std::size_t>(row)).remove; }
 
@@ -41,7 +41,7 @@ class ListEditor : public FieldEditor {
   void remove(int row);
 
   base::FieldDescription field_;
-  base::Json list_ = base::Json::array();  // as it is shown
+  base::Json list_ = base::Json::array();  // as shown
   std::vector<Row> rows_;
   QGridLayout* grid_;
   std::vector<QWidget*> headings_;

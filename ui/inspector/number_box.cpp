@@ -32,7 +32,7 @@ std::optional<double> NumberBox::typed() const {
   return value && whole_ && *value != std::floor(*value) ? std::nullopt : value;
 }
 
-// Counts go by ones, tens, hundreds as they grow; fractions by hundredths; what spans decades by 1,
+// Counts step by 1, 10, 100 depending on their size; fractions by 0.01; values over decades by 1,
 // 2, 5.
 double NumberBox::step_from(double value, bool up) const {
   const double way = up ? 1 : -1;

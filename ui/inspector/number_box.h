@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A spin box for numbers of any size with their unit. It takes whatever is typed and says what it
-// means; judging is the document's matter, so that a number out of range can be seen while it is
-// being typed.
+// Spin box for numbers of any size with a unit. It accepts any input and reports its value; the
+// document validates it, so that numbers out of range are visible during input.
 #pragma once
 
 #include <QAbstractSpinBox>
@@ -16,20 +15,20 @@ class NumberBox : public QAbstractSpinBox {
  public:
   NumberBox(bool whole, const base::Range& range, const QString& unit, QWidget* parent = nullptr);
 
-  void set_zero_text(const QString& text);  // shown for 0: what that means
-  void set_value(double value);             // rewrites the text
-  std::optional<double> typed() const;      // nothing when it cannot be read
+  void set_zero_text(const QString& text);  // text shown for 0: its meaning
+  void set_value(double value);             // replaces the text
+  std::optional<double> typed() const;      // nothing if unreadable
   void stepBy(int steps) override;
   QSize sizeHint() const override;
 
  signals:
-  void edited();  // by a person; ask `typed`
+  void edited();  // by the user; read `typed`
 
  protected:
   QValidator::State validate(QString& input, int& position) const override;
   StepEnabled stepEnabled() const override;
   void wheelEvent(
-      QWheelEvent* event) override;  // only with the focus: scrolling a form must change nothing
+      QWheelEvent* event) override;  // only with focus: scrolling a form must not change values
 
  private:
   double step_from(double value, bool up) const;

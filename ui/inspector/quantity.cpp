@@ -27,23 +27,23 @@ bool is_exactly_whole(double value) {
   return value == std::floor(value) && std::fabs(value) < 1e15;
 }
 
-// Whole numbers without an exponent, as far as they are exact; grouped where they have a unit: a
-// seed or a place counts nothing.
+// Formats integers without an exponent, as far as they are exact; with digit grouping if they have
+// a unit, because a seed or an index is no count.
 QString plain(double value, const QString& unit) {
   if (!is_exactly_whole(value)) return shortest(value);
   return unit.isEmpty() ? QString::number(value, 'f', 0)
                         : grouped(static_cast<std::int64_t>(value));
 }
 
-// People group as they like while they type a count, which has no fraction. Elsewhere a comma may
-// be meant for a point, as it is behind a 0 everywhere.
+// True if commas in a number are group separators. In a count, which has no fraction, they always
+// are. Elsewhere a comma may be a decimal comma, as it always is after a leading 0.
 bool commas_group(const QString& number, const QString& unit) {
   static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
   return !number.contains(behind_zero) &&
          ((!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced));
 }
 
-// "50" times 10^-6, rounded once.
+// Returns "50" times 10^-6, rounded once.
 double scaled(const QString& number, int exponent) {
   return number.contains('e', Qt::CaseInsensitive)
              ? number.toDouble() * std::pow(10.0, exponent)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers with units as people type them: "4 GB", "50 µs", "0.1", "1e6", "8,000 samples". What is
-// shown reads back exactly.
+// Numbers with units as users type them: "4 GB", "50 µs", "0.1", "1e6", "8,000 samples". Formatted
+// numbers are read back exactly.
 #pragma once
 
 #include <QString>
@@ -8,15 +8,16 @@
 
 namespace trainyard::ui {
 
-bool takes_prefix(const QString& unit);  // B, B/s, bit/s, flop/s, s: shown with an SI prefix
+// true for B, B/s, bit/s, flop/s, s, which are shown with an SI prefix
+bool takes_prefix(const QString& unit);
 
 QString format_quantity(double value, const QString& unit);
-// The unit, in the singular too, and for those above a prefix (u for µ), may follow the number;
-// nothing when it cannot be read. Commas are of use to the eye alone; "0,5 s", which may be meant
-// for half a second, is not read.
+// Parses a number, optionally followed by the unit (also in the singular), with a prefix for the
+// units above (u for µ). Returns nothing if it is unreadable. Commas are ignored as group
+// separators; "0,5 s" is refused, because it may mean half a second.
 std::optional<double> parse_quantity(const QString& text, const QString& unit);
 
-// The next number of ... 0.1, 0.2, 0.5, 1, 2, 5, 10 ... above or below; below 1e-6 comes 0.
+// Returns the next of ... 0.1, 0.2, 0.5, 1, 2, 5, 10 ... above or below; below 1e-6 it is 0.
 double next_round(double value, bool up);
 
 }  // namespace trainyard::ui

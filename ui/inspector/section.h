@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A heading that folds what is below it away.
+// A heading that collapses the content below it.
 #pragma once
 
 #include <QToolButton>

@@ -14,8 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kManyRanks = 16;  // more stand closer
-constexpr double kWideBar = 5;          // pixels from which neighbours are parted
+constexpr std::size_t kManyRanks = 16;  // with more ranks, rows are closer
+constexpr double kWideBar = 5;          // pixels; minimum width of a bar with a gap
 
 QString number(std::int64_t count) { return QString::fromStdString(base::format_count(count)); }
 
@@ -126,7 +126,7 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
     if (const QRectF one = bar(rank, label); !one.isEmpty()) painter.fillRect(one, colour);
 }
 
-// Below the last row: the number of every class where there is room for it, else of every so many.
+// Writes class numbers below the last row, of every class if there is room, else of every n-th.
 void ShardBars::paint_classes(QPainter& painter) const {
   painter.setPen(Theme::instance().colours().dim);
   const QRectF first = cell(0, 0);

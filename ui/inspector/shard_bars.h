@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The samples that each rank trains on, by class: a row a rank, in the rank's colour, a bar a
-// class. All bars are to one scale, so that ranks compare; hovering says the exact number, and so
-// does the accessible description of all.
+// Chart of the samples that each rank trains on, by class: a row per rank, in its color, and a bar
+// per class. All bars have the same scale, so that ranks compare. The exact number is in the tool
+// tip and in the accessible description.
 #pragma once
 
 #include <QWidget>
@@ -18,9 +18,9 @@ class ShardBars : public QWidget {
   void show_shards(const data::ShardTable& shards);
   const data::ShardTable& shards() const { return shards_; }
   QString words_at(
-      const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty where there is nothing
+      const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty outside of bars
   QRectF bar(std::size_t rank,
-             std::size_t label) const;  // empty for none; at least a pixel high for one sample
+             std::size_t label) const;  // empty for none; at least one pixel high for one sample
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -33,7 +33,7 @@ class ShardBars : public QWidget {
  private:
   std::size_t classes() const { return shards_.empty() ? 0 : shards_.front().size(); }
   double row_height() const;
-  QRectF row(std::size_t rank) const;  // where its bars stand
+  QRectF row(std::size_t rank) const;  // area of its bars
   QRectF cell(std::size_t rank, std::size_t label) const;
   double label_width() const;
   double total_width() const;
@@ -42,7 +42,7 @@ class ShardBars : public QWidget {
 
   data::ShardTable shards_;
   std::vector<std::int64_t> totals_;  // by rank
-  std::int64_t largest_ = 1;          // of one rank and class
+  std::int64_t largest_ = 1;          // maximum over ranks and classes
 };
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the data: who trains on how many samples of which class, and what that means
-// for the training; or on which feature columns of all samples.
+// Assignment of the data to ranks, below the fields of the data: samples by class, and their effect
+// on training; or the feature columns of each rank.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -17,8 +17,7 @@ class ShardView : public QWidget {
 
   explicit ShardView(QWidget* parent = nullptr);
 
-  // Of an experiment, reckoned from its data or as a run of it recorded it. Empty: it is not known,
-  // and nothing is shown.
+  // Shows the assignment, computed from the data or recorded by a run. Empty: unknown, hidden.
   void show_dealt(const experiment::Experiment& experiment, const Dealt& dealt, Source source);
   const ShardBars& bars() const { return *bars_; }
   QString columns() const { return columns_->isHidden() ? QString() : columns_->text(); }

@@ -16,7 +16,7 @@ using base::Json;
 
 QString target_text(const char* source) { return QCoreApplication::translate("target", source); }
 
-// Gathers what is picked, in drawing order.
+// Collects the selected objects in drawing order.
 class Gathering {
  public:
   explicit Gathering(const Picked& picked) : picked_(picked) {}
@@ -136,7 +136,7 @@ base::Problems set_field(Document& document, const Target& target, const QString
       QCoreApplication::translate("target", "Set %1 of %2").arg(field, target.title),
       [&](experiment::Experiment& experiment) { experiment = *read; },
       "set:" + target.paths.join(' ') + "." + field);
-  if (!picked.links.empty()) {  // an end may have another name now
+  if (!picked.links.empty()) {  // an end may have been renamed
     picked.links.clear();
     for (const QString& path : target.paths)
       picked.links.merge(picked_at(document.experiment().topology, path).links);

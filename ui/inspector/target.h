@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the inspector edits when something is selected on the canvas: one thing, or several of a
-// kind together.
+// Target of the inspector if something is selected on the canvas: one object, or several of a kind
+// together.
 #pragma once
 
 #include <QString>
@@ -15,19 +15,19 @@ namespace trainyard::ui {
 
 struct Target {
   QString title;      // "cpu0", "3 devices"
-  QString kind;       // "Device"; empty: several kinds, nothing to edit together
+  QString kind;       // "Device"; empty: several kinds, which cannot be edited together
   QStringList paths;  // "topology.hosts[0].devices[1]"
-  std::vector<base::FieldDescription> fields;  // of the first; `used` judged by it
-  base::Json values;                           // of the first
-  QStringList differing;                       // fields in which the others differ from it
+  std::vector<base::FieldDescription> fields;  // fields of the first object; `used` depends on it
+  base::Json values;                           // values of the first object
+  QStringList differing;                       // fields in which the others differ from the first
 };
 
 Target target_of(const topology::Topology& topology, const Picked& picked);
-// The thing that a problem's path is about; nothing selected when it is about none.
+// Returns the object that a problem's path refers to; an empty selection if there is none.
 Picked picked_at(const topology::Topology& topology, const QString& path);
 
-// Sets a field of all of them, as one command; typing on merges. A name goes to every link that
-// uses it, and `picked` follows.
+// Sets a field of all objects as one command; consecutive input merges. Renaming updates all links
+// that use the name, and `picked`.
 base::Problems set_field(Document& document, const Target& target, const QString& field,
                          const base::Json& value, Picked& picked);
 

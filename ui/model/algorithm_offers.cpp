@@ -20,7 +20,7 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
   }
 }
 
-// Of a strategy that goes with one all-reduce, the others are no choice.
+// Marks all other algorithms as unavailable if the strategy supports only one all-reduce.
 void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::only_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
@@ -30,7 +30,7 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   known.automatic = {only->algorithm, experiment::torus_in_words(experiment.hosts)};
 }
 
-// Among those who share layers, and not among replicas.
+// True if the collective runs between ranks that share layers, not between replicas.
 bool is_inside_layers(const experiment::Resolved& experiment, const collective::Work& work) {
   if (!experiment::splits_model(experiment.document.strategy.kind) ||
       !experiment::splits_layers(experiment))

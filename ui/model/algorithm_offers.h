@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The all-reduce algorithms of an experiment beside each other: what each costs for the largest
-// bucket on the drawing, or the most that is summed inside of layers, and who sends to whom in it.
-// Pure.
+// Comparison of the all-reduce algorithms for an experiment: the cost of each for the largest
+// bucket (or the largest sum inside shared layers), and its flows between ranks. Pure.
 #pragma once
 
 #include <map>
@@ -16,38 +15,38 @@
 
 namespace trainyard::ui {
 
-// The logical ring, tree or torus: who sends how many bytes to whom, over all rounds.
+// Logical topology (ring, tree, torus) of a collective: bytes sent between ranks, over all rounds.
 struct LogicalPicture {
-  std::vector<std::string> devices = {};     // of those who reduce: position -> name
-  std::vector<collective::Flow> flows = {};  // between positions; none: there is nothing to draw
-  bool pointed = false;  // somebody looks at it now; else it is kept beside other things
+  std::vector<std::string> devices = {};     // names of the participating devices, by position
+  std::vector<collective::Flow> flows = {};  // between positions; empty: nothing to draw
+  bool pointed = false;  // the user points at it now; otherwise it is kept in the background
 
   bool operator==(const LogicalPicture&) const = default;
 };
 
 struct AlgorithmOffers {
-  std::optional<base::Problem> problem = {};  // why nothing can be said
-  int ranks = 0;                              // that reduce it; none where nothing is
-  std::int64_t bucket_bytes = 0;              // of the largest one
-  bool gathers = false;                       // nothing is added up on the way
-  bool inside_layers = false;  // outputs of layers in parts are summed, or gradients at their
-                               // inputs; else those of weights
-  std::vector<collective::Offer> offers = {};  // none for one rank
-  collective::Choice automatic = {};           // what `auto` is
-  std::vector<std::string> devices = {};       // position -> name
+  std::optional<base::Problem> problem = {};  // reason why no comparison is available
+  int ranks = 0;                              // number of participating ranks; 0: no collective
+  std::int64_t bucket_bytes = 0;              // size of the largest bucket
+  bool gathers = false;                       // all-gather: nothing is summed
+  // sums outputs of sharded layers (or gradients at their inputs), not gradients of weights
+  bool inside_layers = false;
+  std::vector<collective::Offer> offers = {};  // empty for one rank
+  collective::Choice automatic = {};           // result of `auto`
+  std::vector<std::string> devices = {};       // by position
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows =
-      {};  // without those of more than kMostArrows
+      {};  // omits algorithms with more than kMostArrows flows
 
   LogicalPicture picture(collective::Algorithm algorithm) const;
 };
 
-inline constexpr std::size_t kMostArrows = 20'000;  // more are a blot
+inline constexpr std::size_t kMostArrows = 20'000;  // more arrows are unreadable
 
-// Shared, as a drawing of many ranks has many flows.
+// Shared, because a drawing of many ranks has many flows.
 using KnownOffers = std::shared_ptr<const AlgorithmOffers>;
 
-// Of an experiment, or why there is none. `problem` has the code `cancelled` soon after it is asked
-// to stop.
+// Returns the comparison for an experiment, or the reason why there is none. Soon after `stop` is
+// requested, it returns a problem with code `cancelled`.
 KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment,
                          const std::stop_token& stop = {});
 

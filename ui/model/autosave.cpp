@@ -15,7 +15,8 @@ namespace {
 
 QString lock_of(const QString& copy) { return copy + ".lock"; }
 
-// A lock is stale when its process is dead, however old it is.
+// Locks a copy whose process is dead. A lock is stale if its process is dead, regardless of its
+// age.
 std::shared_ptr<QLockFile> lock_dead(const QString& copy) {
   auto lock = std::make_shared<QLockFile>(lock_of(copy));
   lock->setStaleLockTime(0);
@@ -28,7 +29,7 @@ base::Json content_of(const Document& document) {
           {"experiment", experiment::to_json(document.experiment())}};
 }
 
-// A copy's words, if they are all there.
+// Reads a copy; returns false if it is incomplete.
 bool read_copy(Recovery& recovery) {
   QFile file(recovery.copy);
   if (!file.open(QIODevice::ReadOnly)) return false;
@@ -100,10 +101,11 @@ Autosave::~Autosave() { remove_copy(); }
 void Autosave::recover(const Recovery& recovery) {
   document_.restore(recovery.experiment, recovery.file);
   write_now();
-  if (QFile::exists(copy_)) discard(recovery);  // ours is on disk: theirs may go
+  // our copy is on disk, so the recovered copy can be deleted
+  if (QFile::exists(copy_)) discard(recovery);
 }
 
-// Not restarted by each edit: work that never pauses is kept too.
+// Edits do not restart the timer, so a document that is edited without pause is saved too.
 void Autosave::changed() {
   if (!document_.dirty()) {
     delay_.stop();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Unsaved work survives a crash. While a document is dirty, a copy is kept in the recovery
-// directory, under a lock that lasts as long as this process; saving the document, or closing it in
-// peace, removes the copy.
+// Saves unsaved work, so that it survives a crash. While a document is dirty, a copy is kept in the
+// recovery directory, under a lock held by this process. Saving the document or closing it normally
+// removes the copy.
 //
-// A copy is offered only when it is real loss: its process is dead, and it differs from the file it
-// came from, which is older.
+// A copy is offered only if work was lost: its process is dead, and the copy differs from the
+// document's file and is newer.
 #pragma once
 
 #include <QDateTime>
@@ -21,17 +21,17 @@ namespace trainyard::ui {
 // $XDG_STATE_HOME/trainyard/recovery
 QString recovery_directory();
 
-// A copy left by a crash. Holding it keeps other windows from offering it too.
+// A copy left by a crash. Holding its lock keeps other windows from offering it too.
 struct Recovery {
   QString copy;     // the recovery file
-  QString file;     // of the document; empty: never saved
+  QString file;     // the document's file; empty: never saved
   QDateTime saved;  // when the copy was written
   experiment::Experiment experiment;
   std::shared_ptr<QLockFile> lock;
 };
 
-// What is to be offered, newest first. Copies that lost nothing are removed on the way; ones that
-// cannot be read stay.
+// Returns the copies to offer, newest first. Removes copies that lost nothing; keeps copies that
+// cannot be read.
 std::vector<Recovery> find_recoveries(const QString& directory = recovery_directory());
 void discard(const Recovery& recovery);
 
@@ -40,15 +40,16 @@ class Autosave : public QObject {
  public:
   explicit Autosave(Document& document, const QString& directory = recovery_directory(),
                     int delay_milliseconds = 1500, QObject* parent = nullptr);
-  ~Autosave() override;  // removes the copy: closed in peace
+  ~Autosave() override;  // normal close: removes the copy
 
   void recover(
-      const Recovery& recovery);  // into the document, then kept as this document's own copy
-  void write_now();               // when dirty
+      // loads it into the document, then keeps it as this document's copy
+      const Recovery& recovery);
+  void write_now();  // if dirty
   QString copy() const { return copy_; }
 
  signals:
-  void failed(const QString& what);  // once, until a copy could be written again
+  void failed(const QString& what);  // emitted once, until a copy can be written again
 
  private:
   void changed();

@@ -8,7 +8,7 @@ namespace {
 
 enum Doing : int { nothing, sending, waiting, transfer };
 
-// From here on, so many more receives transfer or wait, and sends are under way.
+// Changes in the number of active transfers, waiting receives and active sends at a time.
 struct Change {
   Nanoseconds at = 0;
   int transfers = 0, waits = 0, sends = 0;
@@ -34,8 +34,8 @@ Doing doing(const Change& under_way) {
   return under_way.sends > 0 ? sending : nothing;
 }
 
-// A time goes on in the piece before it where that can be: a wait in its transfer, and what is
-// alike.
+// Builds the pieces. Extends the previous piece where possible: equal states merge, and a wait
+// merges into its transfer.
 class Pieces {
  public:
   explicit Pieces(const OpSpan& like) : like_(like) {}
@@ -98,7 +98,7 @@ std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16
   std::vector<OpSpan> all = pieces.take();
   if (all.empty())
     all.push_back(like), all.back().begin = all.back().ready = all.back().end =
-                             ops.front().begin;  // it took no time that a clock tells
+                             ops.front().begin;  // its duration was below the clock's resolution
   for (const OpSpan& op : ops) all.back().bytes += op.bytes;
   return all;
 }

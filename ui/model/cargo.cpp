@@ -24,7 +24,8 @@ bool adds_up(OpKind collective) {
          collective == OpKind::reduce;
 }
 
-// The collective that a send is part of; what is wanted of nothing else is all-reduced.
+// Returns the kind of the collective that a send belongs to; sends of no listed postcondition
+// belong to an all-reduce.
 OpKind collective_of(const plan::Program& program, const plan::Op& op) {
   if (op.kind != OpKind::send) return op.kind;
   const auto at = std::ranges::find_if(program.wanted, [&](const plan::Wanted& wanted) {
@@ -43,7 +44,7 @@ Cargo of_gradients(OpKind collective) {
   return collective == OpKind::reduce_scatter ? Cargo::scattered_gradients : Cargo::gradients;
 }
 
-// "act" of "act.s3@1".
+// Returns "act" for "act.s3@1".
 std::string_view kind_of_buffer(std::string_view name) {
   return plan::whole_name(name).substr(0, name.find('.'));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a message between ranks is: as the op that sent it reads a buffer, and is part of a
-// collective or of none. Pure.
+// Payload kind of a message between ranks, from the buffer that the sending op reads and from its
+// collective, if any. Pure.
 #pragma once
 
 #include <QString>
@@ -13,8 +13,8 @@ namespace trainyard::ui {
 enum class Cargo : std::uint8_t {
   activations,
   activation_gradients,
-  partial_sums,           // of outputs, of layers that ranks share
-  partial_gradient_sums,  // of the gradients at their inputs
+  partial_sums,           // outputs of layers shared by ranks
+  partial_gradient_sums,  // gradients at the inputs of such layers
   parameters,
   gathered_parameters,
   averaged_parameters,
@@ -23,19 +23,19 @@ enum class Cargo : std::uint8_t {
   scattered_gradients,
   compressed_gradients,
   samples,
-  row_numbers,  // of tables, that a worker wants
-  statistics,   // norms, losses, sums of normalisations
-  turns,        // who takes which round
+  row_numbers,  // rows of embedding tables, requested by a worker
+  statistics,   // norms, losses, sums of normalizations
+  turns,        // assignment of rounds to workers
   other,
 };
 
-// Of an op whose messages are counted where it ran: one that sends to a peer, or with which a
-// worker gets what a server sent it.
+// Payload of an op whose messages are counted where it ran: a send to a peer, or an op by which a
+// worker receives a server's reply.
 struct OpCargo {
   Cargo cargo = Cargo::other;
-  std::int32_t peer = -1;  // -1: it is none of these
-  bool arrives = false;    // from the peer
-  bool pairs = false;      // the peer is the partner of the step (plan::Pairing)
+  std::int32_t peer = -1;  // -1: the op has no such message
+  bool arrives = false;    // received from the peer
+  bool pairs = false;      // the peer is the partner of the step (`plan::Pairing`)
 };
 
 OpCargo cargo_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kGrain = 1.0 / 256;  // seconds: of messages that end within it the sum is kept
+constexpr double kGrain = 1.0 / 256;  // seconds; messages that end within this interval are summed
 constexpr double kKept = 60;          // seconds
 
 }  // namespace

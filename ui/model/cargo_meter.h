@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of each kind ranks have sent each other lately: by the recorded ops that sent it, when they
-// were done and how many bytes those moved. What of it an op carries is a matter of its name; that
-// it ran, and with how much, is measured. A message is counted once, where it was sent, or of
-// servers at the worker.
+// Meter of recent traffic between ranks by payload kind, from recorded ops: when each ended and how
+// many bytes it moved. The kind follows from the op's name; the time and bytes are measured. Each
+// message is counted once: at its sender, or, for servers, at the worker.
 #pragma once
 
 #include <deque>
@@ -16,12 +15,12 @@ namespace trainyard::ui {
 
 class CargoMeter {
  public:
-  // Takes what has come since the last call; ops by the names that the store, which has read as
-  // much, has for them. Called often enough (after every frame) it misses nothing.
+  // Reads what was recorded since the last call. `names` supplies the names of ops and must have
+  // read as much of the history. Nothing is missed if it is called after every frame.
   void read(const telemetry::History& history, const SpanStore& names);
 
-  // Bytes that went from one rank to another from after `since` until `until`, seconds as in a
-  // series, to within 4 ms; of the last minute.
+  // Returns the bytes sent from one rank to another after `since` and up to `until`, in seconds as
+  // in a series, with a resolution of 4 ms. Covers the last minute only.
   std::map<Cargo, double> sent(int from, int to, double since, double until) const;
 
  private:
@@ -30,8 +29,8 @@ class CargoMeter {
   };
   void take(const telemetry::OpRecord& record, const RankNames& names);
 
-  std::map<std::pair<int, int>, std::map<Cargo, std::deque<Sent>>> sent_;  // from, to
-  std::uint64_t read_ = 0;                                                 // ops of the history
+  std::map<std::pair<int, int>, std::map<Cargo, std::deque<Sent>>> sent_;  // by (from, to)
+  std::uint64_t read_ = 0;  // number of ops read from the history
 };
 
 }  // namespace trainyard::ui

@@ -10,7 +10,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr qsizetype kMaximumBytes = 16'000'000;
 
-// What the clipboard holds, as a document.
+// Content of the clipboard, as a document.
 struct Clip {
   std::int64_t version = kVersion;
   topology::Topology topology;

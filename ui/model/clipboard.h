@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parts of a drawing on the clipboard, as JSON under a MIME type of our own, so that windows and
+// Fragments of a drawing on the clipboard, as JSON under a private MIME type, so that windows and
 // processes can exchange them.
 #pragma once
 
@@ -14,7 +14,8 @@ namespace trainyard::ui {
 inline constexpr const char* kTopologyMime = "application/x-trainyard-topology+json";
 
 std::unique_ptr<QMimeData> to_mime(const Fragment& fragment);  // also as plain text
-// Nothing when it holds none, or one that cannot be read: foreign bytes are never trusted.
+// Returns nothing if the data contains no fragment or an unreadable one; clipboard data is
+// untrusted.
 std::optional<Fragment> from_mime(const QMimeData* data);
 
 }  // namespace trainyard::ui

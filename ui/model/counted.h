@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers of things in words: "1 rank", "1,234 ranks", "1.5 MB".
+// Text for counts and sizes: "1 rank", "1,234 ranks", "1.5 MB".
 #pragma once
 
 #include <QString>
@@ -9,8 +9,9 @@ namespace trainyard::ui {
 
 QString grouped(std::int64_t number);  // "1,234,567"
 QString counted(std::int64_t number,
-                const QString& things);   // "steps" -> "1 step", "0 steps", "1,234 steps"
-QString size_words(std::int64_t bytes);   // "1.5 MB"
-QString singular(const QString& things);  // "steps" -> "step"; symbols of units ("s", "B/s") stay
+                const QString& things);  // "steps" -> "1 step", "0 steps", "1,234 steps"
+QString size_words(std::int64_t bytes);  // "1.5 MB"
+// "steps" -> "step"; unit symbols ("s", "B/s") are unchanged
+QString singular(const QString& things);
 
 }  // namespace trainyard::ui

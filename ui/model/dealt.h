@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of the data each rank has.
+// Assignment of the data to ranks.
 #pragma once
 
 #include <QStringList>
@@ -9,9 +9,9 @@
 namespace trainyard::ui {
 
 struct Dealt {
-  data::ShardTable shards;  // samples by rank and class; empty where they were not counted
-  QStringList columns;  // in their place: the feature columns of each rank, in words; empty where a
-                        // rank has all
+  data::ShardTable shards;  // samples by rank and class; empty if not counted
+  // alternative to shards: the feature columns of each rank, as text; empty if ranks have all
+  QStringList columns;
   bool empty() const { return shards.empty() && columns.isEmpty(); }
   bool operator==(const Dealt&) const = default;
 };

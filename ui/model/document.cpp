@@ -19,18 +19,18 @@ namespace {
 
 constexpr int kValidateAfterMilliseconds = 120;
 constexpr const char* kResolvedFile =
-    "resolved.json";  // a run's, by which it is done again: what is saved must not take its place
+    "resolved.json";  // the run's file for replay; saving must not overwrite it
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
-// Refused, all that is wrong with it is said, as far as its data tell.
+// Loads a file. If it is refused, the result lists all its problems, as far as they can be found.
 experiment::Checked<experiment::Experiment> judged_file(const QString& file) {
   return experiment::load(path_of(file), {}, path_of(QFileInfo(file).absolutePath()));
 }
 
 }  // namespace
 
-// One edit: the state before and the state after, whole. It holds no pointers into them, so nothing
+// One edit: full copies of the state before and after. It holds no pointers into them, so nothing
 // can dangle.
 class EditCommand : public QUndoCommand {
  public:
@@ -48,7 +48,7 @@ class EditCommand : public QUndoCommand {
     const auto* next = static_cast<const EditCommand*>(other);
     if (next->merge_key_ != merge_key_) return false;
     after_ = next->after_;
-    setObsolete(*after_ == *before_);  // moved away and back again: nothing to undo
+    setObsolete(*after_ == *before_);  // changed and changed back: nothing to undo
     return true;
   }
 
@@ -67,7 +67,7 @@ Document::Document(QObject* parent)
   validation_.start();
 }
 
-// The stack tells once more that it is clean as it goes, when those who would listen may be gone.
+// The stack emits cleanChanged when it is destroyed; by then its receivers may be gone.
 Document::~Document() { undo_.disconnect(this); }
 
 QString Document::directory() const {
@@ -110,8 +110,8 @@ base::Problems Document::set_value(const QString& path, const base::Json& value)
     return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
-  const QString rows = value.is_array() ? "#" + QString::number(value.size())
-                                        : QString();  // to add or remove one is a step of its own
+  // adding or removing a row is a separate undo step
+  const QString rows = value.is_array() ? "#" + QString::number(value.size()) : QString();
   edit(
       tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; },
       "set:" + path + rows);
@@ -148,14 +148,14 @@ experiment::Checked<experiment::Experiment> Document::load_as_new(const QString&
 
 base::Result<void> Document::save(const QString& file) {
   if (refused_)
-    return base::fail(*refused_);  // the file would hold another value than the one that is seen
+    return base::fail(*refused_);  // the file would contain another value than the form shows
   auto saved = experiment::save(*experiment_, path_of(file));
   if (!saved) return saved;
   const bool moved = QFileInfo(file).absolutePath() != directory();
   file_ = QFileInfo(file).absoluteFilePath();
   undo_.setClean();
   emit file_changed();
-  if (moved) validation_.start();  // relative data paths may point elsewhere now
+  if (moved) validation_.start();  // relative data paths may now resolve differently
   return saved;
 }
 
@@ -172,8 +172,8 @@ void Document::judge() {
   validate();
 }
 
-// On a thread of the pool, because data files are looked into, and words take their time; one at a
-// time, and once more when the document changed meanwhile.
+// Runs on a pool thread, because it opens data files and generating messages takes time. One
+// validation runs at a time; it repeats if the document changed meanwhile.
 void Document::validate() {
   if (validating_) return void(again_ = true);
   validating_ = true;

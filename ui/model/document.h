@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiment that is being edited: its undo stack, its file, its problems. Knows nothing of
-// widgets, and nothing of a live run: undo never touches one.
+// The experiment being edited: its undo stack, file and problems. It knows nothing of widgets or of
+// a live run: undo never affects a run.
 #pragma once
 
 #include <QObject>
@@ -27,56 +27,55 @@ class Document : public QObject {
   const experiment::Experiment& experiment() const { return *experiment_; }
   const base::Problems& problems() const {
     return problems_;
-  }  // of experiment::validate, refreshed shortly after a change, off this thread
+  }  // from `experiment::validate`; updated on another thread soon after a change
   const ToldProblems& told_problems() const {
     return told_;
-  }              // the same, one for one, put into words there too
-  void judge();  // afresh, for data files may be others by now; then `judged`
-  // What was typed somewhere and is not taken: while it stands it is a problem too, and nothing is
-  // saved without it.
+  }              // the same problems in the same order, with readable messages
+  void judge();  // validates again, as data files may have changed; then emits `judged`
+  // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
+  // is refused.
   void set_refused(const std::optional<base::Problem>& typed);
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
-  // Those worth showing: who has drawn no device yet knows that none trains.
+  // Returns the problems worth showing: without devices, it omits that no device trains.
   ToldProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
-  QString directory() const;              // where relative data paths start
-  QString title() const;                  // file or experiment name, for the window
-  QString name() const;  // the experiment's, else its file's; empty where it has none
+  QString directory() const;              // base of relative data paths
+  QString title() const;                  // file or experiment name, for the window title
+  QString name() const;  // the experiment's name, else its file's; empty if neither exists
   bool dirty() const { return !undo_.isClean(); }
 
-  // Every edit goes through here. `change` alters a copy; when that differs, one command named
-  // `text` is pushed. Edits with the same non-empty `merge_key` in a row become one command (a
-  // drag, a spin box).
+  // Applies an edit; every edit uses this function. `change` modifies a copy. If the copy differs,
+  // one command named `text` is pushed. Consecutive edits with the same non-empty `merge_key`
+  // become one command (a drag, a spin box).
   void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
             const QString& merge_key = {});
-  // One value by its path, as JSON ("training.batch_per_rank"); refused values are returned and
-  // change nothing.
+  // Sets one value by its path ("training.batch_per_rank"), as JSON. Returns the problems if the
+  // value is refused; the document is then unchanged.
   base::Problems set_value(const QString& path, const base::Json& value);
 
   void reset(experiment::Experiment experiment,
-             const QString& file = {});  // a new or another document; clears undo
+             const QString& file = {});  // replaces the document; clears undo
   void restore(experiment::Experiment experiment,
-               const QString& file = {});  // the same, with changes that no file holds yet
+               const QString& file = {});  // as `reset`, but marked as unsaved
   experiment::Checked<experiment::Experiment> load(
-      const QString& file);  // and `reset` to it, if it can be read
+      const QString& file);  // resets to it if it can be read
   experiment::Checked<experiment::Experiment> load_as_new(
-      const QString& file);  // the same, of no file; data is still found where it was
+      const QString& file);  // as `load`, but without a file; relative data paths still resolve
   base::Result<void> save(
-      const QString& file);  // atomic; marks the undo stack clean; not while text is refused
+      const QString& file);  // atomic; marks the undo stack clean; fails while an input is refused
 
  signals:
-  void changed();            // the experiment is another; coalesce before drawing
-  void about_to_be_reset();  // another document takes its place: what was typed and is not taken
-                             // goes with this one
-  void problems_changed();   // or the words for them
-  void judged();             // `problems` are of what stands now, whether they are others or not
-  void file_changed();       // file, title or dirty
+  void changed();            // the experiment changed; coalesce before drawing
+  void about_to_be_reset();  // another document will replace this one; refused input is discarded
+  void problems_changed();   // the problems or their messages changed
+  void judged();             // `problems` are up to date, changed or not
+  void file_changed();       // file, title or dirty changed
 
  private:
   friend class EditCommand;
-  // Commands share their states with each other and with the document.
+  // Snapshots are shared between commands and the document.
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
@@ -84,13 +83,14 @@ class Document : public QObject {
   void gather_problems();
 
   Snapshot experiment_;
-  ToldProblems found_, told_;  // of the experiment; those that stand: what is refused is told first
-  base::Problems problems_;    // the same as `told_`
+  // problems of the experiment; current problems, the refused input first
+  ToldProblems found_, told_;
+  base::Problems problems_;  // `told_` without the readable messages
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;
   QTimer validation_;
-  bool validating_ = false, again_ = false;  // on another thread; and then once more
+  bool validating_ = false, again_ = false;  // running on another thread; must run again after that
 };
 
 }  // namespace trainyard::ui

@@ -18,7 +18,7 @@ void forget_inside(Value& value) {
     for (auto& element : value) forget_inside(element);
 }
 
-// As the tables of fields say.
+// Resets unused fields to defaults, as the field tables define.
 template <base::IsDocument Document>
 void forget_unused(Document& document) {
   const Document given = document, defaults{};

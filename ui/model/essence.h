@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of an experiment decides what a run of it does.
+// Canonical form of an experiment: only the values that affect a run.
 #pragma once
 
 #include "core/experiment/experiment.h"
 
 namespace trainyard::ui {
 
-// Without what only people read (name, notes, places on the canvas), and with defaults where the
-// chosen kind does not use a value.
+// Removes what has no effect (name, notes, canvas positions) and resets values that the chosen kind
+// does not use to defaults.
 experiment::Experiment essence(experiment::Experiment experiment);
 
 }  // namespace trainyard::ui

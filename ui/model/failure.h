@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What went wrong in a run, and with whom. Pure.
+// Failure of a run and the rank that caused it. Pure.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace trainyard::ui {
 
-// As the result or the last state of the run says; nothing when nothing did.
+// Returns the problem in the result or the last state of the run; nothing if there is none.
 std::optional<base::Problem> problem_of(const telemetry::History& history);
 
 std::set<int> ranks_of(
-    const base::Problem& problem);  // that its place names: 2 of "rank 2 (cpu2 on host0)"
+    // rank named by the problem's place: 2 for "rank 2 (cpu2 on host0)"
+    const base::Problem& problem);
 
 }  // namespace trainyard::ui

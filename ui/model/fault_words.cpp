@@ -24,14 +24,15 @@ int count(const topology::Topology& drawing, topology::Role role) {
   return all;
 }
 
-// Servers that keep layers and work in step with their trainers.
+// Counts servers that hold layers and run in step with their trainers (rpc).
 std::int64_t count_called(const Experiment& experiment) {
   return experiment.strategy.kind == experiment::StrategyKind::rpc
              ? count(experiment.topology, topology::Role::parameter_server)
              : 0;
 }
 
-// With as much of it as says who may be lost: a drawing that has its faults yet cannot be resolved.
+// Returns just enough of a resolved experiment to tell which ranks may be lost. A drawing that
+// already has faults cannot be resolved.
 experiment::Resolved ranks_of(const Experiment& experiment) {
   experiment::Resolved resolved;
   resolved.document = experiment;
@@ -49,12 +50,13 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
 
 QString ends_the_run() { return tr("the run ends, and says by whom"); }
 
-// An evaluator has servers write some whenever it is to measure.
+// True if the run writes checkpoints. An evaluator makes servers write one for each evaluation.
 bool has_checkpoints(const experiment::Resolved& resolved) {
   return resolved.document.run.checkpoint_every_steps > 0 || resolved.evaluators > 0;
 }
 
-// Of a run that ends: only servers keep what another can go on from.
+// Describes how a rank returns after the run has ended. Only servers keep state from which a new
+// process can continue.
 QString not_back(const experiment::Resolved& resolved) {
   if (!experiment::has_servers(resolved.document.strategy.kind) ||
       !fails_alone(resolved.document.run))
@@ -88,7 +90,7 @@ RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved
              : RoleFailure{role, ends_the_run(), not_back(resolved)};
 }
 
-// What lies with its process cannot be done by another.
+// True if the rank's process exists, so that faults can be injected into it.
 bool is_there(const std::string& state) {
   return state == "running" || state == "waiting" || state == "paused" || state == "stalled";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that fail: what comes of it for the others, by role and strategy, and what may be done to a
-// rank of a live run. Pure.
+// Descriptions of rank failures: the effect on other ranks, by role and strategy, and the faults
+// that can be injected into a live run. Pure.
 #pragma once
 
 #include <QString>
@@ -13,45 +13,45 @@
 
 namespace trainyard::ui {
 
-// Whether a rank can die or stand still while the others live: each is a process. Those of inproc
-// and of the virtual clock are one.
+// True if a rank can die or hang while the others live, because each rank is a process. With inproc
+// and the virtual clock, all ranks share one process.
 bool fails_alone(const experiment::RunSpec& run);
 
-// Whether the others can go on without it, as long as enough of them are left. Of a document that
-// can be run.
+// True if the other ranks can continue without this rank, as long as enough of them are left. The
+// document must be runnable.
 bool may_be_lost(const experiment::Experiment& experiment, int rank);
 
-// A line of "When it fails".
+// A row of "When it fails".
 struct RoleFailure {
   QString role;    // "chief (rank 0)"
-  QString others;  // what comes of it for them
-  QString back;    // how it comes back
+  QString others;  // effect on the other ranks
+  QString back;    // how the rank rejoins
 };
-// Of the roles that the strategy gives to the drawn devices; of any document, also one that cannot
-// be run yet.
+// Returns the rows for the roles that the strategy assigns to the drawn devices. Accepts any
+// document, even one that cannot be run yet.
 std::vector<RoleFailure> when_ranks_fail(const experiment::Experiment& experiment);
 
-// A drawn link of a live run, whether it can be cut and slowed now, and what it carries of its
-// drawn bandwidth.
+// Faults of a drawn link of a live run: whether it can be cut or slowed now, and its current share
+// of the drawn bandwidth.
 struct LinkFaults {
-  int link = -1;  // of the recorded drawing
+  int link = -1;  // index in the recorded drawing
   bool possible = false;
-  QString why_not;  // empty where it is possible
+  QString why_not;  // empty if possible
   double part = 1;
 };
-// Nothing where the run was recorded with no such link.
+// Returns nothing if the recorded run has no such link.
 std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experiment,
                                          const session::Status& status, const std::string& from,
                                          const std::string& to);
 
-// What its coordinator would carry out of what is asked of a rank of a live run, as the run stands.
+// Commands for a rank of a live run that its coordinator would execute now.
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
-  bool spared = false;  // the others go on without it
-  QString outcome;  // "training goes on with the 3 other workers", "ends the run"; what comes of
-                    // its loss
+  bool spared = false;  // the others continue without it
+  // effect of losing the rank: "training goes on with the 3 other workers", "ends the run"
+  QString outcome;
 };
-// `experiment`: as the run recorded it.
+// `experiment`: as recorded by the run.
 RankFaults faults_of_rank(const experiment::Experiment& experiment, const session::Status& status,
                           int rank);
 

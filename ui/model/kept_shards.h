@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rank of fsdp keeps of the model's state between steps. Pure.
+// Model state that a rank of fsdp keeps between steps. Pure.
 #pragma once
 
 #include <QString>
@@ -9,15 +9,15 @@
 
 namespace trainyard::ui {
 
-// Of what is shared out, part `part` of so many, of everything else all.
+// Shard `part` of `parts` of each sharded kind of state, and the full rest.
 struct KeptShard {
   int part = 0, parts = 1;
-  bool parameters = false, gradients = false;  // are shared out; moments are, where there are any
-  bool moments = true;                         // the optimizer has some
+  bool parameters = false, gradients = false;  // true if sharded; moments, if any, always are
+  bool moments = true;                         // true if the optimizer has moments
   bool operator==(const KeptShard&) const = default;
 };
 
-// By rank; none where nothing is shared out.
+// Returns the shards by rank; empty if nothing is sharded.
 std::vector<KeptShard> kept_shards(const experiment::Resolved& experiment);
 
 QString kept_words(const KeptShard& kept);  // "keeps 1/4 of parameters, gradients and moments"

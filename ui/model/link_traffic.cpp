@@ -31,12 +31,12 @@ const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
   const auto found =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!found) return at->second;
-  std::set<std::string> crossed;  // a bus is entered and left, but crossed once
+  std::set<std::string> crossed;  // a bus is entered and left, but counts once
   for (const topology::Hop& hop : found->hops) {
     const topology::Edge& edge = network_.edges()[hop.edge.index()];
     if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
     else if (crossed.insert(edge.to).second)
-      at->second.push_back({std::nullopt, edge.to, true});  // from device to its host
+      at->second.push_back({std::nullopt, edge.to, true});  // device to its host's bus
   }
   return at->second;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the bytes between ranks cross the drawing: one reckoning for the canvas and for the charts.
+// Mapping of traffic between ranks to links and buses of the drawing, used by both the canvas and
+// the charts.
 #pragma once
 
 #include <compare>
@@ -15,8 +16,7 @@
 
 namespace trainyard::ui {
 
-// One thing that a route crosses, once: a link, one way, or the bus of `host`, whose ways are not
-// told apart.
+// One crossing of a route: a link in one direction, or the bus of `host`, which has no directions.
 struct Crossing {
   std::optional<LinkName> link;
   std::string host;
@@ -27,12 +27,12 @@ struct Crossing {
 
 class LinkTraffic {
  public:
-  explicit LinkTraffic(const topology::Topology& topology);  // of the run; a valid one
+  explicit LinkTraffic(const topology::Topology& topology);  // topology of a run; must be valid
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 
-  // Every total of payload that one rank has sent to another, with all that its bytes cross; ranks
-  // that are not drawn are left out.
+  // Visits each total payload sent from one rank to another, with the crossings of its route. Ranks
+  // that are not drawn are skipped.
   using Visit =
       std::function<void(const telemetry::SeriesKey& sent, const std::vector<Crossing>& route)>;
   void visit(const telemetry::History& history, const Visit& visit);
@@ -42,7 +42,7 @@ class LinkTraffic {
   const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
   const std::vector<Crossing>& route(int from,
-                                     int to);  // of ranks, in order; empty where there is none
+                                     int to);  // between ranks, in order; empty if there is none
 
  private:
   topology::Topology topology_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The GPUs of this machine, to be drawn: asked of trainyard-cli, since CUDA's libraries take long
-// to load and the window need not wait for them.
+// GPUs of this machine, for drawing. Queried through trainyard-cli, because CUDA's libraries load
+// slowly and the workbench must not wait for them.
 #pragma once
 
 #include <QObject>
@@ -16,8 +16,8 @@ struct Services;
 
 struct MachineGpu {
   QString name;             // "NVIDIA H200"
-  topology::Device device;  // as it is drawn, but for its name
-  QString links;            // "PCIe 5.0 x16, 18 NVLinks"; empty: not known
+  topology::Device device;  // as drawn, except for its name
+  QString links;            // "PCIe 5.0 x16, 18 NVLinks"; empty: unknown
 };
 
 class MachineGpus : public QObject {
@@ -26,11 +26,11 @@ class MachineGpus : public QObject {
   explicit MachineGpus(QObject* parent = nullptr) : QObject(parent) {}
   ~MachineGpus() override;
 
-  void look(const Services& services);  // then `found`, once
+  void look(const Services& services);  // emits `found` once, later
 
  signals:
   void found(const std::vector<MachineGpu>& gpus,
-             const QString& note);  // why there are none, or why some are left out
+             const QString& note);  // reason why there are none or some are omitted
 
  private:
   void take_answer();

@@ -12,7 +12,7 @@ namespace {
 
 using plan::OpKind;
 
-// As the coarse plan calls it.
+// Returns the token of the chunk's collective in the coarse plan.
 std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   plan::Op whole;
   whole.kind = OpKind::all_reduce;
@@ -23,8 +23,8 @@ std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   return plan::token(whole);
 }
 
-// Finds the collective that a chunk's op belongs to. A bucket may have several in a program: the
-// next one begins where an op comes again.
+// Finds the collective that a chunk's op belongs to. A program may contain several collectives of a
+// bucket: the next one begins where an op repeats.
 class BucketNaming {
  public:
   explicit BucketNaming(const std::map<std::int32_t, int>& lane_of_group)
@@ -49,9 +49,9 @@ class BucketNaming {
   using Which =
       std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, OpKind>;
   const std::map<std::int32_t, int>& lane_of_group_;
-  std::map<Which, int> times_;  // that an op came
+  std::map<Which, int> times_;  // number of occurrences of an op
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int>
-      buckets_;  // group, bucket, which of its collectives
+      buckets_;  // by group, bucket, index of the collective
 };
 
 NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
@@ -68,7 +68,7 @@ NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
   return made;
 }
 
-// What two ranks that average send to each other is no collective.
+// True if the lane carries pairwise averaging, which is not a collective.
 bool is_of_pairs(const plan::RankPlan& rank, const plan::Lane& lane) {
   const auto pairs_up = [&](const plan::Op& op) {
     return &rank.lanes[op.lane.index()] == &lane && plan::pairs_up(op.kind);
@@ -78,7 +78,8 @@ bool is_of_pairs(const plan::RankPlan& rank, const plan::Lane& lane) {
   });
 }
 
-// By group, where its collectives are cut into chunks: lanes after those of the plan.
+// Adds a lane, after those of the plan, for each group whose collectives are split into chunks.
+// Returns the lanes by group.
 std::map<std::int32_t, int> add_lanes_of_buckets(const plan::RankPlan& rank, RankNames& names) {
   std::map<std::int32_t, int> lane_of_group;
   names.first_of_buckets = static_cast<int>(names.lanes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the numbers in op events mean, as the recorded plan of a rank says it: lanes, tokens, and
-// what an op is for.
+// Meaning of the numbers in op events, from the recorded plan of a rank: lanes, tokens and kinds of
+// ops.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace trainyard::ui {
 
-// What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning
-// rate, norms, clipping, zeros.
+// Kind of a span on a timeline. `other` is compute that belongs to no segment: learning rate,
+// norms, clipping, zeroing.
 enum class SpanKind : std::uint8_t {
   input,
   forward,
@@ -31,23 +31,23 @@ enum class SpanKind : std::uint8_t {
 };
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
-bool communicates(SpanKind kind);  // send and receive; and a collective that an engine took whole,
-                                   // of which it tells no more
-bool computes(SpanKind kind);      // neither those nor input, nor a swap
+// send, receive, or a full collective of an engine, which reports no details
+bool communicates(SpanKind kind);
+bool computes(SpanKind kind);  // true except for communication, input and swaps
 
 struct NamedOp {
   std::string token;  // "F.s2.m0"
   SpanKind kind = SpanKind::other;
-  int lane = 0;     // of RankNames
-  int bucket = -1;  // of its program; -1: it is part of none, or all of it
+  int lane = 0;     // index in RankNames::lanes
+  int bucket = -1;  // index in its program; -1: the op is in no bucket, or is the full collective
   OpCargo cargo = {};
 };
 
-// A collective of a program, whose ops are chunks of it.
+// A collective of a program, executed as chunk ops.
 struct NamedBucket {
-  std::string token;        // of the coarse op: "AR.b1"
-  int lane = 0;             // of RankNames
-  std::uint16_t first = 0;  // the first of its ops in the program
+  std::string token;        // token of the coarse op: "AR.b1"
+  int lane = 0;             // index in RankNames::lanes
+  std::uint16_t first = 0;  // number of its first op in the program
   std::size_t ops = 0;
 };
 
@@ -57,28 +57,28 @@ struct NamedProgram {
   std::vector<NamedBucket> buckets;
 };
 
-// Of one rank. Lane 0 is for ops that the plan does not name; it is there for ranks whose plan is
-// not known, and stays empty else.
+// Names of one rank. Lane 0 holds ops that the plan does not name: all ops if the plan is unknown;
+// otherwise it stays empty.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
-  // Then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"; then for each group
-  // whose collectives are cut into chunks a lane that shows them whole: "buckets.g0".
+  // Lanes: `kUnnamed`, then the plan's in its order ("input", "compute", "send.g0", "recv.g0"),
+  // then one lane of full collectives for each group whose collectives are split into chunks
+  // ("buckets.g0").
   std::vector<std::string> lanes{kUnnamed};
-  std::vector<int> shown{0};  // all of them, as they are to stand below each other: whole
-                              // collectives above their chunks
-  int first_of_buckets = 1;   // of these lanes
+  std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
+  int first_of_buckets = 1;   // index of the first lane of full collectives
   std::vector<NamedProgram> programs;
-  std::optional<plan::Pairing> pairing = {};  // of a rank that averages with a partner of the step
+  std::optional<plan::Pairing> pairing = {};  // set if the rank averages with a partner per step
 
   bool of_buckets(int lane) const { return lane >= first_of_buckets; }
-  const NamedBucket* bucket(int program, int op) const;  // null where the op is part of none
+  const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket
 
-  const NamedOp* find(int program, int op) const;  // null where the plan has none
-  // A person's name for it: its token, else its numbers.
+  const NamedOp* find(int program, int op) const;  // null if the plan has no such op
+  // Returns the op's token, or its numbers if it has none.
   std::string token(int program, int op) const;
 };
 
-// From the text of one rank's plan, as a recording holds it.
+// Parses the names from one rank's plan in the text form that a recording contains.
 base::Result<RankNames> names_from_plan(const std::string& text);
 
 }  // namespace trainyard::ui

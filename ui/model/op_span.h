@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An op that ran, as a timeline shows it, and time told apart by what it went to. Times are
-// nanoseconds since the first thing that the recording timed.
+// An executed op as a timeline shows it, and time by category. Times are nanoseconds since the
+// first timestamp of the recording.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ struct TimeRange {
   bool operator==(const TimeRange&) const = default;
 };
 
-// begin <= ready <= done() <= end. From begin to ready it waited for its peer; for a send, of which
-// only its peer could tell, they are the same. From done() to the end it was held back, because its
-// rank is slowed down or paced.
+// Invariant: begin <= ready <= done() <= end. The op waited for its peer from begin to ready. For a
+// send, only the peer could tell, so ready equals begin. From done() to end the op was held back,
+// because its rank is slowed or paced.
 struct OpSpan {
   Nanoseconds begin = 0, ready = 0, end = 0;
   Nanoseconds held = 0;
   double bytes = 0;  // payload that moved
   std::int32_t step = 0;
   std::uint16_t program = 0, op = 0;
-  // More than one: so many ops that were under way together, joined. The numbers above are then
-  // those of the first of them, bytes the sum, and `ready` is when the first of them had its peer;
-  // `held` is that of the one that ends last.
+  // Number of overlapping ops that are joined in this span. If above 1, program, op and step are
+  // those of the first op, bytes is the sum, `ready` is when the first op's peer was ready, and
+  // `held` is that of the op that ends last.
   std::uint32_t ops = 1;
   SpanKind kind = SpanKind::other;
 
@@ -37,7 +37,7 @@ struct OpSpan {
   bool operator==(const OpSpan&) const = default;
 };
 
-// Nanoseconds by kind, those spent waiting for a peer and those held back apart.
+// Nanoseconds by kind; waiting for a peer and held back are separate.
 struct SpanTimes {
   std::array<Nanoseconds, kSpanKinds> busy{};
   Nanoseconds waiting = 0, held = 0;
@@ -45,7 +45,7 @@ struct SpanTimes {
   Nanoseconds& of(SpanKind kind) { return busy[static_cast<std::size_t>(kind)]; }
   Nanoseconds of(SpanKind kind) const { return busy[static_cast<std::size_t>(kind)]; }
   Nanoseconds total() const;
-  // Of a span, as far as it lies before `until`.
+  // Adds the part of a span before `until`.
   void add(const OpSpan& span, Nanoseconds until);
   SpanTimes operator-(const SpanTimes& earlier) const;
   bool operator==(const SpanTimes&) const = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A step of a pipeline as papers draw it: cells, each of which is what one stage does of one
-// micro-batch in one pass, and between them what is idle. Pure.
+// Pipeline diagram of a step, as in papers: cells, each of which is one pass of one micro-batch
+// through one stage, with idle time between them. Pure.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@
 
 namespace trainyard::ui {
 
-// Which cell the ops of a rank's program belong to, by number; nothing of those of none: the
-// update, what is sent, and the samples that are brought in. The loss is part of the last stage's
-// way back, and so is what is computed again there. `weights_apart`: gradients of weights that come
-// after the gradient at their stage's input are a pass of their own.
+// Returns the cell of each op of a rank's program, by op number. Update, communication and input
+// ops have no cell. The loss and the recomputation of outputs belong to the last stage's backward
+// pass. `weights_apart`: weight gradients computed after the gradient at their stage's input form a
+// separate pass.
 using OpCells = std::vector<std::optional<experiment::Cell>>;
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
                      bool weights_apart);
-std::size_t count_ops(const OpCells& cells);  // that belong to one
+std::size_t count_ops(const OpCells& cells);  // number of ops that have a cell
 
-// An op that ran, by its number in the program.
+// An executed op, by its number in the program.
 struct RanOp {
   int op = 0;
   TimeRange range;
 };
 
-// From the first begin to the last end of its ops. `op` is the first of these.
+// A cell from the first begin to the last end of its ops. `op` is the first of them.
 struct PassCell {
   experiment::Cell of;
   int op = 0;
@@ -37,20 +37,19 @@ struct PassCell {
   bool operator==(const PassCell&) const = default;
 };
 
-// Of one rank, from its ops in the order in which they ran.
+// Returns the cells of one rank from its ops in execution order.
 std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<RanOp>& ops);
 
-// One step of all ranks, by rank and in order of time.
+// One step of all ranks, by rank and in time order.
 struct StepCells {
   std::vector<std::vector<PassCell>> ranks;
-  TimeRange range =
-      {};  // from the first begin to the last end of all cells; empty where there are none
+  TimeRange range = {};  // from the first begin to the last end of all cells; empty without cells
 
   static StepCells of(std::vector<std::vector<PassCell>> ranks);
   int micro_batches() const;
-  // Of all ranks' time in the range the part in which they are in no cell: 1 - busy / (p x
-  // makespan). The update comes after, and is not in it, as in the formulas of schedules
-  // (experiment::ideal_bubble).
+  // Returns the fraction of all ranks' time in the range that lies in no cell: 1 - busy / (p x
+  // makespan). As in the formulas of schedules (`experiment::ideal_bubble`), the update is not
+  // included.
   double bubble() const;
   std::vector<TimeRange> idle(int rank) const;  // within the range
   const PassCell* find(int rank, const experiment::Cell& of) const;

@@ -14,9 +14,9 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int64_t kSteps = 3;  // full ones
+constexpr std::int64_t kSteps = 3;  // number of full steps
 
-// A few full steps, then one of each tail.
+// Returns a schedule with a few full steps, then one of each tail.
 plan::Schedule shortened(const plan::Schedule& schedule) {
   const std::int64_t full = std::min(kSteps, schedule.full_steps_per_epoch);
   const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
@@ -27,8 +27,7 @@ plan::Schedule shortened(const plan::Schedule& schedule) {
   return few;
 }
 
-// A step that is looked at: by rank the number of its program, and what the simulator said of its
-// ops.
+// A simulated step: the program number and the executed ops of each rank.
 struct Simulated {
   std::vector<int> programs;
   std::vector<std::vector<RanOp>> ran;
@@ -58,8 +57,8 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
   return outcome ? base::Result<void>() : base::fail(outcome.error());
 }
 
-// The formula of interleaving is for as many micro-batches as its order is for
-// (experiment/cells.h).
+// Returns the ideal bubble. The formula of the interleaved schedule requires that the number of
+// micro-batches is a multiple of p (experiment/cells.h).
 std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape,
                             int micro_batches) {
   if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b &&
@@ -94,8 +93,8 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
   return step;
 }
 
-// Of each program the second one, where there is one: steps come before it and after it, of whose
-// samples some are brought in meanwhile.
+// Selects the steps to show: of each program the second one, if any. It has steps before and after
+// it, and overlaps the input of the next samples.
 std::map<std::int64_t, std::string> steps_looked_at(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
   for (std::int64_t step = 0; step < schedule.steps; ++step)
@@ -151,7 +150,7 @@ const PlannedStep* PipelinePlan::find(const std::string& program) const {
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid &&
-                     mesh.pipeline == 1;  // replicas are no pipelines
+                     mesh.pipeline == 1;  // data parallel only: no pipeline
   if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
   PipelineShape shape{
       experiment::schedule_of(e.document.strategy), mesh, experiment::course_of(e).stages, {}};

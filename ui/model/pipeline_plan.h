@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a pipeline should do: its stages, and a step of it on the simulator's clock, in cells. Pure;
-// simulating may take long.
+// Expected execution of a pipeline: its stages, and one simulated step as cells. Pure; simulation
+// may take long.
 #pragma once
 
 #include <memory>
@@ -15,49 +15,48 @@
 
 namespace trainyard::ui {
 
-// Who has what, and in which order.
+// Assignment of layers to stages, and the schedule.
 struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   experiment::Mesh mesh;
   std::vector<model::Stage> stages;
   std::vector<std::string>
-      layers;  // by stage: "0–1.3"; "loss", or nothing, of one that but calls others
+      layers;  // by stage: "0–1.3"; "loss"; empty if the stage only calls others
 
   int ranks() const { return mesh.ranks(); }
   bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  bool has_cells(
-      int stage) const;  // it has layers, or the loss; else its rank but hands on what another made
-  int chunk(int stage) const;             // which of its ranks' stages with cells it is, from 0
-  int chunks() const;                     // the most that a rank has
+  bool has_cells(int stage) const;  // has layers or the loss; otherwise its rank only forwards data
+  int chunk(int stage) const;       // index of the stage among its rank's stages with cells, from 0
+  int chunks() const;               // maximum per rank
   std::string layers_of(int rank) const;  // "0–1, 4–5"
   bool operator==(const PipelineShape& other) const;
 };
 
-// A step of one program, such as the shorter one that ends an epoch.
+// A step of one program, for example the shorter one that ends an epoch.
 struct PlannedStep {
   std::string program;  // "train"
   StepCells cells;
-  std::vector<std::vector<std::string>> tokens;  // by rank and cell: of the cell's first op
-  std::optional<double> ideal;  // experiment::ideal_bubble of so many micro-batches; nothing where
-                                // no formula is known
+  std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
+  // `experiment::ideal_bubble` for this number of micro-batches; nothing if no formula is known
+  std::optional<double> ideal;
   bool operator==(const PlannedStep&) const = default;
 };
 
 struct PipelinePlan {
   PipelineShape shape;
-  std::vector<PlannedStep> steps;  // of every program that trains
+  std::vector<PlannedStep> steps;  // one for each training program
 
-  const PlannedStep* find(const std::string& program) const;  // null: there is none
+  const PlannedStep* find(const std::string& program) const;  // null if there is none
   bool operator==(const PipelinePlan&) const = default;
 };
 using KnownPipeline = std::shared_ptr<const PipelinePlan>;
 
-// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline, rpc and
-// a hybrid of several; nothing of others.
+// Returns the stages of an experiment whose ranks have stages of the model (model_parallel,
+// pipeline, rpc, and hybrids of several); nothing for others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
-// Of such an experiment, its shape and its expanded plan. Of a program the second step of a few is
-// taken. Problems: those of simulating it; cancelled.
+// Simulates a few steps of the expanded plan and returns the second one of each program. Errors:
+// those of the simulation; `cancelled`.
 base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
                                          const PipelineShape& shape, const plan::Plan& expanded,
                                          std::stop_token stop = {});

@@ -15,7 +15,7 @@ namespace {
 
 using base::FieldDescription;
 
-// Names that say nothing without their help.
+// Labels of fields whose name is unclear without help text.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
     {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
@@ -26,8 +26,8 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
     {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
-// The thing on the drawing that a path leads into; `place`: its list, its index, and that of a
-// device on a host.
+// Names the object of the drawing that a path leads to. `place`: its list, its index, and the index
+// of a device on its host.
 QString thing_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
@@ -43,14 +43,15 @@ QString thing_at(const topology::Topology& topology, const QRegularExpressionMat
              : QString();
 }
 
-// "layers[2]" is the third layer, and the forms count from 0: "Layer 2".
+// Label of an element; forms count from 0: "layers[2]", the third layer, is "Layer 2".
 QString step_words(const FieldDescription& field, const QString& step) {
   static const QRegularExpression element(R"(\[(\d+)\]$)");
   const auto match = element.match(step);
   return match.hasMatch() ? singular(label_of(field)) + " " + match.captured(1) : label_of(field);
 }
 
-// Labels of the fields along a path, as far as `fields` know them; nothing where they do not.
+// Returns the labels of the fields along a path, as far as `fields` contains them; empty if it does
+// not.
 QStringList labels_along(const std::vector<FieldDescription>& fields, const QStringList& steps) {
   QStringList labels;
   const std::vector<FieldDescription>* level = &fields;
@@ -64,7 +65,7 @@ QStringList labels_along(const std::vector<FieldDescription>& fields, const QStr
   return labels;
 }
 
-// Knows the places of one experiment.
+// Translates paths of one experiment to readable text.
 class Teller {
  public:
   explicit Teller(const experiment::Experiment& experiment)
@@ -95,7 +96,7 @@ QString Teller::place(const QString& path) const {
   return (QStringList(thing) << labels.mid(match.captured(3).isEmpty() ? 2 : 3)).join(": ");
 }
 
-// With the places that it names in quotes.
+// Replaces paths in a sentence by quoted labels.
 std::string Teller::sentence(const std::string& said) const {
   static const QRegularExpression path(
       R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
@@ -116,7 +117,7 @@ std::string Teller::sentence(const std::string& said) const {
 
 QString field_text(const char* source) { return QCoreApplication::translate("field", source); }
 
-// The unit stands beside the number, so the name need not repeat it.
+// Removes the unit from the name, because it is shown beside the number.
 QString label_of(const FieldDescription& field) {
   static const std::pair<const char*, const char*> kUnitWords[] = {{"B", "_bytes"},
                                                                    {"B/s", "_bytes_per_second"},

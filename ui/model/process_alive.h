@@ -5,7 +5,7 @@
 
 namespace trainyard::ui {
 
-// A dead process that nobody has collected yet ("Z") is dead; so is none (0 and below).
+// True if the process lives. False for zombies ("Z") and for process <= 0.
 bool process_alive(std::int64_t process);
 
 }  // namespace trainyard::ui

@@ -38,7 +38,7 @@ void RecentFiles::clear() { set({}); }
 
 void RecentFiles::set(const QStringList& files) {
   settings_.setValue(kKey, files);
-  settings_.sync();  // another window reads it
+  settings_.sync();  // other windows read the file
   emit changed();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiments opened lately, newest first, kept in the user's settings.
+// Recently opened experiments, newest first, stored in the user's settings.
 #pragma once
 
 #include <QObject>
@@ -12,9 +12,10 @@ class RecentFiles : public QObject {
   Q_OBJECT
  public:
   explicit RecentFiles(QObject* parent = nullptr);  // the user's settings
-  explicit RecentFiles(const QString& settings_file, QObject* parent = nullptr);  // others
+  // another settings file
+  explicit RecentFiles(const QString& settings_file, QObject* parent = nullptr);
 
-  QStringList files() const;  // absolute paths, at most ten; some may be gone
+  QStringList files() const;  // absolute paths, at most ten; some files may no longer exist
   void add(const QString& file);
   void remove(const QString& file);
   void clear();

@@ -9,7 +9,7 @@
 namespace trainyard::ui {
 namespace {
 
-// How a run is watched changes nothing that it learns.
+// Resets the fields that affect only how a run is watched, not what it learns.
 experiment::Experiment unwatched(experiment::Experiment experiment) {
   const experiment::RunSpec defaults;
   experiment.run.seconds_per_step = defaults.seconds_per_step;
@@ -18,7 +18,7 @@ experiment::Experiment unwatched(experiment::Experiment experiment) {
   experiment.run.restarts = defaults.restarts;
   experiment.run.checkpoint_every_steps = defaults.checkpoint_every_steps;
   experiment.run.resume_from = defaults.resume_from;
-  experiment.training.epochs = 0;  // once resolved, the steps say it all
+  experiment.training.epochs = 0;  // the resolved step count includes it
   return essence(std::move(experiment));
 }
 
@@ -53,7 +53,7 @@ Dealt recorded_dealt(const telemetry::History& history) {
   const auto resolved = experiment::resolved_from_json(*recorded);
   return resolved ? dealt(*resolved)
                   : Dealt{experiment::shards_of(*recorded),
-                          {}};  // an older software's may be read in part
+                          {}};  // recordings of older versions may be read partly
 }
 
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
@@ -64,8 +64,9 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Both as resolved on the same data, so that a value counts, and not whether it was given or left
-// open; by the times of layers that the run measured, where the drawing leaves that to it.
+// Compares both experiments as resolved on the same data, so that only values matter, not whether
+// they were given or left to `auto`. Layer times are those that the run measured, if the drawing
+// leaves them open.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);

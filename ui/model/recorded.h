@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiment that a run trained, as its recording holds it.
+// The experiment that a run trained, from its recording.
 #pragma once
 
 #include <filesystem>
@@ -11,26 +11,25 @@
 
 namespace trainyard::ui {
 
-// The drawing that the run was started on; empty when that is not known (yet).
+// Returns the drawing on which the run was started; empty while unknown.
 topology::Topology recorded_topology(const telemetry::History& history);
 
-// How it was carried out: what of the drawn speeds was imposed; defaults where that is not known.
+// Returns the run settings, such as which drawn speeds were imposed; defaults if unknown.
 experiment::RunSpec recorded_run(const telemetry::History& history);
 
-// The experiment as it was resolved and run; nothing when the recording does not hold it.
+// Returns the resolved experiment; nothing if the recording does not contain it.
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
-// What each of its ranks had of the data; empty when the recording does not hold it.
+// Returns the data assignment of each rank; empty if the recording does not contain it.
 Dealt recorded_dealt(const telemetry::History& history);
 
-// What is known before a run of how stale its gradients are; nothing of a run without servers.
+// Returns the predicted staleness of gradients; nothing for a run without servers.
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
     const telemetry::History& history);
 
-// Whether `experiment`, with data paths that start at `directory`, would train what the run
-// trained: on the same drawing, wherever its parts stand, and by the same values, given or
-// resolved. Pace, recording, from which checkpoint it goes on and what only people read are not
-// looked at.
+// True if `experiment`, with data paths relative to `directory`, would train what the run trained:
+// the same drawing (positions are ignored) and the same values, given or resolved. Ignores pace,
+// recording, the starting checkpoint, and descriptive fields.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history);
 

@@ -15,7 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 33;
-constexpr qint64 kTakeNanoseconds = 4'000'000;  // for reading history, at a time
+constexpr qint64 kTakeNanoseconds = 4'000'000;  // time limit per read of the history
 
 }  // namespace
 
@@ -27,11 +27,11 @@ struct Run::State {
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
-  bool more = false;  // frames wait that were not taken yet
+  bool more = false;  // more frames are waiting
   QTimer timer;
-  std::unique_ptr<RunIo> io;  // last: its thread ends before the rest goes
+  std::unique_ptr<RunIo> io;  // last: its thread must end before the other members are destroyed
 
-  // Takes what is there, but not for long. Says whether anything came.
+  // Takes the waiting frames, up to a time limit. Returns true if there were any.
   bool take_frames();
 };
 
@@ -79,7 +79,7 @@ base::Result<std::unique_ptr<Run>> Run::start(const Services& services,
       });
 }
 
-// On the I/O thread.
+// Called on the I/O thread.
 void Run::wake() {
   QMetaObject::invokeMethod(
       this,
@@ -97,7 +97,8 @@ void Run::ask_for_news() {
 void Run::take_news() {
   State& state = *state_;
   const bool reading = state.io->reading(),
-             live = state.io->live();  // first: what was read before they fell is then taken below
+             // before `take_frames`, which then also takes all frames read before the run ended
+      live = state.io->live();
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();
   if (!named && state.history.ranks() > 0) {

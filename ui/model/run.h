@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run as views see it, live or old: its history, read from the recording by cursor, and, while it
-// lives, its control. An I/O thread of its own does all reading and talking; the GUI thread gets
-// whole batches and emits one coalesced signal.
+// A live or old run as views see it: its history, read from the recording by cursor, and, while it
+// lives, its control. A separate I/O thread reads and communicates; the GUI thread receives batches
+// and emits one coalesced signal.
 #pragma once
 
 #include <QObject>
@@ -17,7 +17,7 @@
 
 namespace trainyard::ui {
 
-// How to reach the control plane and where programs are; given by app, which alone knows the
+// Access to the control plane and paths of programs. Supplied by app, the only part that knows
 // backends.
 struct Services {
   session::Connect connect;
@@ -29,13 +29,13 @@ struct Services {
 class Run : public QObject {
   Q_OBJECT
  public:
-  // An old or live run by its directory. A live one (its control endpoint stands in the file
-  // `control` of the directory and answers) can be commanded.
+  // Opens an old or live run by its directory. A live run can be commanded: the file `control` in
+  // its directory contains its control endpoint, and the endpoint answers.
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
-  // Starts `trainyard-cli run` detached on a copy of the experiment, so that a crash of the
-  // workbench loses nothing, and opens it. A run that dies before it records says so by `trouble`,
-  // with the last lines it printed. `name` is that of the run's directory, and with that of a run
-  // whose experiment has none.
+  // Starts `trainyard-cli run`, detached, on a copy of the experiment, and opens the run. A crash
+  // of the workbench therefore loses nothing. If the run dies before it records, `trouble` is
+  // emitted with the last lines of its output. `name` names the run's directory, and the run if its
+  // experiment has no name.
   static base::Result<std::unique_ptr<Run>> start(const Services& services,
                                                   const experiment::Experiment& experiment,
                                                   const QString& data_directory,
@@ -43,31 +43,30 @@ class Run : public QObject {
   ~Run() override;
 
   const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
-  const SpanStore& spans() const;             // of its ops; likewise
-  const CargoMeter& cargo() const;            // what ranks sent each other lately; likewise
+  const SpanStore& spans() const;             // executed ops; grows like `history`
+  const CargoMeter& cargo() const;            // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
-      const;  // the last word of the coordinator; nothing for an old run
-  const topology::Topology& drawing()
-      const;  // that it was started on; empty while that is not known
+      const;  // the coordinator's latest status; nothing for an old run
+  const topology::Topology& drawing() const;  // on which the run was started; empty while unknown
   bool live() const;
-  bool complete() const;  // all that was recorded has been read, and no more will come
+  bool complete() const;  // the full recording was read and will not grow
   QString directory() const;
-  QString name() const;  // for legends: experiment name and time
+  QString name() const;  // experiment name and time, for legends
 
   void pause();
   void resume();
   void single_step();
   void stop();
   void set_pace(double seconds_per_step);
-  void slow(const session::Slow& slow);           // a rank down, or not any more
+  void slow(const session::Slow& slow);           // slows a rank or ends its slowdown
   void befall(session::Command fault, int rank);  // kill, stall, wake or restart
-  void set_link(int link, double part);  // of the recorded drawing, cut (0), slowed or restored (1)
+  void set_link(int link, double part);  // index in the recorded drawing; 0: cut, 1: full bandwidth
 
  signals:
   void updated();  // history or status grew; at most 30 times a second
-  void ended();    // it was live and is not any more
+  void ended();    // the run was live and is not any more
   void trouble(const QString& text);
-  void single_step_asked();  // by a person
+  void single_step_asked();  // by the user
 
  private:
   struct State;

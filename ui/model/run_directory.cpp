@@ -30,7 +30,7 @@ const base::Json& child(const base::Json& json, const char* key) {
   return at == json.end() ? nothing : *at;
 }
 
-// A resolved experiment holds the document that was resolved.
+// Returns the given document, which a resolved experiment contains.
 const base::Json& document_of(const base::Json& resolved) {
   return child(resolved, "document").is_object() ? child(resolved, "document") : resolved;
 }
@@ -55,7 +55,7 @@ QString time_of(const QString& directory) {
       .toString("yyyy-MM-dd HH:mm:ss");
 }
 
-// What the directory is called besides its time, which is told apart from the name.
+// Returns the directory's name without its time.
 QString name_in_name(const QString& directory) {
   const QString whole = QFileInfo(directory).fileName();
   const QString name = time_in_name(directory).isValid() ? whole.mid(kTimeCharacters + 1) : whole;
@@ -90,11 +90,11 @@ void fill_from_recording(RunEntry& entry) {
     entry.state = status;
 }
 
-// However long the file is: a person waits for it.
+// Reads the last bytes of a file only, because the user waits for it.
 std::optional<std::string> end_of(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
-    return {};  // a pipe without a writer must not hold us
+    return {};  // opening a pipe without a writer would block
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return {};
   const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMostPrinted);

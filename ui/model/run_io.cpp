@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kQueueBytes = 64u << 20;
 constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
 constexpr auto kAskEvery = 100ms;
-constexpr auto kSilence = 3s;  // without an answer: nobody is there
+constexpr auto kSilence = 3s;  // without an answer for this long, the coordinator counts as gone
 constexpr auto kIdle = 10ms;
 
 }  // namespace
@@ -29,7 +29,7 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       started_(Clock::now()),
       last_answer_(started_),
       next_id_(static_cast<std::uint64_t>(
-          base::now_nanoseconds())),  // greater than those of a workbench before this one
+          base::now_nanoseconds())),  // greater than the ids of an earlier workbench
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });
 }
@@ -49,7 +49,8 @@ void RunIo::loop() {
   live_ = false;
   if (stop_) interrupt_if_told_to_stop();
   else wake_();
-  client_.reset();  // here, for it may take a while when nobody answers
+  // destroyed on this thread, as it may block while the coordinator does not answer
+  client_.reset();
 }
 
 bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
@@ -67,7 +68,7 @@ bool RunIo::open_recording() {
     reader_ = std::move(*reader);
     return true;
   }
-  if (process_alive()) return false;  // it is starting
+  if (process_alive()) return false;  // the run is starting
   if (target_.process >= 0) fail_start();
   else trouble(base::to_string(reader.error()));
   reading_ = false;
@@ -80,7 +81,7 @@ void RunIo::fail_start() {
           (said.empty() ? " It said nothing." : "\n" + said));
 }
 
-// Says whether there was anything to do.
+// Returns true if there was anything to read.
 bool RunIo::read_frames() {
   bool any = false;
   while (!stop_) {
@@ -155,7 +156,7 @@ void RunIo::talk() {
   receive_all();
 }
 
-// The endpoint stands in the file `control` as soon as the coordinator listens.
+// Connects as soon as the coordinator listens; it then writes its endpoint to the file `control`.
 void RunIo::connect() {
   auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
   if (!endpoint) return;
@@ -191,15 +192,15 @@ void RunIo::take_answer(const session::Status& status) {
     const std::lock_guard lock(mutex_);
     if (!commands_.empty() && commands_.front().id == status.answers) {
       commands_.pop_front();
-      last_sent_ = {};  // the next one at once
+      last_sent_ = {};  // send the next command immediately
     }
     status_ = status;
   }
   wake_();
 }
 
-// A run is over when its result is recorded, or when nobody answers and no process is left. An old
-// run is over at its end.
+// Detects the end of a run: its result is recorded, or the coordinator does not answer and its
+// process is gone. An old run ends at the end of its recording.
 void RunIo::check_end() {
   if (!reader_ || !read_to_end_ || !reading_) return;
   const bool silent = Clock::now() - last_answer_ > kSilence;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The I/O thread of a run: tails its recording and talks to its coordinator, so that the GUI thread
-// never waits for either. What it reads waits in a bounded queue; when that is full, reading waits,
-// and nothing is lost.
+// I/O thread of a run: follows its recording and communicates with its coordinator, so that the GUI
+// thread never waits for either. Data goes through a bounded queue; when it is full, reading
+// pauses, so nothing is lost.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace trainyard::ui {
 
-// A frame that owns its bytes. Frames of events are cut small, so that taking one is never long.
+// A frame that owns its bytes. Frames of events are split, so that taking one is always fast.
 struct OwnedFrame {
   telemetry::FrameType type{};
   int rank = -1;
@@ -32,24 +32,24 @@ class RunIo {
  public:
   struct Target {
     std::filesystem::path directory;
-    session::Connect connect;   // may be empty: then there is nothing to command
-    std::int64_t process = -1;  // of a coordinator that was just started; -1: none
+    session::Connect connect;   // may be empty: no commands possible
+    std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
   };
-  // `wake` is called on the I/O thread whenever there is news.
+  // Starts the thread. It calls `wake` whenever there is new data.
   RunIo(Target target, std::function<void()> wake);
   ~RunIo();
   RunIo(const RunIo&) = delete;
   RunIo& operator=(const RunIo&) = delete;
 
   std::optional<OwnedFrame> next_frame();
-  std::optional<session::Status> take_status();  // the latest, once
+  std::optional<session::Status> take_status();  // latest status, returned once
   std::vector<std::string> take_troubles();
   bool live() const { return live_; }
-  bool reading() const { return reading_; }  // more may come
-  // Repeated, always with the same id, until it is answered; then the next one is sent. A stop that
-  // nobody has answered when this goes, since the coordinator just started does not listen yet,
-  // interrupts it as Ctrl-C does.
-  void command(session::Ask ask);  // its id is given here
+  bool reading() const { return reading_; }  // more data may follow
+  // Queues a command. It is repeated with the same id until it is answered; then the next one is
+  // sent. If a stop is still unanswered in the destructor, because the coordinator was just started
+  // and does not listen yet, the coordinator's process is interrupted, as by Ctrl-C.
+  void command(session::Ask ask);  // the id is assigned here
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -75,7 +75,7 @@ class RunIo {
   Clock::time_point started_, last_sent_{}, last_answer_;
   bool finished_ = false, read_to_end_ = false;
 
-  mutable std::mutex mutex_;  // guards the four below
+  mutable std::mutex mutex_;  // guards the next four members
   std::deque<OwnedFrame> frames_;
   std::deque<session::Ask> commands_;
   std::optional<session::Status> status_;

@@ -22,7 +22,7 @@ void DrawableValues::append(double value, bool joined_to_previous) {
   for (std::size_t level = 0; values_.size() % span == 0; ++level, span *= kFan) raise(level);
 }
 
-// The block that has just become full.
+// Adds the block that has just become full to its level.
 void DrawableValues::raise(std::size_t level) {
   if (levels_.size() == level) levels_.emplace_back();
   Extremes all;
@@ -54,7 +54,7 @@ Extremes DrawableValues::of_values(std::size_t begin, std::size_t end) const {
   return all;
 }
 
-// From `begin`, always the largest full block that starts there and ends in the span.
+// Covers the span from `begin` with the largest full blocks that fit.
 Extremes DrawableValues::extremes(std::size_t begin, std::size_t end) const {
   Extremes all;
   while (begin < end) {

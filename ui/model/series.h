@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The points of one line of a chart: append-only, unlimited, with what drawing them fast and truly
-// needs: minima and maxima of any span in logarithmic time, and where the line is broken. Plain
-// values; no widget and no chart library.
+// The points of one line of a chart: append-only and unlimited. Supports fast, exact drawing:
+// minimum and maximum of any span in logarithmic time, and the breaks of the line. Plain values;
+// independent of widgets and chart libraries.
 #pragma once
 
 #include <array>
@@ -17,32 +17,34 @@ inline constexpr std::size_t kXAxes = 6;
 
 struct SeriesPoint {
   double step = 0, samples = 0,
-         seconds = 0;  // each never falls within a series, nor do bytes and simulated seconds
-  double value = 0;    // may be NaN or infinite: then it was logged, but cannot be drawn
-  double bytes = 0;    // that all ranks have sent
-  double simulated = std::numeric_limits<double>::quiet_NaN();  // seconds by the drawn speeds,
-                                                                // where somebody asked for them
-  double passes = 0;                                            // over the training samples
+         // steps, samples and seconds never decrease within a series; nor do bytes and simulated
+         // seconds
+      seconds = 0;
+  double value = 0;  // may be NaN or infinite: logged, but not drawable
+  double bytes = 0;  // sent by all ranks
+  // simulated time by the drawn speeds in seconds; NaN unless requested
+  double simulated = std::numeric_limits<double>::quiet_NaN();
+  double passes = 0;  // epochs over the training samples
   double on(XAxis axis) const {
     return std::array{
         step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)];
   }
 };
 
-// When two neighbours may be joined by a line.
+// Rule for joining two neighbors by a line.
 enum class Joining {
-  next_step,  // only when no step lies between them: a line would claim values that were not logged
-  always,     // a value stands for the whole span since the one before it (a rate)
+  next_step,  // only if no step lies between them: a line would show values that were not logged
+  always,     // a value covers the span since the previous one (a rate)
   never,      // markers only
 };
 
-// The indices of the least and the greatest value of a span.
+// Indices of the minimum and maximum of a span.
 struct Extremes {
   bool any = false;
   std::uint32_t least = 0, greatest = 0;
 };
 
-// Values that can be drawn on one kind of scale, and the breaks between them.
+// Values that are drawable on one kind of scale, and the breaks between them.
 class DrawableValues {
  public:
   explicit DrawableValues(bool positive_only) : positive_only_(positive_only) {}
@@ -50,11 +52,11 @@ class DrawableValues {
   std::size_t size() const { return values_.size(); }
   bool drawable(std::size_t index) const;
   Extremes extremes(std::size_t begin, std::size_t end) const;
-  // Whether the line may run from one drawable point to a later one: nothing between them broke it.
+  // True if the line continues between two drawable points: there is no break between them.
   bool joined(std::size_t from, std::size_t to) const { return breaks_[from] == breaks_[to]; }
   const std::vector<std::uint32_t>& skipped() const {
     return skipped_;
-  }  // the indices of values that cannot be drawn
+  }  // indices of values that are not drawable
 
  private:
   static constexpr std::size_t kFan = 16;
@@ -67,8 +69,9 @@ class DrawableValues {
   bool broken_ = false;  // the next drawable point starts a new line
   std::vector<std::uint32_t> skipped_;
   std::vector<double> values_;
-  std::vector<std::uint32_t> breaks_;          // breaks up to and with this point
-  std::vector<std::vector<Extremes>> levels_;  // [l][i]: of the kFan^(l+1) values from i kFan^(l+1)
+  std::vector<std::uint32_t> breaks_;  // number of breaks up to and including this point
+  // [l][i]: extremes of the kFan^(l+1) values from i kFan^(l+1)
+  std::vector<std::vector<Extremes>> levels_;
 };
 
 class PointSeries {
@@ -85,8 +88,8 @@ class PointSeries {
   double value(std::size_t index) const { return values_[index]; }
   Joining joining() const { return joining_; }
 
-  std::size_t first_at_or_after(XAxis axis, double x) const;  // size() when there is none
-  std::size_t nearest(XAxis axis, double wanted) const;       // of a series that is not empty
+  std::size_t first_at_or_after(XAxis axis, double x) const;  // size() if there is none
+  std::size_t nearest(XAxis axis, double wanted) const;       // the series must not be empty
   const DrawableValues& drawable(bool log) const;             // log: only values above 0
 
  private:
@@ -96,8 +99,7 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
-  mutable DrawableValues linear_{false},
-      log_{true};  // each is built when a scale of that kind first asks
+  mutable DrawableValues linear_{false}, log_{true};  // built when first used with such a scale
 };
 
 }  // namespace trainyard::ui

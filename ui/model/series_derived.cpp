@@ -36,13 +36,13 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
   SeriesPoint done = open.all;
   if (over_ == Over::mean) done.value /= expected_;
   open_.erase(open_.begin(),
-              std::next(open_.find(point.step)));  // earlier steps will not be finished any more
+              std::next(open_.find(point.step)));  // earlier steps can no longer be completed
   return done;
 }
 
 std::optional<SeriesPoint> StepOrder::next() {
   while (!waiting_.empty() && waiting_.begin()->first < next_)
-    waiting_.erase(waiting_.begin());  // it came after it was given up
+    waiting_.erase(waiting_.begin());  // it arrived after it was given up
   if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting))
     return {};
   const SeriesPoint first = waiting_.begin()->second;

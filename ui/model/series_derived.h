@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Series made from series: smoothed lines, rates from totals, one number over several ranks. All
-// grow at the end only.
+// Derived series: smoothed lines, rates from totals, and one value over several ranks. All are
+// append-only.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace trainyard::ui {
 
-// Exponential moving average, debiased as TensorBoard does it: m_k = w m_(k-1) + (1 - w) x_k, shown
-// as m_k / (1 - w^k), so that the first points are not drawn towards zero. A value that is not
-// finite is passed on and leaves the average as it is.
+// Exponential moving average, debiased as in TensorBoard: m_k = w m_(k-1) + (1 - w) x_k, shown as
+// m_k / (1 - w^k), so that the first points are not biased toward zero. A value that is not finite
+// is returned as it is and does not change the average.
 class Smoother {
  public:
   explicit Smoother(double weight)
-      : weight_(weight) {}  // 0 <= weight < 1; 0 gives the values themselves
+      : weight_(weight) {}  // 0 <= weight < 1; 0 returns the values unchanged
   double next(double value);
 
  private:
   double weight_, mean_ = 0, power_ = 1;
 };
 
-// From a total that is sampled now and then: the mean rate since the sample before. Nothing for the
-// first sample, and for one that is not later: what grew in no time is in no rate. A total that
-// fell was restarted: the next rate counts from there.
+// Mean rate of a sampled total since the previous sample. Returns nothing for the first sample and
+// for one that is not later than the previous one, whose growth is in no rate. If the total
+// decreased, it was reset: the next rate is relative to the new total.
 class RateMeter {
  public:
   std::optional<double> next(double seconds, double total);
@@ -38,13 +38,13 @@ class RateMeter {
 
 enum class Over { sum, mean, greatest };
 
-// One value of each of `expected` sources (ranks, peers) at a step becomes one value. A step that
-// some source never reported gives nothing: it stays a gap.
+// Combines the values of `expected` sources (ranks, peers) at a step to one value. A step that some
+// source never reported gives no value, so a gap remains.
 class StepGather {
  public:
   StepGather(int expected, Over over) : expected_(expected), over_(over) {}
-  // The finished point (its time is the latest of the sources), once the last source has reported
-  // the step.
+  // Returns the combined point once the last source has reported the step; its time is the latest
+  // of the sources.
   std::optional<SeriesPoint> add(const SeriesPoint& point);
 
  private:
@@ -57,13 +57,14 @@ class StepGather {
   std::map<double, Open> open_;  // by step
 };
 
-// Steps that ranks do apart, each by one of them: put in their order again. The first is 0.
+// Restores the order of steps of which each is done by one of several ranks. The first step is 0.
 class StepOrder {
  public:
-  static constexpr std::size_t kWaiting = 256;  // of more, the first has lost what lies before it
+  // with more waiting, steps before the first of them count as lost
+  static constexpr std::size_t kWaiting = 256;
 
   void add(const SeriesPoint& point) { waiting_[point.step] = point; }
-  // What follows at once on the one told last.
+  // Returns the point that directly follows the one returned last.
   std::optional<SeriesPoint> next();
 
  private:

@@ -9,7 +9,7 @@
 namespace trainyard::ui {
 namespace {
 
-// SplitMix64: Steele, Lea and Flood, 2014.
+// SplitMix64 (Steele, Lea and Flood, 2014).
 std::uint64_t mixed(std::uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A quantile of the values of several series, however long they are.
+// Quantile of the values of several series of any length.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,10 @@ struct SeriesPart {
   std::size_t begin = 0, end = 0;
 };
 
-// What `share` of all finite values do not pass; nothing where there is none. Of more than
-// `kQuantileValues` values it looks at some: one of each so many in a row, by chance but always the
-// same one, so that what recurs every so many points is met as often as it is there.
+// Returns the value that a fraction `share` of all finite values does not exceed; nothing if there
+// is none. With more than `kQuantileValues` values it uses a stratified sample: one random value
+// from each run of n consecutive ones, always the same one. Periodic patterns thus keep their
+// frequency.
 inline constexpr std::size_t kQuantileValues = 16'384;
 std::optional<double> quantile(const std::vector<SeriesPart>& parts, double share);
 

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-// The nearest drawable point of [begin, end), looked for from one end.
+// Finds the first drawable point of [begin, end).
 std::size_t first_drawable(const DrawableValues& values, std::size_t begin, std::size_t end) {
   while (begin < end && !values.drawable(begin)) ++begin;
   return begin;
@@ -17,7 +17,7 @@ std::size_t end_of_drawable(const DrawableValues& values, std::size_t begin, std
   return end;
 }
 
-// Past the last point of the bucket that `begin` lies in.
+// Returns the end of the bucket that contains `begin`.
 std::size_t bucket_end(const PointSeries& series, XAxis axis, double width, std::size_t begin,
                        std::size_t end) {
   const double next = (std::floor(series.x(axis, begin) / width) + 1) * width;
@@ -37,7 +37,7 @@ void Thinner::begin_anew(const Asked& asked) {
   result_.settled = 0;
 }
 
-// Indices must not fall; one that was just added is not added again.
+// Adds a point. Indices must not decrease; a repeated index is ignored.
 void Thinner::add(const DrawableValues& values, std::size_t index) {
   auto& points = result_.points;
   if (!points.empty() && points.back().index >= index) return;
@@ -57,7 +57,7 @@ void Thinner::add_all(const DrawableValues& values, std::size_t end) {
   result_.settled = result_.points.size();
 }
 
-// A bucket has settled when a point lies beyond it.
+// Adds the complete buckets. A bucket is complete when a point lies beyond it.
 void Thinner::add_buckets(const PointSeries& series, const DrawableValues& values,
                           std::size_t end) {
   const double width = bucket_width(asked_.span, asked_.pixels);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which points of a series are drawn: all of them, or, when there are more than about two a pixel,
-// the least and the greatest of every bucket. Buckets are anchored to x values, so a growing line
-// does not shimmer, and only its last bucket can change.
+// Selects the points of a series to draw: all of them, or, if there are more than about two per
+// pixel, the minimum and maximum of each bucket. Buckets are anchored to x values, so a growing
+// line does not shimmer, and only its last bucket can change.
 #pragma once
 
 #include <vector>
@@ -18,27 +18,27 @@ struct Span {
 
 struct DrawnPoint {
   std::size_t index = 0;
-  bool joined = false;  // a line runs to it from the drawn point before it
+  bool joined = false;  // a line connects it to the previous drawn point
 };
 
 struct Thinned {
   std::vector<DrawnPoint> points;
-  std::size_t settled =
-      0;  // of them, from the first: points that are appended to the series do not change these
-  bool thinned = false;  // some points of the span are not drawn
+  std::size_t settled = 0;  // number of leading points that do not change when the series grows
+  bool thinned = false;     // some points of the span are omitted
 };
 
-// `pixels`: how wide the span is on screen. One drawable point beyond each end is kept, so that
-// lines run off the edge. The first and the last drawable point of the span are always drawn.
+// Selects the points of a span that is `pixels` wide on screen. Includes one drawable point beyond
+// each end, so that lines run off the edge. The first and last drawable points of the span are
+// always included.
 Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
 
-// The same for one series again and again while it grows: what has settled is not looked at again.
+// Incremental thinning of one growing series: complete buckets are not computed again.
 class Thinner {
  public:
   const Thinned& update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
   std::size_t kept() const {
     return kept_;
-  }  // of its points, from the first: as they were before; 0 where it began anew
+  }  // number of leading points unchanged by the last update; 0 after a restart
 
  private:
   struct Asked {
@@ -57,11 +57,11 @@ class Thinner {
 
   Asked asked_;
   Thinned result_;
-  std::size_t open_ = 0;  // the first index that has not settled
+  std::size_t open_ = 0;  // first index that is not in a complete bucket
   std::size_t kept_ = 0;
 };
 
-// Width of the buckets: a power of two of the axis' unit, so that it seldom changes.
+// Returns the bucket width: a power of two of the axis' unit, so that it seldom changes.
 double bucket_width(Span span, int pixels);
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When a run's steps would be over by the drawn speeds: its plan on a virtual clock. May take long
-// to make: not on the GUI thread.
+// End times of a run's steps by the drawn speeds, from its plan on a virtual clock. May take long:
+// do not call it on the GUI thread.
 #pragma once
 
 #include <stop_token>
@@ -16,11 +16,11 @@ struct SimulatedTime {
   plan::Schedule schedule;
   double seconds_until(std::int64_t step) const {
     return sim::seconds_until(step, outcome, schedule);
-  }  // sim::seconds_until
+  }  // see sim::seconds_until
 };
 
-// Of an experiment as a recording's header holds it, resolved. Problems: those of reading, planning
-// and simulating it.
+// Simulates the resolved experiment in a recording's header. Errors: those of reading, planning and
+// simulating it.
 base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment,
                                            std::stop_token stop);
 

@@ -7,9 +7,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kAlone = 2;  // columns; a span that reaches over so many is drawn by itself
+constexpr int kAlone = 2;  // columns; a span over at least this many is a separate piece
 
-// Past the last span that shares the column of `first`. One that reaches far is none of them.
+// Returns the end of the spans that share the column of `first`. A span of kAlone or more columns
+// does not share.
 std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t limit,
                           const Columns& columns, int column) {
   if (first + 1 == limit || columns.of(track[first + 1].begin) > column) return first + 1;
@@ -25,7 +26,7 @@ Columns::Columns(const TimeRange& range, int pixels)
       pixels_(pixels),
       per_nanosecond_(std::nextafter(
           pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1)), HUGE_VAL)) {
-}  // the end is at `pixels`
+}  // the end of the range is at `pixels`
 
 double Columns::position(Nanoseconds time) const {
   return static_cast<double>(time - range_.begin) * per_nanosecond_;
@@ -35,7 +36,7 @@ Nanoseconds Columns::time_at(double position) const {
   return range_.begin + static_cast<Nanoseconds>(std::llround(position / per_nanosecond_));
 }
 
-// By hand: a call of std::floor would be half of what painting costs.
+// Avoids std::floor, which would take half of the painting time.
 int Columns::of(Nanoseconds time) const {
   const double at = std::clamp(position(time), -1e9, 1e9);
   const int cut = static_cast<int>(at);
@@ -45,7 +46,7 @@ int Columns::of(Nanoseconds time) const {
 Nanoseconds Columns::begin_of(int column) const {
   Nanoseconds time = range_.begin + static_cast<Nanoseconds>(
                                         std::ceil(static_cast<double>(column) / per_nanosecond_));
-  while (of(time) < column) ++time;  // rounding
+  while (of(time) < column) ++time;  // corrects rounding
   while (of(time - 1) >= column) --time;
   return time;
 }
@@ -54,7 +55,7 @@ bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& c
                      std::vector<SpanPiece>& out) {
   out.clear();
   bool merged = false;
-  int free = 0;  // the first column that nothing stands in
+  int free = 0;  // first free column
   for (std::size_t i = track.first_ending_after(columns.range().begin, limit);
        i < limit && track[i].begin < columns.range().end;) {
     const int begin = columns.of(track[i].begin), reached = columns.of(track[i].end);

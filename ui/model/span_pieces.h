@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Spans of a track as columns of pixels: one piece a span where there is room, and one column for
-// all that begin in it where there is not. Nothing vanishes: every span is in a piece, and every
-// piece has a column at least. The cost grows with the pixels, not the spans.
+// Maps spans of a track to columns of pixels: one piece per span where there is room, otherwise one
+// column for all spans that begin in it. Every span is in a piece, and every piece has at least one
+// column. The cost grows with the pixels, not with the spans.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-// A range of time on so many columns of pixels.
+// A range of time mapped to n columns of pixels.
 class Columns {
  public:
   Columns(const TimeRange& range, int pixels);
@@ -19,11 +19,11 @@ class Columns {
   int pixels() const { return pixels_; }
   double per_nanosecond() const {
     return per_nanosecond_;
-  }  // kept: dividing for each span was half of a frame
+  }  // stored, because a division per span took half of a frame
 
-  int of(Nanoseconds time) const;           // the column it lies in; may be outside
-  Nanoseconds begin_of(int column) const;   // the first nanosecond that lies in it
-  double position(Nanoseconds time) const;  // in columns, with their parts
+  int of(Nanoseconds time) const;           // column of a time; may be outside of the range
+  Nanoseconds begin_of(int column) const;   // first nanosecond of a column
+  double position(Nanoseconds time) const;  // in columns, with fraction
   Nanoseconds time_at(double position) const;
 
  private:
@@ -33,14 +33,14 @@ class Columns {
 };
 
 struct SpanPiece {
-  int left = 0, right = 0;  // columns [left, right) within those asked for
-  std::size_t first = 0;    // number of the span, the first of them
+  int left = 0, right = 0;  // columns [left, right), clipped to the range
+  std::size_t first = 0;    // number of its first span
   std::size_t spans = 1;
-  SpanTimes times;  // of those merged, whole, in nanoseconds; nothing of one alone
+  SpanTimes times;  // sum over the merged spans, including parts outside; empty for a single span
 };
 
-// Clears `out` first. `limit`: spans from that number on are left out. Says whether any were
-// merged.
+// Clears `out` and fills it. Spans from number `limit` on are omitted. Returns true if any spans
+// were merged.
 bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns,
                      std::vector<SpanPiece>& out);
 

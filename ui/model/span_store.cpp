@@ -10,7 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kMostSeconds =
-    4e9;  // a hostile recording may say anything; differences must still be numbers
+    4e9;  // bounds hostile values of a recording, so that differences do not overflow
 
 Nanoseconds nanoseconds(double seconds) {
   return std::llround(std::clamp(seconds, -kMostSeconds, kMostSeconds) * 1e9);
@@ -18,7 +18,7 @@ Nanoseconds nanoseconds(double seconds) {
 
 }  // namespace
 
-// The first that has room; the last one has room for all.
+// Returns the first track with room. The last track always has room.
 SpanTrack& SpanLane::track_for(const OpSpan& span) {
   const auto free =
       std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
@@ -33,7 +33,7 @@ void SpanLane::add(const OpSpan& span) {
   if (joined_) joined_->join(span);
 }
 
-// The first of them says which.
+// All spans go to the track of the first one.
 void SpanLane::add_together(const std::vector<OpSpan>& spans) {
   if (spans.empty()) return;
   SpanTrack& track = track_for(spans.front());
@@ -78,7 +78,7 @@ void SpanStore::read(const telemetry::History& history) {
   }
 }
 
-// A text that cannot be read leaves ops their numbers.
+// If the text cannot be parsed, ops keep their numbers as names.
 void SpanStore::name(Rank& rank, const std::string& plan_text) {
   if (plan_text.empty()) return;
   rank.named = true;
@@ -112,7 +112,8 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   forget(rank);
 }
 
-// One that lacks an op, because its event was lost, is never shown.
+// Collects the spans of a collective. A collective that lacks an op, because its event was lost, is
+// never shown.
 void SpanStore::take_part(Rank& rank, const NamedOp& named, const OpSpan& span) {
   const NamedBucket& bucket = *rank.names.bucket(span.program, span.op);
   std::vector<OpSpan>& ops = rank.open[{span.program, named.bucket}];
@@ -126,7 +127,7 @@ void SpanStore::take_part(Rank& rank, const NamedOp& named, const OpSpan& span) 
   ops.clear();
 }
 
-// A block at a time, of the lane that goes back furthest.
+// Drops blocks, each from the lane with the oldest one.
 void SpanStore::forget(Rank& rank) {
   if (rank.spans <= std::max(kept_ / ranks_.size(), 4 * SpanTrack::kBlock)) return;
   SpanTrack* oldest = nullptr;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops one after another: none overlaps the next, so begins and ends rise together. Sums by kind
-// stand at every 16th span, so that the times of any range cost a search and a few additions,
-// however many spans lie in it. Spans are numbered since the start, also when the first are
-// forgotten.
+// Consecutive, non-overlapping ops: begins and ends are both in ascending order. Sums by kind are
+// stored at every 16th span, so the times of any range cost one search and a few additions. Spans
+// are numbered from the start of the run, also after the first are dropped.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +16,10 @@ class SpanTrack {
   static constexpr std::size_t kBlock = 16;
 
   bool takes(const OpSpan& span) const { return spans_.empty() || span.begin >= spans_.back().end; }
-  void append(const OpSpan& span);  // one that it takes
-  // Appends; those at the end that it overlaps become one with it.
+  void append(const OpSpan& span);  // the track must accept it (`takes`)
+  // Appends a span and merges it with those at the end that it overlaps.
   void join(OpSpan span);
-  void forget_block();  // the first 16
+  void forget_block();  // drops the first 16 spans
   bool may_forget() const { return spans_.size() > 2 * kBlock; }
 
   std::size_t first() const { return forgotten_; }
@@ -28,22 +27,23 @@ class SpanTrack {
   std::size_t size() const { return spans_.size(); }
   const OpSpan& operator[](std::size_t number) const { return spans_[number - forgotten_]; }
 
-  // Numbers of [first, end), `limit` where there is none before it.
+  // Return span numbers in [first, end), or `limit` if no span before it matches.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from,
-                                   std::size_t limit) const;  // near to `from` it is found sooner
+                                   std::size_t limit) const;  // faster near `from`
 
-  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // of whole spans
+  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // sum over full spans
   SpanTimes times_within(const TimeRange& range,
-                         std::size_t limit) const;  // of what lies in it, of spans before `limit`
+                         // sum over the parts inside the range, for spans before `limit`
+                         std::size_t limit) const;
 
  private:
   SpanTimes sum_before(std::size_t number) const;
   SpanTimes times_until(Nanoseconds time, std::size_t limit) const;
 
   std::deque<OpSpan> spans_;
-  std::deque<SpanTimes> sums_;  // before span forgotten_ + 16 i
-  std::size_t forgotten_ = 0;   // a multiple of 16
+  std::deque<SpanTimes> sums_;  // sum before span forgotten_ + 16 i
+  std::size_t forgotten_ = 0;   // number of dropped spans, a multiple of 16
 };
 
 }  // namespace trainyard::ui

@@ -20,7 +20,7 @@ QString in_a_sentence(const std::string& said) {
   return sentence;
 }
 
-// In a step, of activations, gradients and norms.
+// Returns the flows of activations, gradients and norms in one step.
 std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
   std::vector<collective::Flow> flows;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of an experiment whose model is split: who has which layers, or which part of them, and what
-// crosses between them. Pure.
+// Assignment of a split model: the layers, or shards of layers, of each rank, and the traffic
+// between ranks. Pure.
 #pragma once
 
 #include <QString>
@@ -11,14 +11,13 @@
 namespace trainyard::ui {
 
 struct StagePicture {
-  QString
-      said;  // who has what, and how much of the time ranks idle at best; empty: nothing is split
+  QString said;  // text: the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
-      layers;  // rank -> which it has: "0–1.3", "0–1.20 (1/4)"; none where nothing is split
-  LogicalPicture picture;  // with an arrow for what a rank sends another in a step; empty where
-                           // layers themselves are split, which all-reduce
+      layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
+  // flows between ranks in a step; empty if layers themselves are split, as these use all-reduce
+  LogicalPicture picture;
 };
-// Of layers as pictures name them: "layers 0–1.3", "layer 2 (1/2)", "the loss"; nothing of none.
+// Describes a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss"; empty without layers.
 QString held_words(const std::string& layers);
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded);

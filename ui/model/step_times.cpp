@@ -8,13 +8,13 @@ namespace trainyard::ui {
 namespace {
 
 constexpr Nanoseconds kRounded =
-    2;  // a step's begin is its end less what it took, each rounded to a nanosecond
+    2;  // ns: a step's begin is computed from its end and duration, each rounded to a nanosecond
 
 const telemetry::Series* reports_of(const telemetry::History& history, int rank) {
   return history.find({telemetry::Metric::step_seconds, rank, 0});
 }
 
-// It is reported when it ends, with what it took.
+// Computes the range of a step, which is reported at its end with its duration.
 TimeRange range_of(const telemetry::Series& reports, std::size_t i) {
   const auto ns = [](double seconds) { return std::llround(std::clamp(seconds, -4e9, 4e9) * 1e9); };
   const Nanoseconds end = ns(reports.seconds[i]),
@@ -40,7 +40,7 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   return more;
 }
 
-// Ranks report in order: it is the last one, the one before, or new at the end.
+// Adds a report. Ranks report in order, so the step is the last one, the one before, or new.
 void StepTimes::take(std::int32_t step, const TimeRange& range) {
   const auto at = std::partition_point(steps_.begin(), steps_.end(),
                                        [step](const StepTime& known) { return known.step < step; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When steps began and ended, as ranks reported it (step_seconds): for the ruler of a timeline.
+// Begin and end of steps as reported by ranks (`step_seconds`), for the ruler of a timeline.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace trainyard::ui {
 
-// From the first rank's begin to the last rank's end, of those that reported it.
+// From the first rank's begin to the last rank's end, over the ranks that reported the step.
 struct StepTime {
   std::int32_t step = 0;
   TimeRange range;
@@ -17,11 +17,11 @@ struct StepTime {
 
 class StepTimes {
  public:
-  // At most so many reports. Says whether there is more to read.
+  // Reads at most `reports` reports. Returns true if there is more to read.
   bool read(const telemetry::History& history, std::size_t reports = 1 << 16);
-  const std::vector<StepTime>& steps() const { return steps_; }  // by step, and so by end
-  const StepTime* find(std::int32_t step) const;                 // null when nobody reported it
-  // The first that ends after `time`; one past the last when none does.
+  const std::vector<StepTime>& steps() const { return steps_; }  // by step, and therefore by end
+  const StepTime* find(std::int32_t step) const;                 // null if no rank reported it
+  // Returns the first step that ends after `time`, or the number of steps if there is none.
   std::size_t first_ending_after(Nanoseconds time) const;
 
  private:
@@ -30,11 +30,11 @@ class StepTimes {
   std::vector<std::size_t> read_;  // by rank
 };
 
-// Of one rank alone.
+// Returns the range of a step on one rank.
 std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank,
                                       std::int32_t step);
-// What of `range` lies within its steps, in order: no pace, no pause and no evaluation between them
-// is in it.
+// Returns the parts of `range` inside steps, in order. This excludes pacing, pauses and evaluation
+// between steps.
 std::vector<TimeRange> within_steps(const telemetry::History& history, int rank,
                                     const TimeRange& range);
 

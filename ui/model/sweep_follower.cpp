@@ -84,7 +84,7 @@ bool SweepFollower::broke_off() const {
   return sweep_ && !live_ && sweep_->state == session::SweepState::running;
 }
 
-// One look at a time.
+// Reads the sweep; at most one read is active.
 void SweepFollower::look() {
   if (directory_.isEmpty() || looking_) return;
   looking_ = true;
@@ -92,8 +92,8 @@ void SweepFollower::look() {
       [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
         auto news = std::make_shared<News>(News{directory, {}, {}, false});
         const std::string path = directory.toStdString();
-        news->live = session::sweeping_process(path).has_value() ||
-                     process_alive(process);  // first: what it wrote before it ended is then read
+        // before reading, so that the read includes what it wrote before it ended
+        news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
           news->trouble = QString::fromStdString(base::to_string(sweep.error()));
@@ -108,7 +108,7 @@ void SweepFollower::look() {
 
 void SweepFollower::take(const News& news) {
   looking_ = false;
-  if (news.directory != directory_) return look();  // another one is followed by now
+  if (news.directory != directory_) return look();  // another sweep is followed now
   const auto text = [](const std::optional<session::Sweep>& sweep) {
     return sweep ? sweep->xxh64 : std::string();
   };
@@ -118,7 +118,7 @@ void SweepFollower::take(const News& news) {
   live_ = news.live;
   trouble_ = news.trouble;
   if (live_) soon_.start();
-  if (!same || live_) emit changed();  // what is left of the time changes by itself
+  if (!same || live_) emit changed();  // a live sweep's remaining time changes without new data
 }
 
 void SweepFollower::cancel() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep, live or old, as its manifest tells: read a few times a second while its process lives,
-// on a thread of the pool. A sweep that is started is detached, so that a crash of the workbench
-// loses nothing.
+// A live or old sweep, as described by its manifest. While its process lives, the manifest is read
+// a few times a second on a pool thread. A sweep is started detached, so that a crash of the
+// workbench loses nothing.
 #pragma once
 
 #include <QObject>
@@ -13,7 +13,7 @@
 
 namespace trainyard::ui {
 
-QString sweeps_directory(const Services& services);  // beside the runs
+QString sweeps_directory(const Services& services);  // next to the runs
 
 class SweepFollower : public QObject {
   Q_OBJECT
@@ -23,17 +23,15 @@ class SweepFollower : public QObject {
   // Starts `trainyard-cli sweep` on a copy of the experiment, and follows it.
   base::Result<void> start(const Services& services, const experiment::Experiment& experiment,
                            const QString& data_directory, const session::SweepWish& wish);
-  void follow(const QString& directory);  // another one than before; empty: none
-  void cancel();                          // as Ctrl-C does; once more: at once
+  void follow(const QString& directory);  // replaces the followed sweep; empty: none
+  void cancel();  // interrupts it, as Ctrl-C; a second call stops it immediately
 
   QString directory() const { return directory_; }
-  const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as it stood last
-  bool live() const { return live_; }                                    // its process goes on
+  const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as last read
+  bool live() const { return live_; }                                    // its process runs
   bool cancelling() const { return live_ && cancels_ > 0; }
-  bool broke_off() const;  // its process is gone, and left it unfinished
-  QString trouble() const {
-    return trouble_;
-  }  // why there is no sweep to show; empty: there is, or will be
+  bool broke_off() const;                       // its process ended before the sweep was complete
+  QString trouble() const { return trouble_; }  // why there is no sweep to show; empty otherwise
 
  signals:
   void changed();
@@ -45,7 +43,7 @@ class SweepFollower : public QObject {
   void take(const News& news);
 
   QString directory_, trouble_;
-  std::int64_t process_ = -1;  // just started: it may hold no lock yet
+  std::int64_t process_ = -1;  // just started, may not hold its lock yet
   std::optional<session::Sweep> sweep_;
   bool live_ = false, looking_ = false;
   int cancels_ = 0;

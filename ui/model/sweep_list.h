@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The sweeps that stand on disk.
+// List of the sweeps on disk.
 #pragma once
 
 #include <QString>
@@ -15,8 +15,8 @@ struct SweepEntry {
   bool operator==(const SweepEntry&) const = default;
 };
 
-// Newest first. One whose manifest cannot be read is listed by its directory: opening it says why.
-// Reads files: not for the GUI thread.
+// Returns the sweeps, newest first. A sweep with an unreadable manifest is listed by its directory;
+// opening it reports the reason. Reads files: do not call it on the GUI thread.
 std::vector<SweepEntry> list_sweeps(const QString& sweeps_directory);
 
 }  // namespace trainyard::ui

@@ -76,9 +76,9 @@ std::string free_name(const std::set<std::string>& taken, const std::string& lik
   if (stem.empty()) stem = "device";
   const auto continues = [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-  };  // a character of UTF-8
+  };  // true for continuation bytes of UTF-8
   std::size_t room = std::min<std::size_t>(
-      stem.size(), 56);  // leaves some for a number: names have at most 64 bytes
+      stem.size(), 56);  // names have at most 64 bytes; leaves room for a number
   while (room > 0 && room < stem.size() && continues(stem[room])) --room;
   stem.resize(room);
   for (std::size_t number = 1;; ++number)

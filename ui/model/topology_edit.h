@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits of a drawing, each a plain function on a topology: to be called inside `Document::edit`.
-// Things are named, never pointed at. New names are free ones ("host3"); what an edit cannot do is
-// a Problem and changes nothing.
+// Edits of a drawing: plain functions on a topology, called inside `Document::edit`. Objects are
+// identified by name, never by pointer. New names are unused ones ("host3"). An edit that is not
+// possible returns a Problem and changes nothing.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ struct Place {
 };
 Place snapped(Place place, double grid = 8);
 
-// Looking up.
+// Look-up.
 std::set<std::string> all_names(const topology::Topology& topology);
 topology::Topology without_places(
-    topology::Topology topology);  // what is drawn, wherever it stands
+    topology::Topology topology);  // resets all positions, to compare drawings
 std::string free_name(const std::set<std::string>& taken,
-                      const std::string& like);  // "gpu2" -> the first free "gpuN"
+                      const std::string& like);  // "gpu2" -> first unused "gpuN"
 topology::Host* find_host(topology::Topology& topology, const std::string& name);
 topology::Switch* find_switch(topology::Topology& topology, const std::string& name);
 topology::Device* find_device(topology::Topology& topology, const std::string& name);
@@ -34,37 +34,38 @@ const topology::Host* find_host(const topology::Topology& topology, const std::s
 const topology::Device* find_device(const topology::Topology& topology, const std::string& name);
 const topology::Host* host_of(const topology::Topology& topology, const std::string& device);
 std::optional<int> rank_of(const topology::Topology& topology,
-                           const std::string& device);  // nothing for an idle one
+                           const std::string& device);  // nothing for an idle device
 
-// Adding; the name of what was added is returned.
+// Insertion; these return the name of the new object.
 std::string add_host(topology::Topology& topology, Place place);
 std::string add_switch(topology::Topology& topology, Place place);
 topology::Device default_device(topology::DeviceKind kind);  // without a name
 std::string add_device(topology::Topology& topology, const std::string& host,
-                       topology::Device device);  // that is given a name by its kind
+                       topology::Device device);  // named by its kind
 
-// Devices of two hosts cannot be linked themselves: their hosts are. Refused: a link to itself, a
-// second link.
+// Links two objects. Devices of different hosts are not linked directly; their hosts are. Refuses a
+// link to itself and a duplicate link.
 base::Result<LinkName> connect(topology::Topology& topology, const std::string& from,
                                const std::string& to);
 base::Result<void> rename(topology::Topology& topology, const std::string& name,
                           const std::string& to);
 
-void remove(topology::Topology& topology, const Picked& picked);  // with the links that lose an end
+// also removes links that lose an end
+void remove(topology::Topology& topology, const Picked& picked);
 void move_by(topology::Topology& topology, const std::set<std::string>& names, Place by);
 void move_to_host(topology::Topology& topology, const std::string& device,
-                  const std::string& host);  // links to its old neighbours go
+                  const std::string& host);  // removes links to its old neighbors
 void shift_device(topology::Topology& topology, const std::string& device,
-                  int by);  // among its neighbours: ranks follow drawing order
+                  int by);  // within its host; ranks follow the drawing order
 
-// Roles. The one of a role of which there may be but one (chief, evaluator), taken by another,
-// becomes a worker.
+// Roles. If a role may exist only once (chief, evaluator) and another device takes it, its previous
+// holder becomes a worker.
 bool is_for_one(topology::Role role);
 std::string holder_of(const topology::Topology& topology,
-                      topology::Role role);  // of a role for one; empty: nobody
+                      topology::Role role);  // holder of a unique role; empty if there is none
 void give_role(topology::Topology& topology, const std::string& device, topology::Role role);
 
-// A part of a drawing, to be copied: whole hosts and switches, devices without their host, and the
+// A part of a drawing for copying: full hosts and switches, devices without their host, and the
 // links among them.
 struct Fragment {
   topology::Topology topology;
@@ -75,8 +76,8 @@ struct Fragment {
   }
 };
 Fragment copy_of(const topology::Topology& topology, const Picked& picked);
-// Adds the fragment under free names, moved by `by`; its loose devices join `host`, or a new host
-// when there is none such. Returns what was added.
+// Inserts the fragment under unused names, moved by `by`. Its loose devices join `host`, or a new
+// host if there is no such host. Returns the inserted objects.
 Picked paste(topology::Topology& topology, const Fragment& fragment, Place by,
              const std::string& host);
 

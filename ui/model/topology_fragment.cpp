@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Copying a part of a drawing, and adding it again under free names.
+// Copies a fragment of a drawing and inserts it under unused names.
 #include <map>
 
 #include "ui/model/topology_edit.h"
@@ -13,7 +13,8 @@ using topology::Link;
 using topology::Switch;
 using topology::Topology;
 
-// Gives each copied thing a free name and remembers it, so that the copied links follow.
+// Gives each copied object an unused name and maps old names to new ones, so that copied links are
+// updated.
 class Paster {
  public:
   Paster(Topology& into, Place by) : into_(into), by_(by), taken_(all_names(into)) {}

@@ -12,7 +12,7 @@ namespace {
 
 using topology::Topology;
 
-// Whether the rows are the same, whatever they say.
+// True if both drawings have the same rows, regardless of the rows' text.
 bool same_rows(const Topology& a, const Topology& b) {
   const auto devices = [](const topology::Host& host) { return host.devices.size(); };
   return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) &&
@@ -21,7 +21,7 @@ bool same_rows(const Topology& a, const Topology& b) {
 
 }  // namespace
 
-// What a row shows; exactly one of the pointers is set.
+// Content of a row; exactly one pointer is set.
 struct TopologyItems::Row {
   const topology::Host* host = nullptr;
   const topology::Device* device = nullptr;
@@ -60,7 +60,7 @@ TopologyItems::TopologyItems(Document& document, QObject* parent)
 
 void TopologyItems::refresh() {
   const Topology now =
-      without_places(document_.experiment().topology);  // a drag changes nothing here
+      without_places(document_.experiment().topology);  // positions are irrelevant here
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {
     beginResetModel();
@@ -75,7 +75,7 @@ void TopologyItems::refresh() {
       emit dataChanged(index(0, 0, host), index(rowCount(host) - 1, column_count - 1, host));
 }
 
-// The internal id is 0 for rows of the top, else one more than the row of the host.
+// The internal id is 0 for top-level rows, otherwise the host's row + 1.
 QModelIndex TopologyItems::index(int row, int column, const QModelIndex& parent) const {
   if (row < 0 || row >= rowCount(parent) || column < 0 || column >= column_count) return {};
   return createIndex(row, column,
@@ -108,7 +108,7 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
   return {.link = &shown_.links[row - shown_.switches.size()]};
 }
 
-// With what the tile of a device is marked with.
+// Returns the kind, with "emulated" if the device's tile shows it.
 QString TopologyItems::told_kind(const Row& row) const {
   return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) &&
                                                        document_.experiment().run.emulate)
@@ -123,7 +123,7 @@ QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole)
     return QString("%1 (%2)\n%3")
         .arg(row.name(), told_kind(row), row.details(shown_))
-        .trimmed();  // cells may be cut
+        .trimmed();  // cells may be elided
   if (role == kind_role) return row.kind_in_files();
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   return index.column() == name_column ? row.name() : row.details(shown_);

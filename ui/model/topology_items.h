@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a tree: hosts with their devices, then switches, then links. For the tree view,
-// which screen readers read.
+// Tree model of the drawing: hosts with their devices, then switches, then links. Used by the tree
+// view, which screen readers read.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -14,11 +14,11 @@ class TopologyItems : public QAbstractItemModel {
   Q_OBJECT
  public:
   enum Column { name_column, details_column, column_count };
-  enum Role { kind_role = Qt::UserRole };  // a word of files: "gpu", "host", "switch", "link"
+  enum Role { kind_role = Qt::UserRole };  // the kind as in files: "gpu", "host", "switch", "link"
 
   explicit TopologyItems(Document& document, QObject* parent = nullptr);
 
-  Picked picked_at(const QModelIndex& index) const;        // the one thing of that row
+  Picked picked_at(const QModelIndex& index) const;        // the object of that row
   QModelIndexList indexes_of(const Picked& picked) const;  // column 0
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is selected on the drawing, by name: shared by canvas, tree and inspector, and none of them
-// owns it.
+// Selection on the drawing, by name. Shared by canvas, tree and inspector; none of them owns it.
 #pragma once
 
 #include <QObject>
@@ -12,7 +11,7 @@
 
 namespace trainyard::ui {
 
-// A link by its ends, as the document has them.
+// A link, identified by its ends in the document's order.
 struct LinkName {
   std::string from, to;
   auto operator<=>(const LinkName&) const =
@@ -20,7 +19,7 @@ struct LinkName {
 };
 
 struct Picked {
-  std::set<std::string> names;  // of hosts, devices and switches
+  std::set<std::string> names;  // names of hosts, devices and switches
   std::set<LinkName> links;
 
   bool empty() const { return names.empty() && links.empty(); }
@@ -28,9 +27,9 @@ struct Picked {
   bool operator==(const Picked&) const = default;
 };
 
-// What of `picked` is still in the topology.
+// Returns the elements of `picked` that are still in the topology.
 Picked still_there(const Picked& picked, const topology::Topology& topology);
-// All of it: hosts, switches and links; devices go with their hosts.
+// Returns all hosts, switches and links; devices are included by their hosts.
 Picked everything(const topology::Topology& topology);
 
 class Selection : public QObject {
@@ -42,7 +41,7 @@ class Selection : public QObject {
   bool contains(const std::string& name) const { return picked_.names.contains(name); }
   bool contains(const LinkName& link) const { return picked_.links.contains(link); }
   void set(Picked picked);
-  void toggle(const Picked& picked);  // takes out what is in, and puts in what is not
+  void toggle(const Picked& picked);  // inverts the selection of each element
   void clear() { set({}); }
 
  signals:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing's figures in words, the same on canvas, tree and status bar.
+// Text for values of the drawing, the same on the canvas, tree and status bar.
 #pragma once
 
 #include <QStringList>
@@ -17,15 +17,15 @@ QString speed_words(double bandwidth_bits_per_second,
                     double latency_seconds);        // "10 Gbit/s, 50 µs"
 QString address_words(const topology::Host& host);  // "this machine"
 QString words(topology::Role role);                 // "parameter server"
-QString role_icon(topology::Role role);             // its name
-QString duty_words(std::string_view duty);          // of experiment::duty_of: "parameter server"
+QString role_icon(topology::Role role);             // name of the icon
+QString duty_words(std::string_view duty);          // for `experiment::duty_of`: "parameter server"
 QString role_words(const topology::Topology& topology,
                    const topology::Device& device);  // "rank 3", "chief, rank 3", "idle"
 
-QString factor_words(double factor);  // "12.5", "1000": two decimals at most
+QString factor_words(double factor);  // "12.5", "1000": at most two decimals
 
-// What keeps a rank slower than its machine: marks of its tile, as "SLOWED 3x", "JITTER 0.5" or
-// "PACED". Nothing: it is as fast as it goes.
+// Returns the tile's marks for imposed slowdowns: "SLOWED 3x", "JITTER 0.5" or "PACED". Empty if
+// the rank runs at full speed.
 QStringList imposed_marks(double slow_down, double jitter, bool paced);
 
 }  // namespace trainyard::ui

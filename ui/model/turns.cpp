@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kBreathMilliseconds = 1;
-constexpr int kReadingsADrawing = 3;  // while both wait
+constexpr int kReadingsADrawing = 3;  // reads per drawing while both kinds of work wait
 
 }  // namespace
 

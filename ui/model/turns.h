@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Long work of the window, in pieces: one of them in a turn of the event loop, in the order they
-// asked, so that all that has much to do (to read a long run, to draw its charts) never holds up
-// the window together. Most turns are for reading while anything is read: charts that are drawn
-// less often do not fall behind.
+// Cooperative scheduler for long work on the GUI thread. Runs one piece of work per turn of the
+// event loop, in the order of requests, so that reading a long run and drawing charts never block
+// the workbench. While there is data to read, most turns are for reading; charts are drawn less
+// often instead of falling behind.
 #pragma once
 
 #include <QObject>
@@ -19,8 +19,8 @@ class Turns : public QObject {
   Q_OBJECT
  public:
   static Turns& instance();
-  // Runs `piece` once, unless `owner` is gone by then. An owner that waits already keeps its place,
-  // and its piece.
+  // Schedules `piece` to run once, unless `owner` is destroyed before. An owner that already waits
+  // keeps its position and its piece.
   void ask(QObject* owner, Work work, std::function<void()> piece);
   bool waits(const QObject* owner) const;
 
@@ -36,7 +36,7 @@ class Turns : public QObject {
   std::deque<Waiting>& next_queue();
 
   std::deque<Waiting> reading_, drawing_;
-  int readings_ = 0;  // while a drawing waits
+  int readings_ = 0;  // since the last drawing, while one waits
   QTimer turn_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether to distribute at all: the drawing is simulated against one of its devices with the same
-// global batch. May take long: not for the GUI thread, and cancelled soon once `stop` asks for it.
+// Advice whether distribution helps: simulates the drawing against one of its devices with the same
+// global batch. May take long: do not call it on the GUI thread. Ends soon after `stop` is
+// requested.
 #pragma once
 
 #include <QString>
@@ -17,12 +18,12 @@ namespace trainyard::ui {
 base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experiment,
                                              const plan::Plan& expanded, std::stop_token stop = {});
 
-// In one line: "As drawn: one device would be 1.8x faster here, because ..." Simulated ranks never
-// share cores: where real ones would, that is said of the real run.
+// Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
+// Simulated ranks never share cores; a real run shows that caveat if its ranks do.
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop = {});
 
-// Of a full step as drawn, by the simulator.
+// Returns the simulated cost of a full step as drawn.
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
                                              std::stop_token stop = {});
 

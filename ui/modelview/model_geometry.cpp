@@ -19,7 +19,7 @@ QSize ModelGeometry::whole() const {
           top_of(static_cast<int>(owners_.size()) + 1)};
 }
 
-// The input stands with the first node, the loss with the last.
+// The input belongs to the first node's column, the loss to the last node's.
 int ModelGeometry::column_of(int node) const {
   return owners_[static_cast<std::size_t>(
       std::clamp(node, 0, static_cast<int>(owners_.size()) - 1))];
@@ -84,7 +84,7 @@ QPolygonF ModelGeometry::step(int node) const {
   return path << QPointF(to.center().x(), to.top());
 }
 
-// Beside the columns there is but one node in a row, so from column to column the way is free.
+// Each row has only one node, so the space between columns is free for lines.
 QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right,
                                 double track) const {
   const bool same = from.left() == to.left(), out_right = same ? right : to.left() > from.left(),
@@ -95,7 +95,7 @@ QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right
           QPointF(lane, to.center().y()), QPointF(in, to.center().y())};
 }
 
-// Neighbouring sums have each a track of its own.
+// Additions to adjacent nodes use different tracks.
 QPolygonF ModelGeometry::addition(int from, int to) const {
   return beside(node_rect(from), node_rect(to), true, metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things stand in the model view, in pixels: below each other what the model is made of, from
-// its input to its loss; beside each other who has it, and then the figures. Before it is scrolled,
+// Geometry of the model view in pixels: nodes of the model below each other, from input to loss;
+// columns (devices, stages) side by side, then the figures. Coordinates are before scrolling and
 // without the head. Pure.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace trainyard::ui {
 
-// Lengths that follow the letters.
+// Lengths that depend on the font.
 struct ModelMetrics {
-  int gutter = 0;            // left of the columns: names of groups; 0: there are none
-  int row = 0, gap = 0;      // height of a node, and to the next one
-  int column = 0, lane = 0;  // width of a column, and in it beside a node, on either side
-  int head = 0;              // height of what stands above the rows
+  int gutter = 0;            // left of the columns: names of groups; 0: no groups
+  int row = 0, gap = 0;      // height of a node, and distance to the next one
+  int column = 0, lane = 0;  // width of a column, and of the lanes on either side of its nodes
+  int head = 0;              // height of the area above the rows
   std::array<int, kFigures> figures = {};  // widths; 0: not shown
-  int kept = 0;                            // likewise, of who keeps the parameters
+  int kept = 0;  // width of the list of ranks that keep the parameters; 0: not shown
 };
 
 struct RowSpan {
@@ -34,25 +34,25 @@ class ModelGeometry {
   ModelGeometry(const ModelPicture& picture, const ModelMetrics& metrics);
 
   const ModelMetrics& metrics() const { return metrics_; }
-  QSize whole() const;                          // of the rows
-  QRect node_rect(int node) const;              // -1: the input, and after the last node the loss
-  QRect row_rect(int node) const;               // across everything
-  QRect column_rect(int column) const;          // along all rows
-  QRect group_rect(int first, int last) const;  // across everything
+  QSize whole() const;                          // size of the rows
+  QRect node_rect(int node) const;              // -1: the input; one past the last node: the loss
+  QRect row_rect(int node) const;               // full width
+  QRect column_rect(int column) const;          // full height of the rows
+  QRect group_rect(int first, int last) const;  // full width
   QRect figure_rect(int node, int figure) const;
   QRect kept_rect(int node) const;
-  int node_at(const QPoint& at) const;  // whose box is there; -1: none
-  int row_at(int y) const;              // the node beside which y is, as in node_rect
+  int node_at(const QPoint& at) const;  // node whose box is there; -1: none
+  int row_at(int y) const;              // node in the row at y, as in node_rect
   int column_at(int x) const;           // -1: none
   RowSpan rows_between(int top, int bottom) const;
 
-  // From a node to the next row, across columns where they differ.
+  // Path from a node to the next row, across columns if they differ.
   QPolygonF step(int node) const;
-  // From beside a node down to beside a later one that adds it: in one column in the lane right of
-  // it, else in the lane towards the other.
+  // Path from the side of a node down to the side of a later one that adds its output: in the lane
+  // right of the column, or between the two columns.
   QPolygonF addition(int from, int to) const;
-  // From beside a node up to the one whose table it learns: likewise, in one column in the lane to
-  // the left.
+  // Path from the side of a node up to the node whose table it is tied to: in the lane left of the
+  // column, or between the two columns.
   QPolygonF tie(int from, int to) const;
 
  private:

@@ -9,10 +9,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMostLetters = 34, kLeastLetters = 14;  // of a name that has room in a column
-constexpr int kLeastRow = 3, kLeastColumn = 40;       // of an overview
+constexpr int kMostLetters = 34, kLeastLetters = 14;  // limits of a name's width in a column
+constexpr int kLeastRow = 3, kLeastColumn = 40;       // minimum sizes in an overview
 
-// Widths that hold what is written in them.
+// Measures the widths of texts.
 class Measuring {
  public:
   explicit Measuring(const ModelPicture& picture) : picture_(picture) {}

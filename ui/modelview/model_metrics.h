@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How large things are in the model view, by what is written in them in the theme's letters.
+// Sizes in the model view, from its text in the theme's font.
 #pragma once
 
 #include <QSize>
@@ -8,11 +8,11 @@
 
 namespace trainyard::ui {
 
-int pixels(double length);  // at the theme's scale
+int pixels(double length);  // scales a length by the theme's scale
 
-inline constexpr double kModelLetters = 0.92;  // times those of the application
+inline constexpr double kModelLetters = 0.92;  // font size relative to the application's
 
-// `overview`: rows without words, so low that all fit the room, as far as they can be made out.
+// `overview`: rows without text, low enough that all fit, down to a minimum height.
 ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview);
 
 }  // namespace trainyard::ui

@@ -13,7 +13,7 @@ base::Problem refusal(const QString& what, const QString& advice) {
   return {base::ProblemCode::refused, "", what.toStdString(), "", advice.toStdString()};
 }
 
-// Two that share a table, and would not be in one column.
+// Returns a problem if two nodes that share a table would be in different columns.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
   for (int n = 0; n < picture.count() && !picture.may_part; ++n) {
     const int tied = picture.node(n).tied_to;

@@ -22,7 +22,7 @@ QColor colour_of(const ModelColumn& column) {
   return column.rank >= 0 ? Theme::instance().series_colour(column.rank) : colours().link;
 }
 
-// Whether a part of it is seen between two heights of the rows.
+// True if the path is partly within the visible rows.
 bool within(const QPolygonF& path, const RowSpan& rows, const ModelGeometry& geometry) {
   const QRectF box = path.boundingRect();
   return box.bottom() >= geometry.row_rect(rows.first).top() &&
@@ -75,7 +75,7 @@ class Painting {
   bool seen(int first, int last) const { return last >= rows_.first && first <= rows_.last; }
   bool selected(int n) const { return scene_.selected && scene_.selected->contains(n); }
 
-  // Every other group has a ground of its own, along its rows.
+  // Paints a different background behind every other group.
   void bands() {
     const QColor ground =
         mixed(colours().canvas, colours().tile, Theme::instance().dark() ? 0.4 : 1);
@@ -136,7 +136,7 @@ class Painting {
     if (within(path, rows_, geometry_)) paint_arrow(painter_, path, pen, head);
   }
 
-  // Input and loss, which stand on whatever is beside them.
+  // Paints the input or the loss.
   void end(int n) {
     const QRect box = geometry_.node_rect(n);
     painter_.setPen(QPen(colours().link, 1, Qt::DashLine));
@@ -178,7 +178,8 @@ class Painting {
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
   }
 
-  // Below its name, side by side in the colours of who has them; of replicas that of the first.
+  // Paints the shards below the node's name, side by side in the colors of their ranks; for
+  // replicas, the color of the first.
   void parts(const QRect& box, const LayerSplit& split) {
     const int thick = pixels(2);
     for (const LayerPart& part : split.parts) {
@@ -225,7 +226,7 @@ class Painting {
             kept_words(picture_.node(n)));
   }
 
-  // As long as the node's part of what the largest takes.
+  // Paints a bar with the node's share relative to the largest share.
   void share(const QRect& cell, const ModelNode& node, const QString& words) {
     const int number = painter_.fontMetrics().horizontalAdvance("100.0 %");
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);
@@ -244,7 +245,7 @@ class Painting {
     return std::max(largest_share_, 1e-12);
   }
 
-  // Beside the rows, as long as some of them are seen.
+  // Paints the names of groups beside their rows, as far as these are visible.
   void groups() {
     for (const ModelGroup& group : picture_.groups) {
       if (!seen(group.first, group.last)) continue;
@@ -296,7 +297,7 @@ class Painting {
             scene_.overview ? share_words(column.share) : column_words(column));
   }
 
-  // The number of the rank, in its colour; says where it ends.
+  // Paints the rank's number in its color; returns its right end.
   int pill(const QRect& line, const ModelColumn& column) {
     const QString number = QString::number(column.rank);
     const QRect box(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a model picture: what is seen of it, and no more, so a model of a thousand layers costs
-// what fits the screen.
+// Paints the visible part of a model picture, so that the cost for a model with a thousand layers
+// depends only on the screen.
 #pragma once
 
 #include <QPainter>
@@ -12,16 +12,17 @@ namespace trainyard::ui {
 struct ModelScene {
   const ModelPicture* picture = nullptr;
   const ModelGeometry* geometry = nullptr;
-  QRect body;             // of the widget: where the rows are, below the head
+  QRect body;             // area of the rows in the widget, below the head
   QPoint scroll;          // pixels that the rows are scrolled left and up
-  bool overview = false;  // everything at once: boxes without words
+  bool overview = false;  // everything on screen: boxes without text
   const Nodes* selected = nullptr;
-  int current = -1;  // the node that keys go on from
-  int hovered = -1;  // the node beside which the pointer is
+  int current = -1;  // node with keyboard focus
+  int hovered = -1;  // node in the pointer's row
   bool focused = false;
-  int target = -1;  // the column that would be given what is dragged
+  int target = -1;  // column that would receive the dragged layers
 
-  QPoint origin() const { return body.topLeft() - scroll; }  // of the rows, in the widget
+  // origin of the rows, in widget coordinates
+  QPoint origin() const { return body.topLeft() - scroll; }
 };
 
 void paint_model(QPainter& painter, const ModelScene& scene);

@@ -38,14 +38,14 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   for (const auto signal : {&Document::changed, &Document::file_changed})
     connect(&document, signal, this, &ModelPanel::document_changed);
   connect(view_, &ModelView::selection_changed, this, [this] {
-    refused_.clear();  // of what was selected before
+    refused_.clear();  // refers to the previous selection
     show_note();
     show_selection();
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
     if (to >= static_cast<int>(picture().columns.size()))
-      return;  // there were more when the menu was made
+      return;  // columns were removed after the menu was created
     const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
     const QString layers = layers_in_words(places_of(picture(), nodes));
     const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);
@@ -112,7 +112,8 @@ void ModelPanel::hideEvent(QHideEvent* event) {
   emit pointed({});
 }
 
-// Large models take their time: nothing is looked at while nobody looks, but for a move.
+// Updates the picture in the background, since large models take long. Hidden panels update only
+// for a move.
 void ModelPanel::look() {
   if (!isVisible() && !wanted_) return;
   QThreadPool::globalInstance()->start([panel = QPointer<ModelPanel>(this), version = ++version_,
@@ -182,14 +183,15 @@ void ModelPanel::move_to_device(const QStringList& layers, const std::string& de
        });
 }
 
-// By a picture of what stands: another one is waited for.
+// A move needs a picture of the current document; otherwise it waits for the next one.
 void ModelPanel::move(const QString& what, const Move& move) {
   if (current_) return do_move({what, move});
   wanted_ = Wanted{what, move};
   look();
 }
 
-// Shown at once, so that the next move goes on from there; what is wrong with it is looked at then.
+// Shows the result immediately, so that the next move starts from it; its problems are computed
+// later.
 void ModelPanel::do_move(const Wanted& wanted) {
   if (picture().problem) return refuse(refusal_words(*picture().problem));
   const auto owners = wanted.move(picture());

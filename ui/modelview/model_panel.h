@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of the experiment as it stands now, as a graph: what it is made of, what each part has
-// and costs, and who has it. Layers are dragged from one device to another; each such move is one
-// step of undo.
+// The model of the current experiment as a graph: its nodes, their figures and cost, and their
+// assignment to devices. Layers are dragged between devices; each move is one undo step.
 #pragma once
 
 #include <QTimer>
@@ -27,20 +26,21 @@ class ModelPanel : public QWidget {
   const ModelPicture& picture() const { return view_->picture(); }
   QString totals_text() const;
   QString note_text()
-      const;  // why something was refused, or what is wrong with where layers are; empty: nothing
+      const;  // reason for a refusal, or problem of the layers' assignment; empty: none
   QString details_text() const;
 
-  void set_seen(bool seen);  // behind another tab it leaves the canvas
+  void set_seen(bool seen);  // behind another tab it clears its marks on the canvas
 
-  // As they are dragged to a device of the drawing; as soon as the picture is of the document as it
-  // stands.
+  // Moves layers that were dragged to a device of the drawing; waits until the picture matches the
+  // document.
   void move_to_device(const QStringList& layers, const std::string& device);
 
  signals:
-  void settled();  // what is shown is the newest
+  void settled();  // the latest picture is shown
   void pointed(
-      const std::set<std::string>& devices);  // that have what is selected, while it is looked at
-  void message(const QString& text);          // for the status bar: why something was refused
+      // devices that have the selected layers, while the panel is visible
+      const std::set<std::string>& devices);
+  void message(const QString& text);  // for the status bar: the reason for a refusal
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -49,7 +49,7 @@ class ModelPanel : public QWidget {
  private:
   using Move = std::function<base::Result<std::vector<int>>(const ModelPicture&)>;
   struct Wanted {
-    QString what;  // for the undo stack
+    QString what;  // name on the undo stack
     Move move;
   };
   void build_bar();
@@ -67,9 +67,9 @@ class ModelPanel : public QWidget {
   Document& document_;
   QTimer soon_;
   int version_ = 0;
-  bool current_ = false;  // the picture is of the document as it stands
-  bool seen_ = true;      // no other tab is in front of it
-  bool moving_ = false;   // the document changes by a move, which the picture knows already
+  bool current_ = false;  // the picture matches the document
+  bool seen_ = true;      // not behind another tab
+  bool moving_ = false;   // the document changes by a move that the picture already shows
   std::optional<Wanted> wanted_;
   QString refused_;
   TintedLabel *totals_ = nullptr, *note_ = nullptr, *details_ = nullptr;

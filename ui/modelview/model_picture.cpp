@@ -32,9 +32,9 @@ QString picture_text(const char* source) {
   return QCoreApplication::translate("model_picture", source);
 }
 
-// What is known of an experiment, which may have problems.
+// Known parts of an experiment, which may have problems.
 struct Known {
-  Resolved resolved;  // at least document, data and model; of one in order, all
+  Resolved resolved;  // at least document, data and model; all if there are no problems
   base::Problems problems;
   bool in_order() const { return problems.empty(); }
 };
@@ -48,7 +48,7 @@ base::Problem told(const Experiment& experiment, const base::Problem& found) {
   return in_words(experiment, {found}).front().told;
 }
 
-// The model, wherever it can be built; else why it cannot.
+// Returns what is known if the model can be built; otherwise the reason.
 base::Result<Known> look_at(const Experiment& experiment, const std::filesystem::path& directory) {
   if (auto resolved = experiment::resolve(experiment, directory))
     return Known{std::move(*resolved), {}};
@@ -93,7 +93,8 @@ ModelNode node_of(const Resolved& e, int number) {
   return node;
 }
 
-// Blocks of a transformer follow one another, each of as many segments.
+// Adds a group for each block of a transformer; blocks are consecutive and have equal numbers of
+// segments.
 void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first,
                 int last) {
   const int parts = (last - first + 1) / static_cast<int>(spec.blocks);
@@ -137,8 +138,8 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
                  static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// Balanced places want fields in their ranges and a worker, and a server of those who call them;
-// that some schedule cannot go by them does not matter here.
+// Balancing requires valid fields, a worker, and in rpc a server; a schedule that does not support
+// the places is irrelevant here.
 bool may_be_shared_out(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
     return is_at(problem, {"strategy.stages", "topology.hosts"});
@@ -157,8 +158,8 @@ std::vector<experiment::StagePlace> places_in(const Known& known) {
                                   : std::vector<experiment::StagePlace>{};
 }
 
-// By node, the worker or server that a place before it names, be it drawn or not; nobody where none
-// does.
+// Returns for each node the worker or server of the last place before it, drawn or not; -1 if there
+// is none.
 std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places,
                                 const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
@@ -181,7 +182,7 @@ QStringList workers_of(const topology::Topology& topology) {
   return devices_that(topology, topology::works);
 }
 
-// The devices of a stage have its layers in parts, or as replicas.
+// Returns the columns of a hybrid: the devices of a stage hold shards or replicas of its layers.
 std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   const QStringList workers = workers_of(experiment.topology);
   const experiment::Mesh mesh = experiment::mesh_of(experiment);
@@ -195,8 +196,8 @@ std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   return columns;
 }
 
-// In the order of places: every stage of a mesh, or every worker, or where these call layers all
-// together, and then every server.
+// Returns the columns in the order of places: stages of a mesh, or workers (in rpc all trainers as
+// one), then servers.
 std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   if (experiment.strategy.kind == experiment::StrategyKind::hybrid)
     return stages_of_mesh(experiment);
@@ -221,7 +222,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   return columns;
 }
 
-// Of layers that servers keep, and of those that trainers do.
+// Adds the constraints of layers on servers and on trainers.
 void add_bounds(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;
@@ -287,7 +288,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   if (known.in_order()) add_keepers(picture, known.resolved);
 }
 
-// "shared out by cost"
+// Returns, for example, "shared out by cost".
 QString shared_out_by(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return picture_text("shared out by cost");

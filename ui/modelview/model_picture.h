@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of an experiment as a graph: what may stand on a device by itself, from input to loss,
-// with its figures and with who has it. Values; made aside, for data files are looked into.
+// The model of an experiment as a graph: the nodes that can be placed on a device, from input to
+// loss, with their figures and devices. Plain values; built in the background, because data files
+// are opened.
 #pragma once
 
 #include <QString>
@@ -17,25 +18,26 @@ namespace trainyard::ui {
 
 // A segment of the model.
 struct ModelNode {
-  QString place;   // as strategy.stages.places names it: "1.4"
+  QString place;   // name in strategy.stages.places: "1.4"
   QString name;    // "1.4 linear 32-128"
-  QString output;  // of one sample: "64 x 128"
+  QString output;  // shape of its output for one sample: "64 x 128"
   std::int64_t parameters = 0, parameter_bytes = 0;
-  std::int64_t activation_bytes = 0;                   // its output, of a micro-batch
-  std::int64_t forward_flops = 0, backward_flops = 0;  // of one sample
-  double share = 0;               // of the floating-point operations of the whole model
-  int group = -1;                 // by number; -1: it stands by itself
-  int tied_to = -1, addend = -1;  // nodes: whose table it uses, whose output it adds
-  std::vector<int> keepers;    // ranks that keep its parameters, where its column does not say it
-  LayerSplit split;            // and which of these has which part, where they share it
-  bool reads_samples = false;  // besides what the one before it makes
-  bool called = false;         // where trainers call layers: it is on a server
-  std::optional<base::Problem> bound;  // why it is nowhere else; nothing where it may be anywhere
+  std::int64_t activation_bytes = 0;                   // output of a micro-batch
+  std::int64_t forward_flops = 0, backward_flops = 0;  // for one sample
+  double share = 0;               // fraction of the model's floating-point operations
+  int group = -1;                 // group number; -1: none
+  int tied_to = -1, addend = -1;  // nodes whose table it shares, and whose output it adds
+  std::vector<int> keepers;       // ranks that keep its parameters, if its column does not tell
+  LayerSplit split;               // their shards, if they share it
+  bool reads_samples = false;     // in addition to the output of the previous node
+  bool called = false;            // rpc: it is on a server and called by trainers
+  // reason why it cannot be moved elsewhere; nothing: it can be anywhere
+  std::optional<base::Problem> bound;
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;
 };
 
-// Nodes that are one layer, or one block of it.
+// Nodes of one layer, or of one block of it.
 struct ModelGroup {
   QString title;  // "1 transformer, block 0"
   int first = 0, last = 0;
@@ -44,50 +46,49 @@ struct ModelGroup {
   bool operator==(const ModelGroup&) const = default;
 };
 
-// Who has nodes: a rank, a stage of a mesh, or all devices alike, or nobody.
+// Owner of nodes: a rank, a stage of a mesh, all devices alike, or none.
 struct ModelColumn {
-  int rank = -1;        // -1: no one rank
+  int rank = -1;        // -1: not a single rank
   QString title;        // "cpu0", "Stage 1", "All trainers", "Every device", "No device"
-  QStringList devices;  // by their names on the drawing; none where that is not said
+  QStringList devices;  // names on the drawing; empty if not known
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
-  int place = -1;  // by which strategy.stages.places names it; -1: layers are not placed there
+  int place = -1;  // index in strategy.stages.places; -1: layers cannot be placed there
   bool operator==(const ModelColumn&) const = default;
 };
 
 struct ModelPicture {
-  std::optional<base::Problem> problem;    // why there is no graph, for a person
-  std::optional<base::Problem> misplaced;  // what is wrong with where the layers are
+  std::optional<base::Problem> problem;    // readable reason why there is no graph
+  std::optional<base::Problem> misplaced;  // problem of the layers' assignment
   QString input, loss;                     // "28 x 28 x 1", "softmax cross-entropy over 10 classes"
   std::vector<ModelNode> nodes;
   std::vector<ModelGroup> groups;
   std::vector<ModelColumn> columns;
-  std::vector<int> owners;  // by node, its column
-  bool splits = false;  // columns are devices, each of which has some layers, or in a mesh stages,
-                        // or in rpc all trainers
-  bool may_part = false;   // a layer that is tied, and the one whose table it uses: both columns
-                           // have the table then
-  QString kept;            // who has what, in a sentence
-  QString strategy;        // its name
-  std::int64_t batch = 0;  // samples of a micro-batch
+  std::vector<int> owners;  // column of each node
+  // columns are devices with some of the layers, stages of a mesh, or in rpc all trainers together
+  bool splits = false;
+  bool may_part = false;   // tied layers may be in different columns, which both hold the table
+  QString kept;            // assignment in one sentence
+  QString strategy;        // name of the strategy
+  std::int64_t batch = 0;  // samples in a micro-batch
   std::int64_t parameters = 0, parameter_bytes = 0, activation_bytes = 0,
-               flops = 0;  // of all nodes
+               flops = 0;  // total over all nodes
 
   const ModelNode& node(int number) const { return nodes[static_cast<std::size_t>(number)]; }
   const ModelColumn& column_of(int node) const {
     return columns[static_cast<std::size_t>(owners[static_cast<std::size_t>(node)])];
   }
   int count() const { return static_cast<int>(nodes.size()); }
-  int node_at(const QString& place) const;  // -1: there is none of that name
+  int node_at(const QString& place) const;  // -1: no such node
   bool operator==(const ModelPicture&) const = default;
 };
 
-// Of any experiment, in order or not; relative data paths start at `directory`.
+// Returns the picture of any experiment, valid or not; relative data paths start at `directory`.
 ModelPicture model_picture(const experiment::Experiment& experiment,
                            const std::filesystem::path& directory);
 
-// The same, of a model that is split, with its nodes in these columns; of what is wrong there
-// nothing is said.
+// Returns the picture of a split model with its nodes in these columns; its problems are not
+// computed.
 ModelPicture with_owners(ModelPicture picture, std::vector<int> owners);
 
 }  // namespace trainyard::ui

@@ -101,7 +101,7 @@ int ModelView::node_at(const QPoint& at) const {
   return scene().body.contains(at) ? geometry_.node_at(rows_point(at)) : -1;
 }
 
-// In the gutter beside its rows.
+// Returns the group at a point in the gutter beside its rows.
 int ModelView::group_at(const QPoint& at) const {
   const QPoint rows = rows_point(at);
   if (picture_.nodes.empty() || !scene().body.contains(at) ||
@@ -121,7 +121,7 @@ void ModelView::select(Nodes nodes, int current) {
   if (other) emit selection_changed();
 }
 
-// Spoken by screen readers.
+// Updates the text for screen readers.
 void ModelView::describe() {
   const bool several = selected_.size() > 1;
   setAccessibleDescription(picture_.nodes.empty() ? empty_text()
@@ -150,7 +150,7 @@ void ModelView::paintEvent(QPaintEvent*) {
   paint_model(painter, scene());
 }
 
-// In the middle, over as many lines as it takes.
+// Paints the text of an empty picture, centered and wrapped.
 void ModelView::paint_nothing(QPainter& painter) const {
   constexpr int kLines = Qt::AlignHCenter | Qt::TextWordWrap;
   const Theme& theme = Theme::instance();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model as a graph that is looked at, selected in and dragged: below each other what it is made
-// of, beside each other the devices. It shows a picture and changes none: what is to be moved it
-// says. Everything can be done with the keyboard alone.
+// The model as a graph with selection and drag: nodes below each other, devices side by side. It
+// shows a picture and does not change it; it emits requested moves. Everything is possible with the
+// keyboard alone.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -19,25 +19,27 @@ class ModelView : public QAbstractScrollArea {
  public:
   explicit ModelView(QWidget* parent = nullptr);
 
-  void set_picture(const ModelPicture& picture);  // what is selected stays, where it is still there
+  // keeps the selection as far as its nodes still exist
+  void set_picture(const ModelPicture& picture);
   const ModelPicture& picture() const { return picture_; }
-  void set_empty_text(const QString& title, const QString& hint);  // of a picture without nodes
+  void set_empty_text(const QString& title, const QString& hint);  // for a picture without nodes
   QString empty_text() const { return empty_title_ + "\n" + empty_hint_; }
   void set_overview(bool overview);
   bool overview() const { return overview_; }
 
   const Nodes& selected() const { return selected_; }
   int current() const { return current_; }  // -1: none
-  void select(Nodes nodes, int current);    // and brings it into view
-  QRect rect_of(int node) const;            // in the viewport
+  void select(Nodes nodes, int current);    // and scrolls to it
+  QRect rect_of(int node) const;            // in viewport coordinates
   QRect rect_of_column(int column) const;
-  QString tip_at(const QPoint& at) const;  // in the viewport: of a node, or the head of a column
+  // tool tip of a node or the head of a column; in viewport coordinates
+  QString tip_at(const QPoint& at) const;
 
  signals:
   void selection_changed();
   void overview_changed(bool overview);
   void move_wanted(const trainyard::ui::Nodes& nodes, int column);
-  void refused(const QString& why);  // something that was tried here
+  void refused(const QString& why);  // reason for a refused action
 
  protected:
   bool event(QEvent* event) override;
@@ -65,7 +67,7 @@ class ModelView : public QAbstractScrollArea {
   void describe();
   void paint_nothing(QPainter& painter) const;
   QPoint rows_point(const QPoint& at) const { return at - scene().origin(); }
-  int node_at(const QPoint& at) const;  // in the viewport
+  int node_at(const QPoint& at) const;  // in viewport coordinates
   int group_at(const QPoint& at) const;
   void click(int node, Qt::KeyboardModifiers modifiers);
   void go_to(int node, bool extend);
@@ -83,7 +85,7 @@ class ModelView : public QAbstractScrollArea {
   bool overview_ = false;
   Nodes selected_;
   int current_ = -1, anchor_ = -1, hovered_ = -1, target_ = -1;
-  std::optional<QPoint> pressed_;  // on a node, which may be dragged from there
+  std::optional<QPoint> pressed_;  // on a node that can be dragged
   int pressed_node_ = -1;
 };
 

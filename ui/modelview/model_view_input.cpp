@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What mouse and keys do to the model view.
+// Mouse and keyboard input of the model view.
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QDrag>
@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kScrollEdge = 24, kScrollStep = 16;  // pixels; while something is dragged
+constexpr int kScrollEdge = 24, kScrollStep = 16;  // pixels; auto-scroll during a drag
 
 Nodes range(int a, int b) {
   Nodes nodes;
@@ -25,7 +25,7 @@ Nodes range(int a, int b) {
 
 }  // namespace
 
-// With Ctrl one more or one less, with Shift all from where the selection began.
+// Ctrl toggles a node; Shift selects the range from the start of the selection.
 void ModelView::click(int node, Qt::KeyboardModifiers modifiers) {
   if (modifiers & Qt::ShiftModifier) return go_to(node, true);
   if (!(modifiers & Qt::ControlModifier)) return go_to(node, false);
@@ -73,7 +73,7 @@ void ModelView::mouseMoveEvent(QMouseEvent* event) {
   viewport()->setCursor(picture_.splits && node_at(at) >= 0 ? Qt::OpenHandCursor : Qt::ArrowCursor);
 }
 
-// Of several that are selected, one that is clicked and not dragged is the only one.
+// A click without a drag on one of several selected nodes selects it alone.
 void ModelView::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton && pressed_ && pressed_node_ >= 0)
     click(pressed_node_, event->modifiers());
@@ -100,7 +100,7 @@ void ModelView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Before an action of the menus takes the key for the drawing.
+// Handles the key before menu actions apply it to the drawing.
 bool ModelView::event(QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride &&
       static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll))
@@ -114,7 +114,7 @@ void ModelView::keyPressEvent(QKeyEvent* event) {
   event->accept();
 }
 
-// To the device on the left or on the right of where they are.
+// Moves the selection to the device on the left or right.
 bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
@@ -194,7 +194,7 @@ void ModelView::set_target(int column) {
   viewport()->update();
 }
 
-// What is dragged to an edge scrolls on.
+// Scrolls while the drag is near an edge.
 void ModelView::scroll_near(const QPoint& at) {
   const QRect body = scene().body;
   const auto push = [](QScrollBar& bar, int before, int after) {

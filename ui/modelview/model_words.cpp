@@ -25,7 +25,7 @@ QString parameters_words(std::int64_t count, std::int64_t size) {
              : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_words(size));
 }
 
-// Where it is, and what it hangs together with besides the one before it.
+// Describes the location of a node and its connections other than the preceding node.
 QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0)
@@ -42,7 +42,7 @@ QString ranks_words(const std::vector<int>& list) {
   return (ranks.size() == 1 ? model_text("rank %1") : model_text("ranks %1")).arg(ranks.join(", "));
 }
 
-// What a layer is split by.
+// Returns the dimension by which a layer is split.
 QString split_noun(const LayerSplit& split) {
   switch (split.by) {
     case model::Split::outputs:
@@ -55,7 +55,7 @@ QString split_noun(const LayerSplit& split) {
   return {};
 }
 
-// "32 of 64 outputs each"; parts need not be alike.
+// Returns, for example, "32 of 64 outputs each"; shards may differ in size.
 QString share_of_split(const LayerSplit& split) {
   const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerPart::count);
   const QString each = least.count == most.count
@@ -64,7 +64,7 @@ QString share_of_split(const LayerSplit& split) {
   return model_text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
 }
 
-// "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63"
+// Returns, for example, "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63".
 QString parts_words(const LayerSplit& split) {
   QStringList said;
   for (const LayerPart& part : split.parts)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The figures of a model picture, as columns of a table and as sentences: for the eye, and for
-// screen readers.
+// Figures of a model picture, as columns of a table and as sentences, also for screen readers.
 #pragma once
 
 #include <QStringList>
@@ -16,17 +15,17 @@ inline constexpr int kFigures = 6;
 std::array<QString, kFigures> figure_headings();
 std::array<QString, kFigures> figures_of(const ModelNode& node);
 
-QString share_words(double share);          // "12.3 %"
-QString kept_words(const ModelNode& node);  // "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs each";
-                                            // empty where its column says it
+QString share_words(double share);  // "12.3 %"
+// "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs each"; empty if its column tells
+QString kept_words(const ModelNode& node);
 QString kept_heading();
 QString group_words(const ModelGroup& group);               // "24.6 % of the work"
 QString column_words(const ModelColumn& column);            // "25.1 %, 220 kB"
-QString column_sentence(const ModelColumn& column);         // the same, and more, in words
-QString totals(const ModelPicture& picture);                // of the whole model
-QString sentence(const ModelPicture& picture, int number);  // all that is known of it
+QString column_sentence(const ModelColumn& column);         // with more details, as a sentence
+QString totals(const ModelPicture& picture);                // totals of the full model
+QString sentence(const ModelPicture& picture, int number);  // all details of a node
 QString details(const ModelPicture& picture,
-                const Nodes& nodes);                  // of several together; of one its sentence
-QString refusal_words(const base::Problem& problem);  // "Why. What to do."
+                const Nodes& nodes);  // summary of several nodes; the sentence of a single one
+QString refusal_words(const base::Problem& problem);  // "Reason. Advice."
 
 }  // namespace trainyard::ui

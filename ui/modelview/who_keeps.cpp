@@ -43,7 +43,7 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
   return {};
 }
 
-// Of a replica.
+// Describes the assignment within a replica.
 QString who_shares(const experiment::Mesh& mesh) {
   if (mesh.pipeline > 1 && mesh.tensor > 1)
     return keeper_text(
@@ -133,15 +133,15 @@ std::vector<std::vector<int>> keepers_on_servers(const experiment::Resolved& e) 
   return keepers;
 }
 
-// By segment; of a mesh of one stage that.
+// Returns the stage of each segment; 0 for a mesh with one stage.
 std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
   return experiment::has_stages(e.document.strategy.kind)
              ? experiment::owners_of(e)
              : std::vector<int>(e.model.segments.size(), 0);
 }
 
-// All of its stage, which in hybrid says who has the layer at all. What in tensor_parallel all have
-// whole is with those who compute by it.
+// Returns all ranks of a segment's stage, which in hybrid hold the layer. In tensor_parallel,
+// replicated parameters are omitted, since they are on the ranks that use them.
 std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
   std::vector<std::vector<int>> keepers(e.model.segments.size());
   const experiment::Mesh mesh = experiment::mesh_of(e);

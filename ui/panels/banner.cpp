@@ -15,8 +15,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;        // of the text, as they are shown; the rest is shown when asked for
-constexpr int kFewLetters = 30;  // beside the buttons: then these stand below
+constexpr int kLines = 4;        // maximum lines of the text; more are shown on request
+constexpr int kFewLetters = 30;  // minimum width beside the buttons; otherwise these go below
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
   auto* button = new QToolButton(parent);
@@ -27,7 +27,7 @@ QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text
   return button;
 }
 
-// The lines that a label of this width wraps a text into.
+// Wraps a text as a label of this width does.
 QStringList wrapped(const QString& text, const QFont& font, int width) {
   QStringList lines;
   for (const QString& paragraph : text.split('\n')) {
@@ -42,7 +42,7 @@ QStringList wrapped(const QString& text, const QFont& font, int width) {
   return lines;
 }
 
-// The first of them, which end in "…".
+// Returns the first lines, ending in "…".
 QString beginning(const QStringList& lines, const QFontMetrics& metrics, int width) {
   const QString last =
       metrics.elidedText(lines[kLines - 1].trimmed() + " …", Qt::ElideRight, width);
@@ -68,7 +68,7 @@ Banner::Banner(QWidget* parent)
           [this] { QGuiApplication::clipboard()->setText(text()); });
   connect(close_, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
   connect(&Theme::instance(), &Theme::changed, this, &Banner::fit,
-          Qt::QueuedConnection);  // its labels first
+          Qt::QueuedConnection);  // after its labels have changed
   hide();
 }
 
@@ -112,7 +112,7 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
 
 bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
 
-// For title and text: beside the buttons, or above them.
+// Returns the width for title and text, beside or above the buttons.
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   return whole_row_->direction() == QBoxLayout::LeftToRight
@@ -129,7 +129,7 @@ int Banner::room_beside(bool with_more) const {
   return room;
 }
 
-// Title and text side by side where they fit.
+// Puts title and text side by side if they fit.
 void Banner::fit() {
   const bool beside = room_beside(true) >= kFewLetters * text_->fontMetrics().averageCharWidth();
   whole_row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
@@ -142,7 +142,7 @@ void Banner::fit() {
   fit_text();
 }
 
-// What is long is cut where it would wrap into too many lines.
+// Shortens a text that would wrap into too many lines.
 void Banner::fit_text() {
   const bool is_long =
       !in_one_line() && wrapped(whole_, text_->font(), room(false)).size() > kLines;

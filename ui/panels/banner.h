@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the canvas for what a person must know now: an error with what to do next, or an
-// offer. One line where that holds it, and never more than a few until a person asks for the rest.
-// Stays until it is closed; its text can be copied.
+// A strip above the canvas for urgent messages: an error with advice, or an offer. It takes one
+// line if possible, and at most a few until the user expands it. It stays until closed; its text
+// can be copied.
 #pragma once
 
 #include <QFrame>
@@ -24,16 +24,17 @@ class Banner : public QFrame {
 
   explicit Banner(QWidget* parent = nullptr);
   void show_text(Kind kind, const QString& title, const QString& text);
-  void show_problem(const QString& title, const base::Problem& problem);  // where, what, what to do
-  // What can be done about it, as a button; until the next text. The banner closes when `act` says
-  // that all is done, unless that showed another text.
+  // shows the place, the problem and the advice
+  void show_problem(const QString& title, const base::Problem& problem);
+  // Adds a button for an action, until the next text. The banner closes if `act` returns true,
+  // unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
   void offer_also(const QString& label,
-                  const std::function<bool()>& act);  // a second one, before it
-  // It closes by itself when it is looked at again and `over` holds; until the next text.
+                  const std::function<bool()>& act);  // a second button, before the first
+  // Closes the banner in `look_again` if `over` returns true; applies until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void look_again();
-  QString text() const;  // all of it
+  QString text() const;  // full text
   bool in_one_line() const;
 
  signals:
@@ -52,7 +53,7 @@ class Banner : public QFrame {
   std::array<QWidget*, 5> buttons() const;
   void show_offer(QPushButton& button, const QString& label, const std::function<bool()>& act);
   Kind kind_ = Kind::information;
-  QString whole_;  // the text
+  QString whole_;  // full text
   unsigned texts_ = 0;
   std::function<bool()> over_;
   TintedLabel *title_, *text_;

@@ -11,10 +11,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kLinesUntimed = 64;  // between two looks at the clock
+constexpr std::size_t kLinesUntimed = 64;  // lines between two checks of the time limit
 constexpr qint64 kLookNanoseconds = 6'000'000;
 constexpr int kShownCharacters =
-    400;  // of a line: more take long to paint, and no window is that wide
+    400;  // characters of a line that are shown: more paint slowly, and no window is that wide
 
 QString beginning(const QString& text) {
   return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…";
@@ -59,7 +59,7 @@ void LogModel::restart() {
   look();
 }
 
-// For a few milliseconds; the rest in other turns.
+// Filters lines for a few milliseconds; the rest follows in other turns.
 void LogModel::look() {
   if (!looking()) return;
   QElapsedTimer clock;
@@ -75,8 +75,8 @@ void LogModel::look() {
   else emit looked_through();
 }
 
-// Nearly always all of them go to the end, as one piece; only the ranks' first words, said at the
-// same moment, overtake each other.
+// Nearly always all lines are appended as one block; only the first lines of ranks, logged at the
+// same time, may be out of order.
 void LogModel::show(std::vector<std::uint32_t> passed) {
   const auto seconds = [&log = run_->history().log()](std::uint32_t number) {
     return log[number].seconds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log lines of a run that pass a filter, as a table in order of time: a line that arrives late
-// goes where it belongs. A log may have millions of lines: they are looked through a few
-// milliseconds at a time, in order of arrival.
+// Table of a run's log lines that pass a filter, in time order: a late line is inserted at its
+// time. A log may have millions of lines: they are filtered a few milliseconds at a time, in order
+// of arrival.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -17,8 +17,8 @@ inline const QStringList kLogLevels{"debug", "info", "warning", "error"};
 
 struct LogFilter {
   static constexpr int kEverybody = -2;
-  int rank = kEverybody, least_level = 0;  // of kLogLevels; an unknown level is never hidden
-  QString text{};                          // in any case of letters
+  int rank = kEverybody, least_level = 0;  // index in kLogLevels; unknown levels are never hidden
+  QString text{};                          // case-insensitive
 
   bool passes(const telemetry::LogLine& line) const;
   bool operator==(const LogFilter&) const = default;
@@ -35,7 +35,7 @@ class LogModel : public QAbstractTableModel {
   const telemetry::LogLine& line(int row) const {
     return run_->history().log()[static_cast<std::size_t>(shown_[static_cast<std::size_t>(row)])];
   }
-  bool looking() const { return looked_ < lines(); }  // not all lines have been looked at
+  bool looking() const { return looked_ < lines(); }  // some lines are not filtered yet
   std::size_t lines() const { return run_ ? run_->history().log().size() : 0; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -45,7 +45,7 @@ class LogModel : public QAbstractTableModel {
                       int role = Qt::DisplayRole) const override;
 
  signals:
-  void looked_through();  // to the last line that there is
+  void looked_through();  // all lines are filtered
 
  private:
   void restart();
@@ -54,8 +54,8 @@ class LogModel : public QAbstractTableModel {
 
   QPointer<Run> run_;
   LogFilter filter_;
-  std::vector<std::uint32_t> shown_;  // numbers of lines, by their time
-  std::size_t looked_ = 0;            // lines
+  std::vector<std::uint32_t> shown_;  // line numbers, in time order
+  std::size_t looked_ = 0;            // number of filtered lines
 };
 
 QString who(int rank);  // "rank 2"; "coordinator" below 0

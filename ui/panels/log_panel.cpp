@@ -24,7 +24,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kInfo = 1;
-constexpr int kPrintedLines = 12, kPrintedCharacters = 500;  // of each line
+constexpr int kPrintedLines = 12, kPrintedCharacters = 500;  // limits of a process' printed lines
 
 }  // namespace
 
@@ -106,7 +106,7 @@ void LogPanel::build_table() {
   connect(&model_, &LogModel::looked_through, this, show_if_hidden);
   connect(&model_, &QAbstractItemModel::rowsInserted, this, show_if_hidden);
   connect(&model_, &QAbstractItemModel::rowsInserted, this, &LogPanel::follow);
-  // Who scrolls up wants to read; back at the end it follows again.
+  // Scrolling up stops following; scrolling to the end resumes it.
   connect(table_->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
     const QScrollBar& bar = *table_->verticalScrollBar();
     const QSignalBlocker quiet(follow_);
@@ -177,7 +177,7 @@ void LogPanel::show_note() {
   table_->setVisible(!none);
 }
 
-// What a process prints besides its log lines: its last words when it dies.
+// Output of a process other than log lines, which includes its last output before a crash.
 QString LogPanel::printed(int rank) const {
   const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
   if (!tail) return {};
@@ -192,7 +192,7 @@ void LogPanel::follow() {
   if (follow_->isChecked()) table_->scrollToBottom();
 }
 
-// In order; of a wide selection no more than can be copied at once, and one.
+// Returns the selected rows in order; of a large selection one row more than can be copied at once.
 QList<int> LogPanel::chosen_rows() const {
   const auto add = [](QList<int>& rows, int first, int last) {
     for (int row = std::max(first, last - kMostCopied); row <= last; ++row) rows << row;
@@ -225,7 +225,7 @@ QString LogPanel::copied(int row) const {
   QStringList cells;
   for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column})
     cells << model_.index(row, column).data().toString();
-  return (cells << QString::fromStdString(model_.line(row).text)).join("\t");  // all of it
+  return (cells << QString::fromStdString(model_.line(row).text)).join("\t");  // the full text
 }
 
 void LogPanel::copy() const { QGuiApplication::clipboard()->setText(text()); }

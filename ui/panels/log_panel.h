@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log of the run, of all ranks in one, by rank, level and text. It follows the tail until one
-// scrolls up. Of one rank it also shows what its process printed, or says that it printed nothing.
+// Log of a run, of all ranks together, filtered by rank, level and text. It follows the end until
+// the user scrolls up. For a single rank it also shows what its process printed, or that it printed
+// nothing.
 #pragma once
 
 #include <QWidget>
@@ -20,12 +21,11 @@ class LogPanel : public QWidget {
  public:
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
-  void show_lines_of(std::optional<int> rank);  // all of them; nothing: of everybody
-  // Of the selected lines, else of all that are shown; of very many only the newest, and it says
-  // so.
+  void show_lines_of(std::optional<int> rank);  // at all levels; nothing: of all ranks
+  // Text of the selected lines, else of all shown lines; of very many only the newest, with a note.
   static constexpr int kMostCopied = 10'000, kMostCopiedCharacters = 4'000'000;
   QString text() const;
-  QString note() const;  // beside the lines; "" when there is nothing to say
+  QString note() const;  // beside the lines; "" if there is none
   QTableView& table() { return *table_; }
 
  protected:

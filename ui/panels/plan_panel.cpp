@@ -146,7 +146,7 @@ PlanPanel::Asked PlanPanel::asked() const {
   return asked;
 }
 
-// Plans may be long: nothing is made while nobody looks.
+// Updates only while visible, because plans may be long.
 void PlanPanel::ask() {
   stale_ = true;
   if (!isVisible()) return;
@@ -209,7 +209,8 @@ void PlanPanel::show_plan(int version, const Shown& shown) {
   emit settled();
 }
 
-// Programs hold ops of the same name: it is the first after the line that begins its own.
+// Ops of different programs may have equal names: the op is the first match after the line that
+// begins its program.
 void PlanPanel::go_to_wanted() {
   const Wanted wanted = *std::exchange(wanted_, std::nullopt);
   const QSignalBlocker quiet(rank_);
@@ -258,7 +259,7 @@ void PlanPanel::mark(const QString& token) {
 void PlanPanel::find(bool backwards) {
   const auto way = backwards ? QTextDocument::FindBackward : QTextDocument::FindFlags();
   if (view_->find(find_->text(), way)) return;
-  const QTextCursor before = view_->textCursor();  // once around
+  const QTextCursor before = view_->textCursor();  // wraps around once
   view_->moveCursor(backwards ? QTextCursor::End : QTextCursor::Start);
   if (!view_->find(find_->text(), way)) view_->setTextCursor(before);
 }

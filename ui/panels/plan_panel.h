@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The plan of the experiment as it stands now: as text, one line an op, or as a grid of ranks by
-// time; coarse, or expanded to chunks. A click on an op marks it everywhere.
+// Plan of the current experiment: as text with one op per line, or as a grid of ranks by time;
+// coarse, or expanded to chunks. A click on an op marks all its occurrences.
 #pragma once
 
 #include <QTimer>
@@ -25,13 +25,13 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
-  // Selects the line of an op in the text of a rank, coarse or expanded as the op is; as soon as
-  // the panel is looked at.
+  // Selects the line of an op in the text of a rank, coarse or expanded like the op, as soon as the
+  // panel is visible.
   void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 
  signals:
-  void settled();  // what is shown is the newest
+  void settled();  // the latest plan is shown
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -71,8 +71,8 @@ class PlanPanel : public QWidget {
   QTimer soon_;
   int version_ = 0;
   bool stale_ = true;
-  std::optional<Asked> shown_;    // what of the document as it stands is shown
-  std::optional<Wanted> wanted_;  // the op that is to be selected
+  std::optional<Asked> shown_;    // the displayed part of the current document's plan
+  std::optional<Wanted> wanted_;  // op to be selected
   QString marked_;
   QComboBox *form_, *detail_, *rank_, *program_;
   QLabel *rank_label_, *program_label_;

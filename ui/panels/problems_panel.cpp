@@ -67,7 +67,7 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   connect(list_, &QTreeWidget::currentItemChanged, this, &ProblemsPanel::show_advice);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
   connect(&document, &Document::changed, this, [this] {
-    if (shown_.empty()) refresh();  // what to do next may be another thing
+    if (shown_.empty()) refresh();  // the advice may change
   });
   refresh();
 }
@@ -101,7 +101,7 @@ void ProblemsPanel::refresh() {
   emit count_changed(static_cast<int>(shown_.size()));
 }
 
-// A row has room for its beginning alone.
+// Shows the full text, because a row has room only for its beginning.
 void ProblemsPanel::show_advice() {
   const QTreeWidgetItem* current = list_->currentItem();
   advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column)
@@ -128,7 +128,7 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
   if (const QTreeWidgetItem* item =
-          list_->itemAt(at))  // which may be gone when something is chosen
+          list_->itemAt(at))  // the row may be removed while the menu is open
     menu.addAction(tr("Go to it"), this, [this, path = path_of(*item)] { emit activated(path); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
   menu.exec(list_->viewport()->mapToGlobal(at));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything wrong with the experiment, at once: where, what, and what to do. Activating a problem
-// goes to its field.
+// List of all problems of the experiment: place, description and advice. Activating a problem goes
+// to its field.
 #pragma once
 
 #include <QWidget>
@@ -17,9 +17,9 @@ class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
-  void set_room(const ToldProblems&
-                    problems);  // what the plan has no room for: told after those of the document
-  QString text() const;         // of the selected problems, else of all: for the clipboard
+  // devices with too little memory: listed after the document's problems
+  void set_room(const ToldProblems& problems);
+  QString text() const;  // text of the selected problems, else of all; for the clipboard
 
  signals:
   void activated(const QString& path);
@@ -36,7 +36,7 @@ class ProblemsPanel : public QWidget {
   Document& document_;
   ToldProblems room_, shown_;
   QTreeWidget* list_;
-  QTextEdit* advice_;  // what to do about the current one, in full
+  QTextEdit* advice_;  // full advice for the current problem
   QLabel* empty_;
 };
 

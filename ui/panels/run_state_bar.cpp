@@ -19,8 +19,9 @@ using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
 constexpr int kNameCharacters = 12,
-              kFewCharacters = 6;  // of the run's name, that stay beside the loss, and in any case
-constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // its width
+              // characters of the run's name: shown beside the loss, and minimum
+    kFewCharacters = 6;
+constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // widths of the progress bar
 const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
@@ -37,7 +38,7 @@ Tint tint_of(RunState state) {
                                        : Tint::text;
 }
 
-// The last loss and accuracy over all ranks.
+// Returns the last loss and accuracy over all ranks.
 QStringList figures_of(const telemetry::History& history) {
   QStringList figures;
   if (!history.train_loss().empty())
@@ -48,7 +49,7 @@ QStringList figures_of(const telemetry::History& history) {
   return figures;
 }
 
-// "40 s", "2 min", "3 h"
+// Returns, for example, "40 s", "2 min", "3 h".
 QString in_brief(double seconds) {
   if (seconds < 59.5) return RunStateBar::tr("%1 s").arg(std::max(1.0, std::round(seconds)));
   return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60))
@@ -59,7 +60,7 @@ QString seconds_of(const base::Json& result) {
   return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
 }
 
-// Of the experiment as it was resolved; 0 when that is not known.
+// Returns the steps of the resolved experiment; 0 if unknown.
 std::int64_t planned_steps(const telemetry::History& history) {
   const auto steps = base::value_at(history.header(), "experiment.document.training.steps");
   return steps && steps->is_number_integer() ? steps->get<std::int64_t>() : 0;
@@ -102,7 +103,7 @@ RunStateBar::RunStateBar(QWidget* parent)
   row->addStretch(1);
   row->addWidget(figures_label_);
   connect(&Theme::instance(), &Theme::changed, this, &RunStateBar::fit,
-          Qt::QueuedConnection);  // its labels first
+          Qt::QueuedConnection);  // after its labels have changed
   clock_.start();
   hide();
 }
@@ -131,8 +132,9 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
+    // ranks run steps independently
     const bool apart = telemetry::averages_in_pairs(run_->history()) &&
-                       session::furthest_step(status) > status.step;  // each on its own clock
+                       session::furthest_step(status) > status.step;
     const QString step = count(status.step), furthest = count(session::furthest_step(status)),
                   steps = count(status.steps);
     words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest")
@@ -175,7 +177,7 @@ int RunStateBar::room_for(const QString& state, const QStringList& figures, int 
   return room;
 }
 
-// What matters least goes first; the name has what the others leave.
+// Drops the least important parts first; the name gets the remaining width.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
   QString separator = separator_;
@@ -191,7 +193,7 @@ void RunStateBar::fit() {
   while (!fits() && !figures.isEmpty()) figures.removeLast();
   if (!fits()) name = std::min(name, letter * kFewCharacters);
   while (!fits() && state.size() > 2) state.removeLast();
-  if (!fits()) name = -layout()->spacing();  // which is spared too
+  if (!fits()) name = -layout()->spacing();  // without the spacing before it
   if (!fits()) state = state.mid(0, 1);
   state_label_->setText(state.join(separator));
   figures_label_->setText(figures.join(kApart));

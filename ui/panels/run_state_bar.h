@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room
-// the bar goes first, for the words say it too, then long words, the accuracy, the loss and the
-// time left. Which run it is, its state and its steps stay while there is room for them.
+// Status of the run in one line: state, step, progress, time left, loss. If there is too little
+// room, it drops first the progress bar (which repeats the text), then long words, the accuracy,
+// the loss and the time left. The run's name, state and steps stay as long as possible.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,12 +16,12 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Seconds that are left, from the steps of the last seconds, and never less than their pace takes;
-// nothing before either is known.
+// Estimates the remaining seconds from the steps of the last seconds, and at least from the pace;
+// nothing while neither is known.
 class Eta {
  public:
   void note(double seconds, std::int64_t step,
-            double seconds_per_step = 0);  // of the pace; another one makes older steps no measure
+            double seconds_per_step = 0);  // the pace; if it changes, earlier steps are ignored
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }
 
@@ -34,8 +34,8 @@ class RunStateBar : public QWidget {
   Q_OBJECT
  public:
   explicit RunStateBar(QWidget* parent = nullptr);
-  void set_run(Run* run);                                         // null: hides
-  QString state_text() const { return state_.join(separator_); }  // all of it
+  void set_run(Run* run);                                         // null: hidden
+  QString state_text() const { return state_.join(separator_); }  // full text
   QString shown_state() const { return state_label_->text(); }
 
  protected:
@@ -54,7 +54,7 @@ class RunStateBar : public QWidget {
   QElapsedTimer clock_;
   Eta eta_;
   QStringList state_, brief_,
-      figures_;  // what matters most first; brief: the state in fewer letters
+      figures_;  // most important first; brief: the state as a shorter text
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

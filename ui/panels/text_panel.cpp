@@ -12,9 +12,9 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMostBlocks = 20'000;            // lines that are kept
-constexpr std::size_t kLinesAtOnce = 20'000;   // of the log, in one turn
-constexpr std::string_view kSampled = "text";  // level of such a line of the log
+constexpr int kMostBlocks = 20'000;            // maximum number of lines kept
+constexpr std::size_t kLinesAtOnce = 20'000;   // lines of the log per turn
+constexpr std::string_view kSampled = "text";  // level of sampled text in the log
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void TextPanel::set_run(Run* run) {
   show_note();
 }
 
-// The step in bold, then what was said.
+// Shows the step in bold, then the text.
 void TextPanel::look() {
   if (!run_) return;
   const auto& log = run_->history().log();

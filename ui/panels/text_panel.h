@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the language model of the shown run makes up, each time that held-out samples are measured:
-// the newest last. It follows the end until one scrolls up.
+// Text sampled from the language model of the displayed run at each evaluation of held-out samples;
+// the newest last. It follows the end until the user scrolls up.
 #pragma once
 
 #include <QPointer>
@@ -18,16 +18,16 @@ class TextPanel : public QWidget {
  public:
   explicit TextPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // null: none; one that is deleted disappears
-  QString text() const;    // all that is shown
-  QString note() const;    // in its place; "" where there is text
+  void set_run(Run* run);  // null: none; a deleted run disappears
+  QString text() const;    // all displayed text
+  QString note() const;    // shown if there is no text; otherwise ""
 
  private:
   void look();
   void show_note();
 
   QPointer<Run> run_;
-  std::size_t looked_ = 0;  // lines of its log
+  std::size_t looked_ = 0;  // number of lines read from its log
   QLabel* note_;
   QPlainTextEdit* text_;
 };

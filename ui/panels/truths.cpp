@@ -19,7 +19,7 @@ namespace {
 
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
 
-// Of the machine that ran it; of this one where the recording does not say.
+// Returns the cores of the machine that ran it; of this machine if not recorded.
 int cores_of(const telemetry::History& history) {
   const auto said = history.header().find("cores");
   return said != history.header().end() && said->is_number_integer() ? said->get<int>()
@@ -28,7 +28,7 @@ int cores_of(const telemetry::History& history) {
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
 
-// Of the median step: what the drawn speeds said, and what the clock said.
+// Compares the simulated to the measured time of the median step.
 std::optional<QString> difference(const base::Json& result) {
   if (!result.is_object()) return {};
   const auto simulated = base::value_at(result, "simulated_step_seconds"),
@@ -38,7 +38,8 @@ std::optional<QString> difference(const base::Json& result) {
       .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
-// Of the run, on its own drawing; what it trained is read only as far as it matters here.
+// Describes how the run differs from training on one device, on the run's drawing; reads only the
+// relevant parts of the experiment.
 std::optional<QString> unlike_one_device(const telemetry::History& history,
                                          const topology::Topology& topology) {
   experiment::Experiment trained;
@@ -57,7 +58,7 @@ std::optional<QString> unlike_one_device(const telemetry::History& history,
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Of a run that had a pace at some time.
+// Describes the effect of a pace that the run had at some time.
 std::optional<QString> paced_turns(const telemetry::History& history) {
   double slowest = 0;
   for (const base::SharedJson& recorded : history.states())
@@ -67,7 +68,7 @@ std::optional<QString> paced_turns(const telemetry::History& history) {
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Every rank's last word on the events that it could not ship.
+// Returns the number of dropped events that ranks reported last.
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -82,7 +83,7 @@ const double* last_of(const telemetry::History& history, telemetry::Metric metri
   return series && !series->values.empty() ? &series->values.back() : nullptr;
 }
 
-// Ranks that are slower than they would be, as of their last step.
+// Lists the ranks slowed down in their last step.
 QStringList slowed_down(const telemetry::History& history) {
   QStringList ranks;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -92,7 +93,7 @@ QStringList slowed_down(const telemetry::History& history) {
   return ranks;
 }
 
-// Paced ranks that this machine cannot make as fast as they are drawn.
+// Describes paced ranks that this machine cannot run at their drawn speed.
 std::optional<QString> slower_than_drawn(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)

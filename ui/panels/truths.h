@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What must be said beside every figure of a run: emulated devices, what of the drawn speeds was
-// imposed, ranks that are slowed down, shared cores, why it is not the training of one device, a
-// pace that leaves nothing stale, gradients that are not finite, what was dropped, what is damaged.
-// Pure.
+// Caveats for every figure of a run: emulated devices, imposed drawn speeds, slowed ranks, shared
+// cores, differences from training on one device, a pace that prevents staleness, non-finite
+// gradients, dropped data, damaged data. Pure.
 #pragma once
 
 #include <QStringList>
@@ -12,7 +11,7 @@
 
 namespace trainyard::ui {
 
-// `topology`: the drawing that the run was started on.
+// `topology`: the drawing on which the run was started.
 QStringList truths_of(const telemetry::History& history, const topology::Topology& topology);
 
 }  // namespace trainyard::ui

@@ -10,7 +10,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kCharacters = 26;  // of a column, at most
+constexpr int kCharacters = 26;  // maximum width of a column in characters
 
 QTableWidgetItem* cell(const QString& text, const QString& help = {}) {
   auto* item = new QTableWidgetItem(text);
@@ -49,8 +49,8 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
   }
 }
 
-// By name and time, in the colour of the run's lines. Names begin alike and end differently: their
-// middle goes first.
+// Sets the headers to name and time, in the color of the run's lines. Names are elided in the
+// middle, because they differ at their ends.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   const QFontMetrics metrics = horizontalHeader()->fontMetrics();
   setHorizontalHeaderItem(0, cell(tr("What differs")));
@@ -64,7 +64,7 @@ void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   }
 }
 
-// As wide as what is in it; a list of layers is cut.
+// Fits columns to their content; long lists of layers are elided.
 void ComparisonTable::fit() {
   const int most = fontMetrics().averageCharWidth() * (kCharacters + 4);
   resizeColumnsToContents();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What differs between runs and what came of them, a column a run; each figure's tool tip says how
-// it is reckoned.
+// Table of the differences between runs and of their results, one column per run. The tool tip of
+// each figure explains how it is computed.
 #pragma once
 
 #include <QTableWidget>
@@ -14,7 +14,7 @@ class ComparisonTable : public QTableWidget {
   Q_OBJECT
  public:
   explicit ComparisonTable(QWidget* parent = nullptr);
-  void show_runs(const std::vector<RunEntry>& runs);  // none: hides
+  void show_runs(const std::vector<RunEntry>& runs);  // empty: hidden
 
  private:
   void fill(const std::vector<RunEntry>& runs);

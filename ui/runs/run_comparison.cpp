@@ -32,14 +32,14 @@ QString figure(const base::Json& result, const std::string& path, const QString&
   return QString::number(number, 'g', 5) + (unit.isEmpty() ? "" : " " + unit);
 }
 
-// Without what nobody would call a difference; as it stands where it cannot be read.
+// Returns the canonical form of a document; unchanged if it cannot be read.
 base::Json essential(const base::Json& document) {
   const auto read = experiment::from_json(document);
   return read ? experiment::to_json(essence(*read)) : document;
 }
 
-// What matters of a layer of its kind, as "linear 10"; of what is on or off the name, where it is
-// on: "linear 10 tied".
+// Describes a layer by the fields that its kind uses: "linear 10"; a flag that is set by its name:
+// "linear 10 tied".
 QString told_layer(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
@@ -53,7 +53,7 @@ QString told_layer(const base::Json& part) {
   return words.join(" ");
 }
 
-// A layer, a device, a link: what it is called, else its ends, else what it says.
+// Describes a layer, device or link: by its name, else by its ends, else by its content.
 QString told(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
@@ -64,7 +64,7 @@ QString told(const base::Json& part) {
 
 using Documents = std::vector<base::Json>;
 
-// The settings that differ between runs, by path.
+// Settings that differ between runs, by path.
 class Settings {
  public:
   explicit Settings(const std::vector<RunEntry>& runs) {
@@ -80,7 +80,8 @@ class Settings {
   }
 
  private:
-  // What was left open follows from other settings. Not so data: what a file holds is its own.
+  // True if the setting was left open and follows from other settings; never for data, which
+  // depends on the file.
   bool derived(const std::string& path) const {
     if (path.starts_with("data.")) return false;
     const auto by_steps = [](const base::Json& given) {
@@ -94,14 +95,14 @@ class Settings {
         given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
-  // That one is empty is said by the parts that others have.
+  // True for lists and documents; an empty list is shown by the elements of other runs.
   static bool is_list(const telemetry::Difference& difference) {
     return std::ranges::any_of(difference.values,
                                [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // The whole part, where a run has none there: a device more is one difference, and not one in
-  // each of its figures.
+  // Returns the path of the full element if a run lacks it: an additional device is one difference,
+  // not one per field.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos;
          end = path.find(']', end + 1)) {
@@ -136,7 +137,7 @@ struct Figure {
   QString unit, help;
 };
 
-// As core/telemetry/summary.h reckons them.
+// As computed by core/telemetry/summary.h.
 std::vector<Figure> figures_of_a_run() {
   const QString slowest =
       tr("A step takes as long as on its slowest rank, waiting for the others included.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of what differs between runs, and what came of them. Pure.
+// Table of the differences between runs, and of their results. Pure.
 #pragma once
 
 #include <QString>
@@ -11,24 +11,25 @@
 namespace trainyard::ui {
 
 struct ComparisonRow {
-  QString what;        // a path of the experiment (of a value, or of a part that a run lacks), or a
-                       // figure of the result
-  QStringList values;  // one a run; "–" where there is none
+  // path in the experiment (of a value, or of an element that a run lacks), or a figure of the
+  // result
+  QString what;
+  QStringList values;  // one per run; "–" if there is none
   bool result = false;
-  QString help{};  // what a figure is, and how it is reckoned
+  QString help{};  // meaning of a figure and how it is computed
 };
 
-// First the settings that are not the same in all, as they were run: what people chose otherwise,
-// not what follows from it, and not what only people read. Then the results. One run alone has
-// results only.
+// Returns first the resolved settings that differ: values that users chose differently, without
+// derived values and descriptive fields. Then the results. A single run has only results.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
-// What must be said beside the figures of a run.
+// Caveats of a run's figures.
 struct RunTruths {
   QString run;
   QStringList truths;
 };
-// Of runs on the same charts: once what holds of all, with the run's name before it what does not.
+// Merges the caveats of runs on the same charts: common ones once, others with the run's name in
+// front.
 QStringList told_apart(const std::vector<RunTruths>& runs);
 
 }  // namespace trainyard::ui

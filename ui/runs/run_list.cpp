@@ -14,7 +14,7 @@ namespace {
 
 enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
 constexpr int kDirectory = Qt::UserRole, kGivenName = Qt::UserRole + 1;
-constexpr int kNameCharacters = 12;  // that are seen in any case
+constexpr int kNameCharacters = 12;  // minimum number of visible characters
 
 QString directory_of(const QTreeWidgetItem& item) {
   return item.data(kName, kDirectory).toString();
@@ -37,8 +37,8 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
   connect(this, &QTreeWidget::customContextMenuRequested, this, &RunList::show_menu);
 }
 
-// The name has what the columns leave that stand beside it; its middle goes first, for names begin
-// alike and end differently.
+// The name gets the width that other columns leave. It is elided in the middle, because names
+// differ at their ends.
 void RunList::build_header() {
   setHeaderLabels(
       {tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
@@ -54,12 +54,12 @@ bool RunList::viewportEvent(QEvent* event) {
   return QTreeWidget::viewportEvent(event);
 }
 
-// What came of a run stands before how it was made: a column that would leave no name is not shown,
-// and neither are those that matter less.
+// Shows columns by importance, results before settings: a column is hidden if it would leave no
+// room for the name, as are all less important ones.
 void RunList::fit_columns() {
   int left = viewport()->width() - fontMetrics().averageCharWidth() * kNameCharacters;
   for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
-    header()->setSectionHidden(column, false);  // which has no width
+    header()->setSectionHidden(column, false);  // a hidden section has no width
     left -= std::max(header()->sectionSizeHint(column), sizeHintForColumn(column));
     header()->setSectionHidden(column, left < 0);
   }
@@ -109,7 +109,7 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
     emit rename_requested(directory, name);
     return;
   }
-  // Not from within the view's own signal: the list is built anew.
+  // Deferred, because the list is rebuilt and must not change inside of the view's signal.
   QMetaObject::invokeMethod(
       this,
       [this, directory, on = item->checkState(kName) == Qt::Checked] {
@@ -118,8 +118,7 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
       Qt::QueuedConnection);
 }
 
-// While the menu stands the list may be built anew: what it offers is about a run, and never about
-// a line.
+// The list may be rebuilt while the menu is open, so the menu stores the run, not the row.
 void RunList::show_menu(const QPoint& at) {
   const QTreeWidgetItem* item = itemAt(at);
   if (!item) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line for each run, with what came of it: its tick, its name and its menu. It tells what a
-// person wants and does none of it.
+// List of runs, with their results: check box, name and menu of each. It emits the user's requests
+// and does not execute them.
 #pragma once
 
 #include <QStringList>
@@ -16,12 +16,11 @@ class RunList : public QTreeWidget {
  public:
   explicit RunList(QWidget* parent = nullptr);
 
-  bool is_typed_in() const;  // a name is being typed: new lines would take it away
-  void show_runs(
-      const std::vector<RunEntry>& runs,
-      const QStringList& ticked);  // directories: the place among them is the run's colour
-  void set_live(const QStringList& directories);  // from now on never offered for the trash; the
-                                                  // next lines say that they run
+  bool is_typed_in() const;  // a name is being edited, which new rows would discard
+  void show_runs(const std::vector<RunEntry>& runs,
+                 const QStringList& ticked);  // directories; the index determines the run's color
+  // from now on not deletable; shown as running after the next `show_runs`
+  void set_live(const QStringList& directories);
 
  signals:
   void open_requested(const QString& directory);

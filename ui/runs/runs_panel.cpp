@@ -54,7 +54,7 @@ void RunsPanel::build() {
   compare();
 }
 
-// One reading at a time; what changes meanwhile is read right after.
+// Reads the runs; one read at a time, repeated if something changed meanwhile.
 void RunsPanel::refresh() {
   again_ = reading_;
   if (reading_) return;
@@ -91,7 +91,7 @@ void RunsPanel::show_entries() {
   compare();
 }
 
-// One that has just begun may not have been read yet.
+// Unticks deleted runs. A new run may not have been read yet.
 void RunsPanel::forget_gone() {
   QStringList present = ticked_;
   present.removeIf([this](const QString& directory) {
@@ -122,7 +122,7 @@ void RunsPanel::set_ticks(const QStringList& directories) {
   emit ticked_changed(ticked_);
 }
 
-// In the place of the one before it: the others keep their colours.
+// Takes the position of the previous current run, so that other runs keep their colors.
 void RunsPanel::set_current(const QString& directory) {
   const QString before = std::exchange(current_, directory);
   refresh();

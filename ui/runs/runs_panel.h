@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs that stand on disk: tick some to lay them over each other on the charts, and see what
-// differs between them.
+// Panel of the runs on disk: tick several to overlay them on the charts and compare them.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -25,16 +24,17 @@ class RunsPanel : public QWidget {
  public:
   explicit RunsPanel(const QString& runs_directory, QWidget* parent = nullptr);
 
-  void refresh();              // reads on a thread of the pool; the list follows
-  QStringList ticked() const;  // directories, in order of ticking: the place is the run's colour
+  void refresh();  // reads on a pool thread and updates the list later
+  // directories in order of ticking; the index determines the run's color
+  QStringList ticked() const;
   void set_ticked(const QString& directory, bool ticked);
-  // The run that the window shows: listed wherever it stands, and ticked along with others, so that
-  // the ticks are what the charts show.
+  // Sets the run shown by the workbench. It is listed wherever its directory is, and is ticked
+  // together with others, so that the ticks match the charts.
   void set_current(const QString& directory);
   void set_live(const QStringList& directories);  // shown as running, and never deleted
   const std::vector<RunEntry>& entries() const { return entries_; }
   void rename(const QString& directory, const QString& label);
-  void ask_delete(const QString& directory);  // and, if so, move it to the trash
+  void ask_delete(const QString& directory);  // asks, then moves it to the trash
 
  signals:
   void ticked_changed(const QStringList& directories);
@@ -53,7 +53,8 @@ class RunsPanel : public QWidget {
   std::vector<RunEntry> entries_;
   QStringList ticked_, live_;
   QString current_;
-  bool ticked_along_ = false;  // the current one, by no person: its tick goes over to the next
+  // the current run was ticked automatically: its tick moves to the next current run
+  bool ticked_along_ = false;
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;
   QTimer soon_, now_and_then_;

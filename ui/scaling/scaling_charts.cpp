@@ -11,7 +11,7 @@ using session::Scaled;
 using session::SweepVariant;
 using Figure = std::function<std::optional<double>(const SweepVariant&, const Scaled&)>;
 
-// What a chart shows of a variant: what was measured, and what stands beside it.
+// Figures of a variant on a chart: the measured one and a reference.
 struct Charted {
   Figure measured;
   Figure beside = {};
@@ -43,7 +43,7 @@ Charted charted(ScalingChart chart) {
   return {};
 }
 
-// One rank belongs to no algorithm: it has a series, and a colour, of its own.
+// A single rank uses no algorithm, so it has a separate series and color.
 QString id_of(const SweepVariant& one) {
   return one.ranks == 1 ? "alone"
                         : QString::fromStdString(std::string(base::name_of(one.algorithm)));
@@ -52,9 +52,9 @@ QString name_of(const SweepVariant& one) {
   return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one);
 }
 
-// Colours repeat after eight, markers after five, and begin with another one each time: no two
-// algorithms have both in common, those of like colours have unlike markers, and each looks the
-// same in every sweep.
+// Colors repeat after eight and markers after five, with an offset each time. No two algorithms
+// share both, similar colors have different markers, and each algorithm looks the same in every
+// sweep.
 SeriesStyle style_of(const SweepVariant& one) {
   SeriesStyle style{
       .label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
@@ -69,7 +69,7 @@ SeriesPoint point(std::int64_t ranks, double value) {
           value};
 }
 
-// From the baseline to the most ranks of the sweep.
+// Returns the span from the baseline to the maximum number of ranks.
 std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep) {
   const auto against = session::baseline(sweep);
   if (!against) return {};
@@ -139,7 +139,7 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   return measured;
 }
 
-// What stands already stays, with its zoom: a line is made anew only where its points are others.
+// Keeps existing lines and the zoom; replaces a line only if its points changed.
 void ScalingCharts::show_lines(ScalingChart chart, const Lines& lines) {
   PlotView& plot = *plots_.at(chart);
   QStringList ids, gone;

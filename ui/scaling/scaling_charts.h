@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a sweep scales, over the ranks: speed-up with the ideal line, efficiency, step time beside
-// the simulated one, and bytes beside the formula. A marker for each run that was measured; nothing
-// is drawn between them. Rings are what was not measured: the simulated, the formula.
+// Charts of a sweep over the number of ranks: speed-up with the ideal line, efficiency, step time
+// with the simulated one, and bytes with the formula. Each measured run has a marker; there are no
+// lines between them. Rings mark values that were not measured (simulated, formula).
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class ScalingCharts : public ChartScroll {
     SeriesStyle style;
     Points points;
   };
-  using Lines = std::vector<std::pair<QString, Line>>;  // by id, in the order of the legend
+  using Lines = std::vector<std::pair<QString, Line>>;  // by id, in the legend's order
   void add(ScalingChart chart, const QString& name, const QString& title, const QString& unit);
   static Lines lines_of(ScalingChart chart, const session::Sweep& sweep);
   void show_lines(ScalingChart chart, const Lines& lines);

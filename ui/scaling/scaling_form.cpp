@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kAlgorithmsSeen = 4;  // rows of the list; the rest scrolls
+constexpr int kAlgorithmsSeen = 4;  // visible rows of the list
 constexpr int kMostSteps = 1'000'000, kUsualSteps = 50;
 
 QString text_of(std::string_view text) {
@@ -129,7 +129,7 @@ base::Result<session::SweepWish> ScalingForm::wish() const {
   return wish;
 }
 
-// One rank is run once, for it reduces nothing.
+// A single rank is run once, because it reduces nothing.
 std::int64_t ScalingForm::runs() const {
   const auto asked = wish();
   if (!asked) return 0;

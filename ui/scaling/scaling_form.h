@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a sweep of the document is to run: ranks, algorithms, weak or strong scaling, steps. Until
-// something is typed or ticked it follows the document: 1, 2, 4, ... and all drawn ranks, by the
-// experiment's own algorithm.
+// Settings of a sweep of the document: ranks, algorithms, weak or strong scaling, steps. Until
+// edited, it follows the document: 1, 2, 4, ... and all drawn ranks, with the experiment's
+// algorithm.
 #pragma once
 
 #include <QWidget>
@@ -22,10 +22,9 @@ class ScalingForm : public QWidget {
  public:
   explicit ScalingForm(Document& document, QWidget* parent = nullptr);
 
-  // What is asked for, or what is wrong with it; that the document can run at all is not looked at.
+  // Returns the settings, or their problem; does not check if the document can run.
   base::Result<session::SweepWish> wish() const;
-  std::int64_t runs()
-      const;  // that it would take at most, for some may not fit; 0: it cannot be made
+  std::int64_t runs() const;  // maximum number of runs, since some may not fit; 0: invalid settings
   QLineEdit& ranks() { return *ranks_; }
   QListWidget& algorithms() { return *algorithms_; }
   QComboBox& scaling() { return *scaling_; }

@@ -47,7 +47,7 @@ ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget
   halves->addWidget(build_views());
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
-  halves->setSizes({1, 10'000});  // controls as narrow as they can be; all else to the views
+  halves->setSizes({1, 10'000});  // minimum width for the controls, the rest for the views
   connect(form_, &ScalingForm::changed, this, &ScalingPanel::show_form);
   connect(&follower_, &SweepFollower::changed, this, &ScalingPanel::show_sweep);
   connect(start_, &QPushButton::clicked, this, &ScalingPanel::start);
@@ -136,7 +136,7 @@ void ScalingPanel::open_sweep(const QString& directory) {
 void ScalingPanel::start() {
   const auto wish = form_->wish();
   if (!wish) return show_form();
-  refused_ = false;  // of what was asked before
+  refused_ = false;  // refers to the previous request
   const auto started =
       follower_.start(services_, document_.experiment(), document_.directory(), *wish);
   refused_ = !started;
@@ -145,8 +145,8 @@ void ScalingPanel::start() {
   hint_->setText(words(base::to_string(started.error())));
 }
 
-// What Start would do, or why it cannot. What was said of a start that failed stays until something
-// else is asked for.
+// Shows what Start would do, or why it cannot. The message of a failed start stays until the
+// settings change.
 void ScalingPanel::show_form() {
   const auto wish = form_->wish();
   const bool free = training_.isEmpty() && !sweeping(),
@@ -238,7 +238,7 @@ QString ScalingPanel::status_words() const {
                              : said;
 }
 
-// One look at a time, on a thread of the pool; what changes meanwhile is looked at right after.
+// Lists sweeps on a pool thread; one listing at a time, repeated if something changed meanwhile.
 void ScalingPanel::look_for_sweeps() {
   list_again_ = listing_;
   if (std::exchange(listing_, true)) return;
@@ -271,7 +271,7 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
     if (entry.directory == follower_.directory()) list_->setCurrentIndex(list_->count() - 1);
   }
   list_->view()->setMinimumWidth(list_->view()->sizeHintForColumn(0) +
-                                 2 * kGrid);  // what is chosen from is read whole
+                                 2 * kGrid);  // shows the selected entry in full
   list_->setEnabled(!entries.empty() && !sweeping());
 }
 

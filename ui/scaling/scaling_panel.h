@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How training scales: asks for a sweep of the document, follows it while it runs, and shows it, or
-// an old one, as charts and table.
+// Scaling of training: starts a sweep of the document, follows it, and shows it, or an old one, as
+// charts and a table.
 #pragma once
 
 #include <QWidget>
@@ -25,10 +25,10 @@ class ScalingPanel : public QWidget {
   ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
 
   void open_sweep(const QString& directory);
-  void
-  look_for_sweeps();  // lists those on disk; follows the newest that lives, where none is shown
-  void set_training(const QString& run);  // that trains now: no sweep begins beside it, for they
-                                          // would share cores; empty: none
+  void look_for_sweeps();  // lists sweeps on disk; follows the newest live one if none is shown
+  // name of the training run; no sweep starts beside it, because they would share cores; empty:
+  // none
+  void set_training(const QString& run);
   bool sweeping() const { return follower_.live(); }
   void cancel() { follower_.cancel(); }
 
@@ -40,10 +40,10 @@ class ScalingPanel : public QWidget {
   QPushButton& cancel_button() { return *cancel_; }
   QPushButton& export_button() { return *export_; }
   QComboBox& list() { return *list_; }
-  QString status() const;  // how far it is, or what became of it
-  QString truths() const;  // what must be known beside the figures
+  QString status() const;  // progress or outcome
+  QString truths() const;  // caveats of the figures
   QString notes() const;   // how they were measured
-  QString hint() const;    // what Start would do, or why it cannot
+  QString hint() const;    // effect of Start, or why it is disabled
   base::Result<void> save_table(const QString& file) const;
 
  signals:

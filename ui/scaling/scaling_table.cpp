@@ -30,7 +30,7 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   header()->moveSection(
       static_cast<int>(SweepColumn::state),
-      static_cast<int>(SweepColumn::algorithm) + 1);  // what failed is seen at once
+      static_cast<int>(SweepColumn::algorithm) + 1);  // failures are visible immediately
   connect(this, &QTreeWidget::itemActivated, this, [this](const QTreeWidgetItem* item) {
     if (const QString run = item->data(0, Qt::UserRole).toString(); !run.isEmpty())
       emit open_requested(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line for each variant of a sweep, with its figures; Enter or a double click opens its run.
+// Table of a sweep's variants with their figures; Enter or a double-click opens the variant's run.
 #pragma once
 
 #include <QTreeWidget>

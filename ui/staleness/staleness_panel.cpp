@@ -20,14 +20,15 @@ namespace {
 
 using telemetry::WorkerStaleness;
 
-constexpr int kLookEvery = 250;  // milliseconds
+constexpr int kLookEvery = 250;  // interval of updates in milliseconds
 constexpr std::int64_t kFarOff = 2, kRoom = 20;
-constexpr int kHistogramLetters = 16;  // that it is wide at least, beside a table
+// minimum width of the histogram beside a table, in characters
+constexpr int kHistogramLetters = 16;
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-// Columns that give way to others, in order.
+// Columns to hide when there is too little room, in order.
 std::vector<int> first_to_go(bool any_dropped) {
   return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped}
                      : std::vector<int>{dropped, share, p95, most, delayed, mean};
@@ -38,14 +39,14 @@ SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   return {at, at, at, static_cast<double>(gradients)};
 }
 
-// Bars of workers stand on each other. They end at what 99 of 100 gradients do not pass, where the
-// stalest few would leave the others no room.
+// Returns the last bar of the histogram. It is the 99th percentile if a few very stale gradients
+// would leave the others no room.
 std::int64_t last_bar(const WorkerStaleness& all) {
   const std::int64_t most = all.most(), nearly_all = all.quantile(0.99);
   return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
 }
 
-// As the first server took them, or stages updated by them.
+// Returns the gradients of workers as seen by the first server, or of stages as they applied them.
 std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
     const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;
@@ -130,7 +131,7 @@ void StalenessPanel::set_run(Run* run) {
   look();
 }
 
-// Counting is for who looks: what came meanwhile is counted when the panel is shown.
+// Counts only while visible; gradients that arrive while hidden are counted when it is shown.
 void StalenessPanel::look() {
   if (!isVisible()) return;
   if (run_) {
@@ -199,7 +200,7 @@ void StalenessPanel::show_histogram() {
   histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %")
                                           : tr("Gradients by staleness"),
                         tr("gradients"));
-  std::int64_t highest = 0;  // of all workers' bars, one on the other
+  std::int64_t highest = 0;  // height of the stacked bars of all workers
   for (const auto& [staleness, gradients] : all.counts)
     if (staleness <= last) highest = std::max(highest, gradients);
   for (const WorkerStaleness& one : counts_.workers()) {
@@ -230,10 +231,10 @@ void StalenessPanel::show_histogram() {
                                    {at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
 }
 
-// The last of those that are as stale, for the timeline holds the last ops.
+// Selects the last of the stalest gradients, because the timeline keeps the last ops.
 void StalenessPanel::want_gradient(int row) {
   if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size()))
-    return;  // the last row is of all
+    return;  // the last row is the total
   const int rank = counts_.workers()[static_cast<std::size_t>(row)].rank;
   for (const auto& [worker, gradients] : gradients_of_workers(run_->history())) {
     if (worker != rank) continue;
@@ -243,10 +244,10 @@ void StalenessPanel::want_gradient(int row) {
   }
 }
 
-// Whosever it is.
+// Selects the last gradient of any worker with that staleness.
 void StalenessPanel::want_staleness(double staleness) {
   if (!run_) return;
-  std::optional<std::pair<double, int>> last;  // when, and of whom
+  std::optional<std::pair<double, int>> last;  // (time, worker)
   for (const auto& [worker, gradients] : gradients_of_workers(run_->history()))
     for (std::size_t i = gradients->values.size(); i-- > 0;) {
       if (gradients->values[i] != staleness) continue;
@@ -273,14 +274,13 @@ void StalenessPanel::show_table() {
   fit_table();
 }
 
-// As wide as its columns, while that leaves the histogram its room; then columns go.
+// Fits the table to its columns while the histogram has its minimum width; then hides columns.
 void StalenessPanel::fit_table() {
   if (table_->topLevelItemCount() == 0 || !parts_->isVisible()) return;
   QHeaderView& header = *table_->header();
   for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
   header.resizeSections(QHeaderView::ResizeToContents);
-  const int beside =
-      table_->width() - table_->viewport()->width();  // its frame, and what it is scrolled by
+  const int beside = table_->width() - table_->viewport()->width();  // its frame and scroll bar
   const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
                               histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
   const int room =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How stale the gradients of the shown run are: a histogram of each worker, and beside it who
-// contributed how much, what came too late, and how stale it was; over both, in words, all of them
-// and what theory says of them.
+// Staleness of the gradients of the displayed run: a histogram by worker, and a table of each
+// worker's contribution, late gradients and staleness. A text above gives the totals and the
+// prediction of theory.
 #pragma once
 
 #include <QPointer>
@@ -26,18 +26,18 @@ class StalenessPanel : public QWidget {
  public:
   explicit StalenessPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // null: none; one that is deleted disappears
+  void set_run(Run* run);  // null: none; a deleted run disappears
 
-  QString words() const;  // over the histogram
+  QString words() const;  // text above the histogram
   PlotView& histogram() { return *histogram_; }
   QTreeWidget& table() {
     return *table_;
-  }  // where it has no room for all columns, those that matter least are hidden; a row's help says
-     // all of them
+  }  // hides the least important columns if there is too little room; a row's tool tip lists all
 
  signals:
-  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last that
-  // was as stale. As its server took it at that time of the recording.
+  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last
+  // gradient with that staleness. Identified by the time of the recording at which its server
+  // applied it.
   void gradient_wanted(int rank, double seconds);
 
  protected:
@@ -59,9 +59,9 @@ class StalenessPanel : public QWidget {
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
-  std::optional<experiment::StalenessTheory> theory_;  // of a run with servers
-  QTimer later_;                                       // counted at most a few times a second
-  bool parted_ = false;  // by hand: histogram and table stay as wide as they were made
+  std::optional<experiment::StalenessTheory> theory_;  // only for a run with servers
+  QTimer later_;                                       // limits counting to a few times a second
+  bool parted_ = false;  // resized by the user: histogram and table keep their widths
   QLabel* words_;
   QSplitter* parts_;
   PlotView* histogram_;

@@ -20,7 +20,7 @@ using collective::Collective;
 
 constexpr int kMostExampleRanks = 16, kMostSeed = 9999;
 
-// By rank: the number of its host, as drawn.
+// Returns the index of each rank's host in the drawing.
 std::vector<int> drawn_hosts(const topology::Topology& topology) {
   std::vector<int> hosts;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
@@ -29,7 +29,7 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   return hosts;
 }
 
-// As it is offered among the others of its run, and told.
+// Returns the name of a bucket in the list and in text.
 QString bucket_name(const ReducedRun& run, const RunBucket& one) {
   if (run.of_one_kind()) return QString::number(one.number);
   QString name = QString::fromStdString(one.token + " " + one.buffer);
@@ -59,7 +59,7 @@ ExerciseBar::ExerciseBar(Document& document, QWidget* parent)
   document_changed();
 }
 
-// A label and its field stay together in the rows.
+// Adds a label and its field as one unit, which wraps together.
 template <class Widget>
 Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& name) {
   auto* pair = new QWidget(this);
@@ -128,7 +128,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& 
   if (was_chosen) ranks_chosen();
 }
 
-// A live run may have put more numbers aside.
+// A live run may have recorded more values.
 void ExerciseBar::history_grew() {
   if (!history_ || history_->chunk_values().size() == seen_values_) return;
   seen_values_ = history_->chunk_values().size();
@@ -146,7 +146,7 @@ void ExerciseBar::ranks_chosen() {
   settle();
 }
 
-// What the run did comes with its bucket.
+// A bucket of a run determines the collective and its algorithm.
 void ExerciseBar::bucket_chosen() {
   if (const RunBucket* one = bucket()) {
     collective_->setCurrentIndex(collective_->findData(static_cast<int>(one->collective)));
@@ -164,8 +164,7 @@ void ExerciseBar::choose_algorithm(Algorithm algorithm) {
     algorithm_->setCurrentIndex(at);
 }
 
-// The algorithm that is set in the inspector is what one wants to see; one that was chosen here
-// stays, until another is set there.
+// Follows the algorithm in the inspector; one chosen here stays until the inspector's changes.
 void ExerciseBar::document_changed() {
   const Algorithm now = document_.experiment().strategy.algorithm;
   if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);

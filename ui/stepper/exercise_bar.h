@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What to step through: a collective, its algorithm, and the ranks that carry it out - those of the
-// drawing, an example's, or those of a run, with the bytes of one of its buckets and, where the run
-// has put them aside, its numbers.
+// Choice of what to step through: a collective, its algorithm, and the ranks: those of the drawing,
+// of an example, or of a run, with the size of one of its buckets and, if recorded, its values.
 #pragma once
 
 #include <QWidget>
@@ -24,17 +23,17 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run; nothing: there is none, or its ranks tell each other
-  // nothing. The history must outlive this or be taken away.
+  // Offers the ranks and buckets of a run; nothing: there is no run, or its ranks do not
+  // communicate. The history must outlive this object, or be removed first.
   void set_run(const QString& name, const std::optional<ReducedRun>& run,
                const telemetry::History* history = nullptr);
   void history_grew();
-  void await_next_step();  // of training: its numbers are looked at as soon as they come
+  void await_next_step();  // shows the values of the next training step as soon as they arrive
 
   Ranks ranks() const;
   collective::Exercise exercise() const;
   const std::optional<TrueValues>& true_values() const { return values_->values(); }
-  QString truth() const;  // what the numbers and the bytes are, in a sentence
+  QString truth() const;  // origin of the numbers and bytes, in one sentence
 
  signals:
   void changed();
@@ -55,15 +54,15 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  bool as_run() const;            // the exercise is what the run did
-  QString no_true_words() const;  // of a run
-  QString drawn_engine() const;   // a sentence, where the document hands collectives to one
+  bool as_run() const;            // the exercise is what the run executed
+  QString no_true_words() const;  // why the run has no recorded values
+  QString drawn_engine() const;   // a sentence, if the document uses an engine for collectives
 
   Document& document_;
   QString run_name_;
   std::optional<ReducedRun> run_;
   collective::Algorithm documents_ =
-      collective::Algorithm::automatic;  // the document's, when it was last looked at
+      collective::Algorithm::automatic;  // the document's algorithm at the last update
   const telemetry::History* history_ = nullptr;
   std::size_t seen_values_ = 0;
   ValuesPick* values_;

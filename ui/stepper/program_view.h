@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The program of one rank, as the plan has it, a line an op: those that are done are ticked, that
-// of the last step is marked.
+// Program of one rank in the plan, one op per line: completed ops are ticked, the op of the last
+// step is marked.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -14,8 +14,7 @@ class ProgramView : public QPlainTextEdit {
  public:
   explicit ProgramView(Stepper& stepper, QWidget* parent = nullptr);
   void set_rank(int rank);
-  QString current_line()
-      const;  // without its mark; empty where the rank has no part in the last step
+  QString current_line() const;  // without its mark; empty if the rank is not part of the last step
 
  private:
   void show_program();

@@ -14,7 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Of a group, as one of its members has them in a program; what comes in every micro-step, once.
+// Adds the buckets of a group in a member's program; those that repeat in every micro-step are
+// added once.
 void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
                  const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
   const int at = rank.program(program_name);
@@ -40,7 +41,7 @@ void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
   }
 }
 
-// A step of training has all that there are; shorter ones have the same.
+// A full training step contains all buckets; shorter steps have the same ones.
 std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
   std::vector<RunBucket> buckets;
   std::map<std::int32_t, plan::RankPlan> made;

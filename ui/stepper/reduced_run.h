@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The collectives of a run's steps: ranks, algorithm and buckets, as its recording says. A bucket
-// that is compressed is what travels of it.
+// Collectives in a run's steps: ranks, algorithm and buckets, from its recording. A compressed
+// bucket has the size of its payload.
 #pragma once
 
 #include <string>
@@ -16,30 +16,31 @@ namespace trainyard::ui {
 struct RunBucket {
   int group = 0, number = 0;
   collective::Collective collective = collective::Collective::all_reduce;
-  int root = 0;            // a position, where there is one
+  int root = 0;            // position of the root, if any
   std::vector<int> ranks;  // by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t row = 1;       // as of plan::Op
-  std::string token;          // of its op in the coarse plan: "REDUCE.b1>r4"
-  std::string buffer;         // that it is part of: "grads"
-  bool before_steps = false;  // it comes once, before the first step
+  std::int64_t row = 1;       // as in plan::Op
+  std::string token;          // token of its op in the coarse plan: "REDUCE.b1>r4"
+  std::string buffer;         // buffer that contains it: "grads"
+  bool before_steps = false;  // executed once, before the first step
 };
 
 struct ReducedRun {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
-  std::string engine;  // that took each bucket whole, and reported no chunks; empty: none
-  std::vector<RunBucket> buckets;  // of a step group after group, in the order of their lanes; then
-                                   // those before the first step
+  std::string engine;  // engine that executed full buckets and reported no chunks; empty: none
+  // buckets of a step by group, in the order of their lanes; then those before the first step
+  std::vector<RunBucket> buckets;
 
   bool of_one_kind()
-      const;  // all of one collective, and of gradients alone: their numbers tell them
+      const;  // all buckets are of one collective and of gradients, so their numbers identify them
   collective::Exercise exercise(const RunBucket& bucket) const;
 };
 
-// Of a resolved experiment as it was recorded. Makes a plan, so it may take a while.
+// Creates the run's buckets from its recorded, resolved experiment. Makes a plan, which may take a
+// while.
 base::Result<ReducedRun> reduced_run(const base::Json& resolved);
 
 }  // namespace trainyard::ui

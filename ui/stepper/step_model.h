@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of what ranks hold: a row a rank, a column a chunk, and last what the rank has sent.
-// Numbers can be set at the start.
+// Table model of the values that ranks hold: a row per rank, a column per chunk, and a last column
+// with the bytes the rank has sent. Values can be set at the start.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -9,17 +9,18 @@
 
 namespace trainyard::ui {
 
-// A cell as it is painted.
+// Appearance of a cell.
 struct CellLook {
-  QString number, of;  // "12", "0+2"; empty: nothing yet
-  QString aside;       // a sum beside it: "11 (0+1)"
-  double share = 0;  // of the members, whose values are in it; where what the collective is for is
-                     // no sum: 1 once it is there
-  bool changed = false;  // by the last step
-  bool sent = false;     // from here, in the last step
-  bool wanted = false;   // what the collective is for, complete
-  Stepper::Agreement agreement = Stepper::Agreement::unknown;  // with what the run had
-  QString had;  // by the run, where that is another number
+  QString number, of;  // "12", "0+2"; empty: no value yet
+  QString aside;       // a partial sum beside it: "11 (0+1)"
+  // fraction of the members whose values are included; if the collective has no sum: 1 once the
+  // value has arrived
+  double share = 0;
+  bool changed = false;                                        // by the last step
+  bool sent = false;                                           // from this cell, in the last step
+  bool wanted = false;                                         // complete result of the collective
+  Stepper::Agreement agreement = Stepper::Agreement::unknown;  // with the run's value
+  QString had;                                                 // the run's value, if it differs
 };
 
 class StepModel : public QAbstractTableModel {
@@ -28,10 +29,10 @@ class StepModel : public QAbstractTableModel {
   explicit StepModel(Stepper& stepper, QObject* parent = nullptr);
 
   CellLook look(int rank, int chunk) const;
-  QString widest() const;         // of what may stand in a cell, below the number
-  QString widest_number() const;  // as a rule
-  QString widest_rank() const;    // of what stands before a row, as a rule
-  bool keeps_asides() const;      // at some step
+  QString widest() const;         // widest text below the number in a cell
+  QString widest_number() const;  // widest usual number
+  QString widest_rank() const;    // widest usual row header
+  bool keeps_asides() const;      // partial sums exist at some step
   bool is_true() const { return stepper_.is_true(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;

@@ -10,12 +10,12 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kNumberSize = 1.25, kOfSize = 0.9;  // of the application's font
+constexpr double kNumberSize = 1.25, kOfSize = 0.9;  // relative to the application's font
 
 QFont number_font() { return Theme::instance().font(kNumberSize, true); }
 QFont of_font() { return Theme::instance().font(kOfSize); }
 
-// Text on it keeps its contrast: the washes are pale.
+// Returns the background; pale, so that text keeps its contrast.
 QColor ground(const CellLook& look) {
   const Colours& colours = Theme::instance().colours();
   if (look.agreement == Stepper::Agreement::other) return mixed(colours.card, colours.error, 0.22);
@@ -24,7 +24,7 @@ QColor ground(const CellLook& look) {
                                : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
 }
 
-// What the run had, too, is ticked off.
+// Ticks values that are equal to the run's.
 QString number_of(const CellLook& look) {
   if (look.number.isEmpty()) return QStringLiteral("·");
   switch (look.agreement) {
@@ -46,7 +46,7 @@ void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
   painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
 }
 
-// Within the frames.
+// Paints inside of the other frames.
 void paint_focus(QPainter& painter, const QRect& cell) {
   const int inset = Theme::instance().pixels(5);
   painter.setPen(QPen(Theme::instance().colours().text, 1, Qt::DotLine));
@@ -113,7 +113,7 @@ StepTable::StepTable(Stepper& stepper, QWidget* parent)
 
 int StepTable::rank() const { return std::max(0, currentIndex().row()); }
 
-// Cells are as wide for every step as for the widest, so that nothing jumps while one steps.
+// Sizes cells for the widest content of all steps, so that nothing moves between steps.
 void StepTable::fit() {
   const QSize cell = delegate_->cell_size();
   horizontalHeader()->setDefaultSectionSize(cell.width());

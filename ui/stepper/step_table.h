@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table on the screen: the number large, below it whose values are in it. The more are, the
-// stronger the ground; what the collective is for is green and says so by all its ranks; a frame is
-// around what the last step changed, a dashed one around what it sent. Before a row stands how much
-// its rank has sent so far.
+// Table view of the values: the number, and below it the members included in it. The background is
+// stronger the more are included; a complete result is green and lists all ranks. A frame marks
+// what the last step changed, a dashed frame what it sent. Row headers show the bytes sent so far.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -28,8 +27,8 @@ class StepTable : public QTableView {
   Q_OBJECT
  public:
   explicit StepTable(Stepper& stepper, QWidget* parent = nullptr);
-  int rank() const;    // that is selected; 0 where none is
-  void reveal_step();  // scrolls to what the last step changed
+  int rank() const;    // the selected rank; 0 if none
+  void reveal_step();  // scrolls to the cells that the last step changed
 
  signals:
   void rank_changed();
@@ -43,7 +42,7 @@ class StepTable : public QTableView {
   Stepper& stepper_;
   StepModel* model_;
   StepDelegate* delegate_;
-  int kept_ = 0;  // the rank that was selected last, for the next exercise
+  int kept_ = 0;  // rank selected last, for the next exercise
 };
 
 }  // namespace trainyard::ui

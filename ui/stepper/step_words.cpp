@@ -18,10 +18,10 @@ using collective::Effect;
 using collective::Held;
 using collective::Move;
 
-constexpr std::size_t kMostNamed = 8;       // members that are called by name
-constexpr std::int64_t kFewBytes = 10'000;  // told to the byte
+constexpr std::size_t kMostNamed = 8;       // maximum number of listed members
+constexpr std::int64_t kFewBytes = 10'000;  // shown exactly up to here
 constexpr int kMostNumbers = 4;
-constexpr int kAllDigits = 17;  // that tell any two numbers apart
+constexpr int kAllDigits = 17;  // decimal digits that distinguish any two doubles
 
 QString text(const char* source) { return QCoreApplication::translate("stepper", source); }
 
@@ -39,7 +39,7 @@ const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chun
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
 }
 
-// Of each chunk that moved: "12 (0+2)", then "; ".
+// Returns the values of the chunks that moved: "12 (0+2)", separated by "; ".
 QString numbers(const Stepper& stepper, const std::vector<std::vector<Held>>& cells, int rank) {
   const Move& move = *stepper.move();
   QStringList list;
@@ -56,7 +56,7 @@ QString moved(const Stepper& stepper) {
            rank_of(stepper, move.to));
 }
 
-// A sum is aside until all summands are in.
+// A sum is kept separate until all summands are included.
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
   if (move.ends)

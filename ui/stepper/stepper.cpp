@@ -16,7 +16,7 @@ void Stepper::set_exercise(const collective::Exercise& exercise,
   const bool was_true = std::exchange(truth_, truth).has_value();
   if (exercise_ == exercise) {
     fill();
-    return play(was_true != is_true());  // other numbers take other room
+    return play(was_true != is_true());  // other values need another width
   }
   exercise_ = exercise;
   auto played = collective::steps(exercise);
@@ -41,7 +41,7 @@ void Stepper::set_value(int rank, int chunk, double value) {
   play();
 }
 
-// What was set by hand stays where another algorithm has that rank and chunk too.
+// Manually set values are kept if the new algorithm has that rank and chunk.
 void Stepper::fill() {
   if (truth_ && !problem_) {
     values_ = truth_->before;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The collective that is stepped through, the numbers in it, and where it stands. No widgets.
+// State of the collective being stepped through: its values and position. No widgets.
 #pragma once
 
 #include <QObject>
@@ -15,28 +15,26 @@ class Stepper : public QObject {
  public:
   explicit Stepper(QObject* parent = nullptr);
 
-  // Begins at its start, unless it is the same. `truth`: what a run had in it, with the extents of
-  // its steps; then nothing can be set by hand.
+  // Starts an exercise from its beginning, unless it is unchanged. `truth`: values of a run, with
+  // the extents of its steps; then no value can be set manually.
   void set_exercise(const collective::Exercise& exercise,
                     const std::optional<TrueValues>& truth = {});
-  void set_seed(int seed);  // of the numbers; those set by hand are forgotten
-  void set_value(int rank, int chunk, double value);  // that it begins with
+  void set_seed(int seed);  // seed of the values; discards those set manually
+  void set_value(int rank, int chunk, double value);  // initial value
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }
   bool is_true() const { return truth_.has_value(); }
 
   const std::optional<base::Problem>& problem() const {
     return problem_;
-  }  // why there is nothing to step through
-  const collective::Steps& steps() const {
-    return steps_;
-  }  // without ranks, where there is a problem
+  }  // reason why there is nothing to step through
+  const collective::Steps& steps() const { return steps_; }  // without ranks if there is a problem
   const collective::State& state() const { return state_; }
   const collective::Move* move() const;  // the last step; null at the start
-  int step() const { return step_; }     // so many are done
+  int step() const { return step_; }     // number of completed steps
 
-  // Whether a member holds what the collective is for, and that is what the run had. `unknown`: not
-  // yet, or of no run.
+  // `complete`: the member holds the result of the collective. `agreement`: the result equals the
+  // run's; `unknown`: not complete, or no run.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
@@ -51,8 +49,8 @@ class Stepper : public QObject {
   void go_to_end() { go_to(steps_.count()); }
 
  signals:
-  void exercise_changed();  // or whether its numbers are true; before `step_changed`
-  void step_changed();      // or the numbers
+  void exercise_changed();  // or the origin of its values; emitted before `step_changed`
+  void step_changed();      // or the values
 
  private:
   void fill();

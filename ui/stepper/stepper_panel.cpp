@@ -29,7 +29,7 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
   halves->addWidget(build_views());
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
-  halves->setSizes({1, 10'000});  // controls as narrow as they can be; all else to the views
+  halves->setSizes({1, 10'000});  // minimum width for the controls, the rest for the views
   setFocusProxy(table_);
   for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)})
     widget->installEventFilter(this);
@@ -55,7 +55,7 @@ QWidget* StepperPanel::build_controls() {
   return controls;
 }
 
-// What the step did stands over table and program, where it is always seen.
+// The description of the step is above the table and the program, where it is always visible.
 QWidget* StepperPanel::build_views() {
   auto* views = new QWidget(this);
   auto* column = new QVBoxLayout(views);
@@ -73,7 +73,7 @@ QWidget* StepperPanel::build_views() {
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 2),
-      halves->setStretchFactor(1, 1);  // four chunks whole, and a line of the program
+      halves->setStretchFactor(1, 1);  // room for four full chunks, and for a line of the program
   return views;
 }
 
@@ -93,7 +93,8 @@ void StepperPanel::set_run(Run* run) {
   ask_run();
 }
 
-// Once, as soon as its recording says what it trains; aside, for a plan is made.
+// Loads the run's collectives once, as soon as its recording contains the experiment; in the
+// background, since it makes a plan.
 void StepperPanel::ask_run() {
   if (run_asked_ || !run_) return;
   const auto recorded = base::value_at(run_->history().header(), "experiment");
@@ -132,8 +133,8 @@ void StepperPanel::show_program(int rank) {
   program_->set_rank(rank);
 }
 
-// Of the selected rank where it takes part in the step, else of the one that receives: one of its
-// lines is the current one.
+// Shows the program of the selected rank if it takes part in the step, else that of the receiver;
+// it contains the current line.
 void StepperPanel::follow_program() {
   const collective::Move* move = stepper_.move();
   const int selected = table_->rank();
@@ -154,7 +155,7 @@ void StepperPanel::leave_canvas() {
   show_transit();
 }
 
-// The drawing on which the ranks stand, as long as it is the one on the canvas.
+// Returns the drawing with these ranks, if it is the one on the canvas.
 const topology::Topology* StepperPanel::drawing() const {
   const topology::Topology& drawn = document_.experiment().topology;
   if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;

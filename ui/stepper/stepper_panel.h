@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A collective, step by step: what to step through, what every rank holds, the program of the
-// selected rank, and what steers it. Keys, in the table, the program and on the buttons: Left and
-// Right a step, Page Up and Page Down a round, Home and End, Space plays, Esc stops; Up and Down
-// select a rank, with Ctrl Left and Right a chunk.
+// Steps through a collective: the choice of exercise, the values of every rank, the program of the
+// selected rank, and controls. Keys in the table, the program and on the buttons: Left and Right a
+// step, Page Up and Page Down a round, Home and End, Space plays, Esc stops; Up and Down select a
+// rank, Ctrl with Left and Right a chunk.
 #pragma once
 
 #include <QPointer>
@@ -29,9 +29,9 @@ class StepperPanel : public QWidget {
  public:
   explicit StepperPanel(Document& document, QWidget* parent = nullptr);
 
-  void set_run(Run* run);    // that is looked at: its ranks and buckets are offered
-  void set_seen(bool seen);  // what is not looked at does not play, and leaves the canvas
-  void leave_canvas();       // and stops, until the next step
+  void set_run(Run* run);    // the displayed run, whose ranks and buckets are offered
+  void set_seen(bool seen);  // while hidden, it does not play and shows nothing on the canvas
+  void leave_canvas();       // stops playing and clears the canvas until the next step
 
   bool playing() const { return clock_.isActive(); }
   Stepper& stepper() { return stepper_; }
@@ -40,10 +40,10 @@ class StepperPanel : public QWidget {
   ProgramView& program() { return *program_; }
   QString sentence() const;
   QString place() const;
-  QString foot() const;  // bytes beside the formula, and what the numbers are
+  QString foot() const;  // bytes compared to the formula, and the origin of the values
 
  signals:
-  void transit_changed(const std::optional<Transit>& transit);  // nothing: none is to be drawn
+  void transit_changed(const std::optional<Transit>& transit);  // nothing: draw no transit
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

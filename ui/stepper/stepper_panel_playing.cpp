@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What steers the steps: buttons, keys, and the clock that plays.
+// Controls of the stepper: buttons, keys, and the timer for playing.
 #include <QAction>
 #include <QDoubleSpinBox>
 #include <QKeyEvent>
@@ -13,7 +13,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kLeastPace = 0.1, kMostPace = 10, kUsualPace = 1;  // seconds a step
+constexpr double kLeastPace = 0.1, kMostPace = 10, kUsualPace = 1;  // seconds per step
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void StepperPanel::set_pace(double seconds) {
   clock_.setInterval(static_cast<int>(seconds * 1000));
 }
 
-// From the end it begins anew.
+// At the end, playing restarts from the beginning.
 void StepperPanel::play() {
   if (stepper_.steps().count() == 0) return;
   if (stepper_.step() == stepper_.steps().count()) stepper_.go_to(0);
@@ -87,7 +87,7 @@ bool StepperPanel::eventFilter(QObject* watched, QEvent* event) {
          QWidget::eventFilter(watched, event);
 }
 
-// Space on a button is the button's.
+// Space on a button presses the button.
 bool StepperPanel::press(const QKeyEvent& key, bool on_button) {
   if ((key.modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
   switch (key.key()) {

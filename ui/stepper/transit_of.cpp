@@ -9,7 +9,8 @@
 namespace trainyard::ui {
 namespace {
 
-// What arrives; of a sum put back, the sum. Several chunks are not told by number.
+// Returns the value that arrives, or the sum if a partial sum is returned. Several chunks have no
+// value in the label.
 QString label_of(const Stepper& stepper, const collective::Move& move) {
   QString what = chunks_words(move.chunk, move.chunks);
   if (move.chunks > 1) return what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The last step of a collective, on the drawing that its ranks are drawn on.
+// Maps the last step of a collective to the drawing of its ranks.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace trainyard::ui {
 
 class TransitOf {
  public:
-  // Nothing at the start, and where the drawing is not one on which these ranks stand.
+  // Returns nothing at the start, or if the drawing does not contain these ranks.
   std::optional<Transit> step(const Stepper& stepper, const topology::Topology& drawing);
 
  private:
-  std::unique_ptr<LinkTraffic> traffic_;  // of the drawing that was asked about last
+  std::unique_ptr<LinkTraffic> traffic_;  // traffic of the last drawing
 };
 
 }  // namespace trainyard::ui

@@ -23,7 +23,7 @@ bool belongs_to(const ChunkValues& values, const RunBucket& bucket) {
   return values.elements == bucket.elements && values.dtype == bucket.dtype;
 }
 
-// Of the places that were put aside, those in a chunk: {first, past the last}.
+// Returns the recorded indices inside a chunk: {first, one past the last}.
 std::pair<std::size_t, std::size_t> within(const ChunkValues& values,
                                            const collective::ChunkSpan& chunk) {
   const auto number = [&](std::int64_t place) {
@@ -33,7 +33,7 @@ std::pair<std::size_t, std::size_t> within(const ChunkValues& values,
   return {number(chunk.first), number(chunk.first + chunk.count)};
 }
 
-// One of each chunk; false where a chunk with elements lacks it.
+// Takes one value of each chunk; returns false if a nonempty chunk lacks it.
 bool take_element(const ChunkValues& values, const std::vector<collective::ChunkSpan>& chunks,
                   int element, std::vector<double>& before, std::vector<double>& after) {
   const std::int64_t size = base::size_of(values.dtype);
@@ -53,7 +53,7 @@ bool take_element(const ChunkValues& values, const std::vector<collective::Chunk
 }  // namespace
 
 std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& bucket) {
-  std::map<int, std::size_t> members;  // that have it, by step
+  std::map<int, std::size_t> members;  // number of members with values, by step
   const auto& all = history.chunk_values();
   constexpr int least = std::numeric_limits<int>::min();
   for (auto at = all.lower_bound({bucket.group, bucket.number, least, least});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The numbers that a run's ranks put aside of a bucket, as the stepper plays them: one of each
-// chunk.
+// Values of a bucket recorded by a run's ranks, for the stepper: one per chunk.
 #pragma once
 
 #include <optional>
@@ -11,23 +10,23 @@
 
 namespace trainyard::ui {
 
-// By position and chunk; of a chunk without elements 0. All are numbers of the dtype.
+// Values by position and chunk; 0 for empty chunks. All are representable in the dtype.
 struct TrueValues {
   base::DType dtype = base::DType::fp32;
-  collective::Values before, after;  // the collective
+  collective::Values before, after;  // before and after the collective
   bool operator==(const TrueValues&) const = default;
 };
 
-// Steps of training for which every member of the bucket's group has put its values aside,
-// ascending; or telemetry::kBeforeSteps alone.
+// Returns the training steps for which every member of the bucket's group has recorded values, in
+// ascending order; or only telemetry::kBeforeSteps.
 std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& bucket);
 
-// How many were put aside of every chunk that has any elements.
+// Returns the number of recorded values of each nonempty chunk.
 int kept_elements(const telemetry::History& history, const RunBucket& bucket,
                   const collective::Exercise& exercise, int step);
 
-// The `element`-th of each chunk, from 0. Nothing where some member's values are missing, or are
-// not those of such chunks.
+// Returns the `element`-th value of each chunk, from 0. Nothing if a member's values are missing or
+// do not match the chunks.
 std::optional<TrueValues> true_values(const telemetry::History& history, const RunBucket& bucket,
                                       const collective::Exercise& exercise, int step, int element);
 

@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kExample = -2;  // in the place of a step
+constexpr int kExample = -2;  // instead of a step
 static_assert(kExample != telemetry::kBeforeSteps);
 
 }  // namespace
@@ -46,7 +46,7 @@ void ValuesPick::look_at(const telemetry::History* history, const RunBucket* buc
 
 void ValuesPick::await_next() { awaited_after_ = newest_.value_or(kExample); }
 
-// What was chosen stays, where there is one; else the first step that has values.
+// Keeps the chosen step if it still exists; else selects the first step with values.
 void ValuesPick::refill_steps(const std::vector<int>& steps) {
   const int before = chosen_step();
   kept_ = static_cast<int>(steps.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which numbers of a run are stepped through: the step of training that put them aside, and which
-// of those of a chunk; or an example's.
+// Choice of a run's values to step through: the training step that recorded them, and the element
+// of each chunk; or an example's values.
 #pragma once
 
 #include <QObject>
@@ -17,16 +17,17 @@ class ValuesPick : public QObject {
  public:
   ValuesPick(QComboBox* step, QComboBox* element, QObject* parent);
 
-  // What is stepped through, as the run did it; null: something else. The history must outlive what
-  // is asked of this.
+  // Sets the bucket as executed by the run; null: another exercise. The history must outlive later
+  // calls.
   void look_at(const telemetry::History* history, const RunBucket* bucket,
                const collective::Exercise& exercise);
-  void await_next();  // the next step that comes is chosen; news else move nothing
+  // selects the next step that arrives; normally, new steps do not change the selection
+  void await_next();
 
-  bool any() const { return kept_ > 0; }  // steps of training that have values
+  bool any() const { return kept_ > 0; }  // some training steps have values
   const std::optional<TrueValues>& values() const {
     return values_;
-  }                      // nothing: those of an example
+  }                      // nothing: an example's values
   QString said() const;  // "element 1 of 4 ... of step 0"
 
  signals:

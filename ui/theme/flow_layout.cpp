@@ -11,7 +11,7 @@ struct Wrapped {
   int count = 0, height = 0;
 };
 
-// Things of these sizes in rows; one that is too wide stands alone.
+// Wraps items of these sizes into rows; an item that is too wide gets its own row.
 QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
   QList<Wrapped> rows;
   int used = 0;
@@ -40,7 +40,7 @@ void FlowLayout::move(int from, int to) {
 }
 
 void FlowLayout::set_least_width(int width) {
-  if (width == least_width_) return;  // to invalidate asks for a layout, which may ask for this
+  if (width == least_width_) return;  // invalidating requests a layout, which may call this again
   least_width_ = width;
   invalidate();
 }
@@ -72,7 +72,7 @@ QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
   return size;
 }
 
-// Columns are filled to the height of their row; others stand in its middle.
+// Places a row. Columns fill the row's height; other items are centered vertically.
 void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width,
                        int height) const {
   for (QLayoutItem* item : row) {
@@ -97,8 +97,8 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Fewer rows are shown rather than lower ones than their widgets want; a page that is lower itself
-// shows one, pressed as far as it can be.
+// Stretches rows to fill a page. Shows fewer rows instead of rows below their preferred height; a
+// page lower than one row shows one, compressed to its minimum.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
   const int wanted = std::ranges::max(rows, {}, &Row::height).height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Widgets in rows, as many a row as fit, each row as high as its highest.
+// Layout of widgets in wrapped rows; each row is as high as its highest widget.
 #pragma once
 
 #include <QLayout>
@@ -9,8 +9,8 @@ namespace trainyard::ui {
 
 class FlowLayout : public QLayout {
  public:
-  // `columns`: every widget is as wide as a column, at least `least_width`, and rows are filled.
-  // Else each has its own width.
+  // `least_width` > 0: widgets form columns of at least that width and rows are filled. Otherwise
+  // each widget has its preferred width.
   explicit FlowLayout(QWidget* parent, int spacing, int least_width = 0);
   ~FlowLayout() override;
 
@@ -22,15 +22,15 @@ class FlowLayout : public QLayout {
   }
   void move(int from, int to);
   void set_least_width(int width);
-  // Rows are as high as whole rows fill a page of this height, and no lower than their widgets want
-  // where the page is not; 0: as high as they need.
+  // Makes rows so high that full rows fill a page of this height, but not below their preferred
+  // height; 0: preferred height.
   void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
   static int height_of(const QList<QSize>& sizes, int width,
-                       int spacing);  // of widgets of these sizes in rows
+                       int spacing);  // height of widgets of these sizes in wrapped rows
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
   void setGeometry(const QRect& rectangle) override;
@@ -42,7 +42,7 @@ class FlowLayout : public QLayout {
   };
   QList<Row> rows_in(int width) const;
   void fill_page(QList<Row>& rows) const;
-  int arrange(const QRect& outer, bool placing) const;  // gives the height
+  int arrange(const QRect& outer, bool placing) const;  // returns the height
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;
   QList<QLayoutItem*> items_;

@@ -11,8 +11,8 @@
 
 #include "ui/theme/theme.h"
 
-// A macro that must stand outside of namespaces: a static library's resources register only when
-// asked.
+// Must be outside of namespaces, as the macro requires. Resources of a static library must be
+// registered explicitly.
 static void register_icons() { Q_INIT_RESOURCE(icons); }
 
 namespace trainyard::ui {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The workbench's own icons: monochrome SVGs on 24 px with one stroke width, tinted for the theme
-// whenever they are drawn.
+// Icons of the workbench: monochrome SVGs of 24 px with one stroke width, tinted by the theme when
+// painted.
 #pragma once
 
 #include <QColor>
@@ -13,11 +13,11 @@ class QRectF;
 
 namespace trainyard::ui {
 
-// By file name in resources/icons, without ".svg". Follows the theme by itself; checked icons take
-// the accent.
+// Returns an icon by its file name in resources/icons, without ".svg". It follows the theme;
+// checked icons use the accent color.
 QIcon icon(const QString& name);
 
-// The same in a colour of the caller's, for custom painting.
+// Paints an icon in a given color.
 void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& colour);
 
 }  // namespace trainyard::ui

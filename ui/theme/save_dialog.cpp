@@ -26,7 +26,7 @@ QString ask_where_to_save(QWidget* parent, const QString& title, const QString& 
                           const QString& filter, const QString& suffix) {
   QString file = QFileDialog::getSaveFileName(parent, title, suggested, filter);
   if (file.isEmpty() || file.endsWith("." + suffix, Qt::CaseInsensitive)) return file;
-  file += "." + suffix;  // of which the dialog did not ask
+  file += "." + suffix;  // the dialog has not checked this name
   const QString there = question_text("%1 is there already.").arg(QFileInfo(file).fileName());
   return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace it"))
              ? file

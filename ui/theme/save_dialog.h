@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Questions that several parts of the window ask.
+// Questions shared by several parts of the workbench.
 #pragma once
 
 #include <QString>
@@ -8,11 +8,11 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// Whether the person says yes.
+// Returns true if the user accepts.
 bool confirm(QWidget* parent, const QString& title, const QString& text, const QString& yes);
 
-// A file to write, which ends in `suffix` ("json"); what is there already is only replaced if the
-// person says so. Empty: none.
+// Asks for a file to write, with suffix `suffix` ("json"). An existing file is replaced only if the
+// user accepts. Empty: canceled.
 QString ask_where_to_save(QWidget* parent, const QString& title, const QString& suggested,
                           const QString& filter, const QString& suffix);
 

@@ -6,16 +6,16 @@
 
 namespace trainyard::ui {
 
-// The controls of a panel that is wide and low, in a column beside its views. As wide as they ask
-// for, whatever the size of type; where it is too low they scroll.
+// Column of controls beside the views of a wide, low panel. Its width follows the controls at any
+// font size; it scrolls if it is too low.
 class SideColumn : public QScrollArea {
  public:
   explicit SideColumn(QWidget* parent);
 
   QWidget* inside() const { return inside_; }      // parent of the controls
-  QVBoxLayout* column() const { return column_; }  // from edge to edge
-  QVBoxLayout* add_indented();                  // at the end of the column: with room on both sides
-  void finish(double times_minimum_width = 1);  // all controls are there
+  QVBoxLayout* column() const { return column_; }  // full width
+  QVBoxLayout* add_indented();  // at the end of the column, with margins on both sides
+  void finish(double times_minimum_width = 1);  // call after all controls are added
 
  private:
   QWidget* inside_;

@@ -46,15 +46,15 @@ const Colours kDark{.window = "#22262c",
                     .warning = "#f0b95a",
                     .error = "#ff8078"};
 
-// After Okabe and Ito (2008), darkened for white and lightened for black grounds; yellow gave way
-// to brown, grey is absent.
+// Colors after Okabe and Ito (2008), darkened for light and lightened for dark backgrounds; brown
+// replaces yellow, and gray is omitted.
 const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f",
                                          "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6",
                                         "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
-// Far from all of them and from each other (a CIE76 distance of 20 at least), neighbours also to
-// eyes that see no red or no green.
+// Distinct from all series colors and from each other (CIE76 distance at least 20); neighbors are
+// also distinct with red or green color blindness.
 const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320",
                                         "#1d2456", "#4a5fe0", "#1f9a20"};
 const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259",
@@ -106,8 +106,7 @@ double luminance(const QColor& c) {
   return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
 }
 
-// Fusion's own sizes follow the screen, not the font: those that carry icons and marks grow with it
-// here.
+// Scales the style's icon and mark sizes with the font; Fusion's sizes depend on the screen.
 class ScaledStyle : public QProxyStyle {
  public:
   explicit ScaledStyle(double scale) : QProxyStyle("Fusion"), scale_(scale) {}
@@ -132,7 +131,7 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
-  // A button that is wider than its icon and words, for they change, has them in its middle.
+  // Centers icon and text in a button that is wider than both because its text changes.
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                    const QWidget* widget) const override {
     const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
@@ -147,7 +146,7 @@ class ScaledStyle : public QProxyStyle {
   }
 
  private:
-  static constexpr int kIconGap = 4;  // of Qt's styles
+  static constexpr int kIconGap = 4;  // as in Qt's styles
   double scale_;
 };
 
@@ -226,8 +225,7 @@ QFont Theme::font(double relative_size, bool strong) const {
   return font;
 }
 
-// The platform's may be one that is not there, for which it takes any other: the hint asks for one
-// that will do.
+// The platform's fixed font may not be installed; the hint makes Qt substitute a monospaced one.
 QFont Theme::fixed_font() const {
   QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   fixed.setStyleHint(QFont::Monospace);

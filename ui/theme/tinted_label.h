@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A label in one of the theme's colours and sizes, which follows the theme by itself.
+// Label in one of the theme's colors and sizes; follows the theme.
 #pragma once
 
 #include <QLabel>
@@ -15,10 +15,9 @@ class TintedLabel : public QLabel {
                        bool strong = false);
   void set_tint(Tint tint);
   Tint tint() const { return tint_; }
-  void set_elided();  // one line, of any width: what does not fit ends in "…", and is shown whole
-                      // as the tool tip
-  void set_help(
-      const QString& help);  // what the tool tip of an elided label says, be it shown whole or not
+  // one line of any width: elided text ends in "…" and is shown in full as the tool tip
+  void set_elided();
+  void set_help(const QString& help);  // tool tip of an elided label, shown even if its text fits
 
   QSize minimumSizeHint() const override;
 
@@ -34,7 +33,7 @@ class TintedLabel : public QLabel {
   bool strong_;
 };
 
-// Plain text over as many lines as it needs, which can be selected and copied.
+// Returns a label of wrapped plain text, which can be selected and copied.
 TintedLabel* paragraph(Tint tint, QWidget* parent, const QString& text = {});
 
 }  // namespace trainyard::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reckons the figures of a timeline rank by rank, one in a turn of the event loop: a range may hold
+// Computes the figures of a timeline, one rank per turn of the event loop, because a range may hold
 // very many ops.
 #pragma once
 
@@ -17,11 +17,11 @@ class FiguresReader : public QObject {
  public:
   explicit FiguresReader(QObject* parent);
 
-  // The store, and what of a rank's time is looked at; a rank of which nothing is is left out.
-  // Asked once a rank, when its turn comes.
+  // Store, and the times of a rank to examine; a rank with no times is skipped. Called once per
+  // rank, in its turn.
   using LookedAt = std::function<Times(int rank)>;
   void set_source(const SpanStore* store, LookedAt looked_at);
-  void ask();  // soon; while it reckons, once more after that
+  void ask();  // starts soon; if it is computing, again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
   }  // as of the last `reckoned`

@@ -14,9 +14,9 @@ namespace {
 
 using experiment::Pass;
 
-constexpr int kEdgedCell = 4;        // pixels; a cell that is as wide shows where it begins
-constexpr int kTick = 4;             // pixels that a mark of a ruler is long
-constexpr double kChunkShade = 0.2;  // of the text's colour, in a rank's last stage
+constexpr int kEdgedCell = 4;        // pixels; minimum width of a cell with an edge
+constexpr int kTick = 4;             // length of a ruler's tick in pixels
+constexpr double kChunkShade = 0.2;  // share of the text's color in a rank's last stage
 
 class PipelinePainting {
  public:
@@ -59,7 +59,7 @@ class PipelinePainting {
                       why_block_is_empty(*scene_.picture, block));
   }
 
-  // With its layers, below or beside, as far as there is room.
+  // Paints the rank's name, with its layers below or beside it, as far as there is room.
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
     painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2),
@@ -79,7 +79,7 @@ class PipelinePainting {
                       metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
-  // What no cell covers is idle.
+  // Paints idle time where there is no cell.
   void paint_row(CellBlock block, const StepCells& cells, int rank) {
     painter_.save();
     painter_.setClipRect(scene_.row(block, rank));
@@ -126,7 +126,8 @@ class PipelinePainting {
     if (pointed && pointed->of.micro == cell.of.micro)
       frame(box, colours_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
-    frame(box, colours_.ground, marks_.focused ? 5 : 4);  // so that it stands out from any cell
+    // separates the frame from cells of any color
+    frame(box, colours_.ground, marks_.focused ? 5 : 4);
     frame(box, colours_.accent, marks_.focused ? 3 : 2);
   }
 
@@ -136,7 +137,7 @@ class PipelinePainting {
     painter_.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2));
   }
 
-  // Since the step's first cell began.
+  // Shows time since the step's first cell began.
   void paint_ruler(CellBlock block, const StepCells& cells) {
     const QRect band = scene_.ruler(block);
     const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a pipeline as papers do: cells in the colour of their pass with the number of their
-// micro-batch, and hatched what is idle between.
+// Paints a pipeline as in papers: cells in the color of their pass with the number of their
+// micro-batch; idle time is hatched.
 #pragma once
 
 #include <QPainter>
@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-// Of the theme's: shades of computing, and for a rank's later stages another shade of each.
+// Colors from the theme: shades of compute, with a different shade for each later stage of a rank.
 QColor pass_colour(const TimelineColours& colours, experiment::Pass pass, int chunk, int chunks);
 struct IdleColours {
   QColor line, ground;
@@ -19,7 +19,7 @@ IdleColours idle_colours(const TimelineColours& colours);
 
 struct CellMarks {
   std::optional<CellPlace> hovered,
-      selected;  // cells of the micro-batch that is pointed at are framed, in both blocks
+      selected;  // cells of the micro-batch under the pointer are framed, in both blocks
   bool focused = false;
 };
 void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,

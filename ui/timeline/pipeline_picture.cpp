@@ -7,10 +7,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kLowest = 1.15, kHighest = 2.4;  // rows, in lines of text
+constexpr double kLowest = 1.15, kHighest = 2.4;  // heights of rows, in lines of text
 constexpr int kEdge = 8;                          // pixels right of a step, and between blocks
 
-// Of a step's time, where a cell's middle is.
+// Returns the middle of a cell as a fraction of the step's time.
 double middle_of(const StepCells& cells, const PassCell& cell) {
   const TimeRange range = cells.range;
   return static_cast<double>(cell.range.begin + cell.range.end - 2 * range.begin) /
@@ -23,7 +23,7 @@ struct RowPlace {
   bool operator==(const RowPlace&) const = default;
 };
 
-// Those with cells, from above.
+// Returns the rows with cells, from top to bottom.
 std::vector<RowPlace> rows_of(const PipelinePicture& picture) {
   std::vector<RowPlace> rows;
   for (const CellBlock block : kCellBlocks)

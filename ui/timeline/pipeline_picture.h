@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person sees of a pipeline: a step as it should go and a step as it went, one above the
-// other, and where their cells stand. Pure.
+// Visible state of a pipeline: a step as planned above a step as executed, and the geometry of
+// their cells. Pure.
 #pragma once
 
 #include <QFont>
@@ -12,63 +12,65 @@
 
 namespace trainyard::ui {
 
-enum class CellBlock { plan, run };  // from above
+enum class CellBlock { plan, run };  // from top to bottom
 inline constexpr std::array kCellBlocks{CellBlock::plan, CellBlock::run};
 
 struct PipelinePicture {
-  KnownPipeline plan;         // simulated; null: nothing is, or not yet
-  bool of_drawing = false;    // the plan is that of what is drawn now, which no run here trained
-  std::string not_simulated;  // why, where that is so
-  std::optional<PipelineShape> run;  // of the run that is shown, where it had a pipeline
-  std::optional<RanStep> ran;        // a step of it; nothing before one is whole
-  bool reading = false;              // one is, but its ops are not read yet
-  bool over = false;                 // and no more will come
+  KnownPipeline plan;  // simulated; null: none, or not yet
+  // the plan is that of the current drawing, which no displayed run trained
+  bool of_drawing = false;
+  std::string not_simulated;         // reason why it could not be simulated
+  std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
+  std::optional<RanStep> ran;        // a step of the run; nothing before one is complete
+  bool reading = false;              // a step is complete, but its ops are not read yet
+  bool over = false;                 // the run is over
 
   const PlannedStep* planned()
-      const;  // that which the step of the run should be; null: there is none
-  const PipelineShape* shape(CellBlock block) const;  // null where the block has nothing to show
-  const StepCells* cells(CellBlock block) const;      // likewise
-  bool whole() const { return ran && ran->lacking == 0; }  // so that figures can be told of it
+      const;  // the planned step that corresponds to the run's step; null if there is none
+  const PipelineShape* shape(CellBlock block) const;       // null if the block is empty
+  const StepCells* cells(CellBlock block) const;           // null if the block is empty
+  bool whole() const { return ran && ran->lacking == 0; }  // no op is missing, so figures are exact
   bool alike() const { return run && !of_drawing; }        // both blocks are of one experiment
 };
 
 struct CellPlace {
   CellBlock block = CellBlock::plan;
   int rank = 0;
-  std::size_t number = 0;  // of the rank's cells
+  std::size_t number = 0;  // index of the rank's cell
   bool operator==(const CellPlace&) const = default;
 };
 
-// Of a step's time so much is seen, in both blocks alike, however long each takes: parts of
-// kWholeStep.
+// The view is a part of a step's time in units of 1/kWholeStep, the same for both blocks, however
+// long each takes.
 inline constexpr Nanoseconds kWholeStep = 1'000'000'000;
 
-// Pixels of a widget. A block is a line of words, a row for each rank, and a ruler; where it has
-// nothing to show, a line that says why.
+// Geometry in pixels of the widget. A block is a title, a row for each rank, and a ruler; if it is
+// empty, one line with the reason.
 struct PipelineScene {
   const PipelinePicture* picture = nullptr;
   TimeRange view{0, kWholeStep};
   QSize size;
   int gutter = 0, line = 0;  // width of the ranks' names, height of a line of text
-  int scroll = 0;            // pixels that all is scrolled up
+  int scroll = 0;            // pixels that the content is scrolled up
   QFont font;
 
-  int rows(CellBlock block) const;  // 1 where there is nothing
-  int row_height() const;           // as high as there is room for, within limits
-  int height() const;               // of all, before it is scrolled
+  int rows(CellBlock block) const;  // 1 if the block is empty
+  int row_height() const;           // fills the available height, within limits
+  int height() const;               // height of the content, before scrolling
   QRect title(CellBlock block) const;
   QRect body(CellBlock block) const;  // the rows, right of the names
   QRect ruler(CellBlock block) const;
   QRect row(CellBlock block, int rank) const;
   double x_of(CellBlock block, Nanoseconds time) const;
   Nanoseconds time_at(CellBlock block, double x) const;
-  const PassCell* cell(const CellPlace& place) const;  // null where there is none
-  QRectF rect_of(const CellPlace& place) const;  // at least a pixel wide; empty where there is none
+  const PassCell* cell(const CellPlace& place) const;  // null if there is none
+  // at least one pixel wide; empty if there is no cell
+  QRectF rect_of(const CellPlace& place) const;
   std::optional<CellPlace> place_at(const QPointF& at) const;
 };
 
-// On the same rank and block the cell beside it, or on the rank below or above, on into the other
-// block, that which is nearest in the step's time.
+// Returns the neighboring cell on the same rank and block, or the cell nearest in time on the rank
+// below or above, which may be in the other block.
 enum class CellStep { previous, next, first, last, up, down };
 std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellPlace& place,
                                      CellStep way);

@@ -36,7 +36,7 @@ void PipelineReader::set_frozen(bool frozen) { frozen_ = frozen; }
 
 void PipelineReader::choose(std::optional<std::int32_t> step) { chosen_ = step; }
 
-// What was drawn since, and is another experiment, is shown in the place of what the run was to do.
+// Shows the plan of the current drawing instead of the run's plan, if it is a different experiment.
 void PipelineReader::show_plan() {
   const bool other = drawing_ && !(of_run_ && of_run_->plan && *of_run_->plan == *drawing_);
   picture_.of_drawing = other || !of_run_;
@@ -60,7 +60,7 @@ std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& 
   return OfRun{*shape, schedule, std::make_shared<const PipelinePlan>(*planned), {}};
 }
 
-// Aside, once a run.
+// Simulates the run's plan in the background, once per run.
 void PipelineReader::reckon() {
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   asked_ = recorded.has_value();
@@ -76,7 +76,7 @@ void PipelineReader::reckon() {
       });
 }
 
-// The one that was chosen; else the one that stays; else the last full one.
+// Returns the chosen step, else the frozen one, else the last full one.
 std::optional<std::int32_t> PipelineReader::wanted_step() const {
   if (chosen_) return chosen_;
   if (frozen_ && picture_.ran) return picture_.ran->step;
@@ -84,7 +84,7 @@ std::optional<std::int32_t> PipelineReader::wanted_step() const {
   return last ? std::optional(last_full_step(*last, of_run_->schedule)) : std::nullopt;
 }
 
-// How far it is; says whether that is news.
+// Updates the run's progress; returns true if it changed.
 bool PipelineReader::look_at_run() {
   const bool known = run_ && of_run_, over = run_ && run_->complete();
   if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);

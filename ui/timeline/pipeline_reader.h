@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keeps the picture of a pipeline: of the run that is shown, whose plan is simulated aside, once,
-// or of what is drawn, where no run trained that.
+// Maintains the picture of a pipeline: of the displayed run, whose plan is simulated once in the
+// background, or of the current drawing if no run trained it.
 #pragma once
 
 #include <QObject>
@@ -18,12 +18,13 @@ class PipelineReader : public QObject {
   explicit PipelineReader(QObject* parent);
   ~PipelineReader() override;
 
-  void set_run(const Run* run);  // null: none; it must outlive this or be taken away
-  void set_drawing(const KnownPipeline&
-                       drawing);  // null: what is drawn is no pipeline, or no plan of it is known
-  void set_frozen(bool frozen);   // the step that is shown stays
-  void choose(std::optional<std::int32_t> step);  // nothing: the last full one
-  void refresh(const StepTimes& steps);           // what the run recorded has grown
+  // null: none; the run must outlive this object, or be removed first
+  void set_run(const Run* run);
+  void set_drawing(
+      const KnownPipeline& drawing);  // null: the drawing is no pipeline, or its plan is unknown
+  void set_frozen(bool frozen);       // keeps the displayed step
+  void choose(std::optional<std::int32_t> step);  // nothing: the last full step
+  void refresh(const StepTimes& steps);           // reads what the run recorded since
 
   bool any() const { return of_run_ || drawing_; }  // there is something to show
   const PipelinePicture& picture() const { return picture_; }
@@ -31,13 +32,13 @@ class PipelineReader : public QObject {
     return picture_.ran ? std::optional(picture_.ran->step) : std::nullopt;
   }
   std::optional<std::int32_t> step_beside(const StepTimes& steps, int way)
-      const;  // of the one that is shown: a whole one, before (-1) or after (1)
+      const;  // the complete step before (-1) or after (1) the displayed one
 
  signals:
   void changed();
 
  private:
-  // Of the run: what it is, and its plan, or why that could not be simulated.
+  // State of the run: its shape and plan, or the reason why it could not be simulated.
   struct OfRun {
     PipelineShape shape;
     plan::Schedule schedule;

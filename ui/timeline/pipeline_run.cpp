@@ -16,7 +16,7 @@ OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   return cells_of_ops(ops, shape.stages, shape.weights_apart());
 }
 
-// The ops of a step that belong to cells, and where they stand.
+// Ops of a step that belong to cells, and their places.
 struct Found {
   int program = -1;
   std::vector<RanOp> ops;
@@ -25,7 +25,7 @@ struct Found {
 
 void take(Found& found, const OpSpan& span, const SpanPlace& place) {
   if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op))
-    found = {span.program, {}, {}};  // done anew
+    found = {span.program, {}, {}};  // the step was repeated
   found.ops.push_back({span.op, {span.begin, span.end}});
   found.places.push_back(place);
 }
@@ -36,7 +36,7 @@ bool is_of_cell(const std::vector<OpCells>& programs, const OpSpan& span) {
   return span.op < cells.size() && cells[span.op];
 }
 
-// Ranks reach a step at their own times, and a rank computes on one lane.
+// Finds the ops. Each rank executes a step at its own time, and computes on one lane.
 Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int rank,
            const StepTime& step) {
   Found found;
@@ -53,7 +53,7 @@ Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int ran
   return found;
 }
 
-// Places of the cells' first ops.
+// Returns the places of the cells' first ops.
 std::vector<SpanPlace> places_of(const std::vector<PassCell>& cells, const Found& found) {
   std::vector<SpanPlace> places;
   std::size_t at = 0;
@@ -110,7 +110,7 @@ std::optional<std::int32_t> last_whole_step(const telemetry::History& history) {
   return last;
 }
 
-// Of an epoch, the full steps come first.
+// The full steps of an epoch come first.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), full = schedule.full_steps_per_epoch;
   if (full == 0 || last % epoch < full) return last;

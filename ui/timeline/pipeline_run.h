@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a pipeline did: steps of a run, in cells, from its recorded ops. Pure.
+// Execution of a pipeline: steps of a run as cells, from its recorded ops. Pure.
 #pragma once
 
 #include "ui/model/pipeline_plan.h"
@@ -8,26 +8,26 @@
 
 namespace trainyard::ui {
 
-// By rank and program, which cell its ops belong to, as the recorded plans of ranks name them.
-// Empty until all of them are there.
+// Cell of each op, by rank and program, as named in the recorded plans of ranks. Empty until all
+// plans are known.
 using RecordedCells = std::vector<std::vector<OpCells>>;
 RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape);
 
 struct RanStep {
   std::int32_t step = 0;
-  std::string program;  // "train"; empty where nothing is held of the step
+  std::string program;  // "train"; empty if no op of the step is stored
   StepCells cells;
-  std::vector<std::vector<SpanPlace>> places;  // by rank and cell: of the cell's first op
-  std::size_t lacking = 0;  // ops of cells that are not held: they were dropped, or are forgotten.
-                            // The picture has gaps that were none
+  std::vector<std::vector<SpanPlace>> places;  // place of a cell's first op, by rank and cell
+  // number of missing ops of cells, which were lost or dropped; the picture then has false gaps
+  std::size_t lacking = 0;
 };
-// Where a rank did a step anew, after a restart, the last time counts.
+// Returns a step's cells. If a rank repeated a step after a restart, the last execution counts.
 RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step);
 
-// The last step that all ranks have reported; nothing before there is one.
+// Returns the last step reported by all ranks; nothing if there is none.
 std::optional<std::int32_t> last_whole_step(const telemetry::History& history);
-// Of the steps up to `last` the one that stands for the run: the last that takes as many samples as
-// most do. Where an epoch is too short for one, the last.
+// Returns a representative step up to `last`: the last one with the full number of samples. If no
+// step of an epoch is full, returns `last`.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule);
 
 }  // namespace trainyard::ui

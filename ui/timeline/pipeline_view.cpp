@@ -92,7 +92,7 @@ SpanWords PipelineView::selected_words() const {
   return place ? words_of(picture_, *place) : SpanWords();
 }
 
-// For screen readers: the cell, else what is seen.
+// Updates the text for screen readers: the selected cell, else the visible steps.
 void PipelineView::describe() {
   setAccessibleDescription(selected() ? selected_words().sentence()
                                       : planned_words(picture_) + ". " + measured_words(picture_));

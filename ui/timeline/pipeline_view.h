@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline as papers draw it: a step as it should go above a step as it went, with zoom, pan, a
-// read-out under the pointer and a selected cell. Page Up and Page Down ask for the step before and
-// after, Enter for the cell's first op in the plan.
+// A pipeline as drawn in papers: a step as planned above a step as executed, with zoom, pan, a
+// read-out under the pointer and a selected cell. Page Up and Page Down request the previous and
+// next step, Enter the cell's first op in the plan.
 #pragma once
 
 #include "ui/timeline/pipeline_painter.h"
@@ -15,18 +15,18 @@ class PipelineView : public TimeGestures {
   explicit PipelineView(QWidget* parent = nullptr);
 
   void set_picture(
-      PipelinePicture picture);  // a selected cell stays as long as there is one like it
+      PipelinePicture picture);  // the selection stays if the new picture has such a cell
   const PipelinePicture& picture() const { return picture_; }
 
-  void show_range(const TimeRange& range) override;  // of a step, in parts of kWholeStep
+  void show_range(const TimeRange& range) override;  // part of a step, in units of 1/kWholeStep
   void home() override;
 
   std::optional<CellPlace> selected() const;
-  void select(std::optional<CellPlace> place);  // that a person meant
-  SpanWords selected_words() const;             // empty when nothing is
+  void select(std::optional<CellPlace> place);  // selected by the user
+  SpanWords selected_words() const;             // empty if nothing is selected
   QRectF rect_of(const CellPlace& place) const {
     return scene().rect_of(place);
-  }  // in the viewport
+  }  // in viewport coordinates
   PipelineScene scene() const;
 
  signals:
@@ -48,7 +48,7 @@ class PipelineView : public TimeGestures {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  // Which cell it is, whichever step is shown.
+  // Identity of a cell, independent of the displayed step.
   struct Selected {
     CellBlock block;
     int rank;

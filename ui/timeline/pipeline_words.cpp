@@ -26,7 +26,7 @@ QString points(double share) {
 }
 QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
 
-// "(p-1)/(m+p-1) = 3/11"
+// Returns, for example, "(p-1)/(m+p-1) = 3/11".
 QString formula(const PipelineShape& shape, int micro_batches) {
   const int p = shape.mesh.pipeline, m = micro_batches, v = shape.chunks();
   const auto says = [p](const char* text, int below) {
@@ -44,7 +44,7 @@ QString step_words(const PipelinePicture& picture) {
   return pipeline_text("step %1").arg(grouped(picture.ran->step));
 }
 
-// How far a measured bubble is from what is known before.
+// Describes the difference between the measured and the planned bubble.
 QString apart_words(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
   if (!picture.alike()) return pipeline_text("of another experiment");
@@ -56,7 +56,7 @@ QString apart_words(const PipelinePicture& picture, double measured) {
                         : simulated;
 }
 
-// The same cell of the other block, where both are of one experiment.
+// Returns the same cell of the other block, if both are of one experiment.
 const PassCell* other_of(const PipelinePicture& picture, const CellPlace& place,
                          const PassCell& cell) {
   const StepCells* other =

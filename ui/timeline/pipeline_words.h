@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is said of a pipeline beside its picture, exactly: for read-outs, lines and screen readers.
+// Exact text about a pipeline: for read-outs, lines and screen readers.
 #pragma once
 
 #include "ui/timeline/pipeline_picture.h"
@@ -8,20 +8,21 @@
 namespace trainyard::ui {
 
 QString pass_words(experiment::Pass pass);  // "backward"
-QString cell_label(const PipelineShape& shape,
-                   const experiment::Cell&
-                       cell);  // its micro-batch, and where a rank has several stages which: "3b"
+QString cell_label(
+    const PipelineShape& shape,
+    const experiment::Cell& cell);  // its micro-batch, and its stage if a rank has several: "3b"
 QString block_title(const PipelinePicture& picture,
-                    CellBlock block);  // what it shows, and how long that takes
+                    CellBlock block);  // content of the block and its duration
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
 SpanWords words_of(const PipelinePicture& picture,
-                   const CellPlace& place);  // of a cell, beside the same one of the other block
+                   // describes a cell, compared to the same cell of the other block
+                   const CellPlace& place);
 
-QString planned_words(const PipelinePicture& picture);  // the bubble by formula and simulated, and
-                                                        // how long the step takes
+// the bubble by formula and by simulation, and the step's duration
+QString planned_words(const PipelinePicture& picture);
 QString measured_words(
-    const PipelinePicture& picture);  // what came of it, and how far that is from these
-QString bubble_help();                // in short, how these are reckoned
-QString pipeline_formulas();          // what they mean, with what they are reckoned by
+    const PipelinePicture& picture);  // measured values, and their difference from the planned ones
+QString bubble_help();                // short explanation of how they are computed
+QString pipeline_formulas();          // explanation of the formulas and their variables
 
 }  // namespace trainyard::ui

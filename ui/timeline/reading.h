@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The read-out beside the pointer.
+// Read-out beside the pointer.
 #pragma once
 
 #include <QPainter>
@@ -9,7 +9,7 @@
 
 namespace trainyard::ui {
 
-// Beside `pointer`, within a widget of that size.
+// Paints beside `pointer`, within a widget of size `widget`.
 void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
                    const QSize& widget, const TimelineColours& colours);
 

@@ -16,7 +16,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kKeyZoom = 0.8, kKeyPan = 0.1;
-constexpr int kClick = 6;  // pixels; what moved less is no box
+constexpr int kClick = 6;  // pixels; a shorter drag is a click
 
 }  // namespace
 

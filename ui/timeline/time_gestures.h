@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A view of time that is zoomed, panned and pointed into, as all such views are: drag to zoom into
-// a box, Shift and drag or the middle button to pan, Ctrl and wheel or + and - to zoom, Shift and
-// wheel or Shift and arrows to pan, double click or 0 to see everything, a plain wheel to scroll
-// through the ranks. Who paints it says where time runs, and what a click, a key or the pointer
-// means there.
+// Base class of views along time with zoom, pan and pointing. Drag zooms into a box; Shift and
+// drag, or the middle button, pans; Ctrl and wheel, + and - zoom; Shift and wheel, or Shift and
+// arrows, pan; double-click or 0 shows everything; the plain wheel scrolls through ranks.
+// Subclasses paint, map time to pixels, and handle clicks, keys and the pointer.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -21,33 +20,34 @@ class TimeGestures : public QAbstractScrollArea {
   explicit TimeGestures(QWidget* parent = nullptr);
 
   const TimeRange& view() const { return view_; }
-  virtual void show_range(const TimeRange& range) = 0;  // that somebody chose
-  virtual void home() = 0;                              // everything
+  virtual void show_range(const TimeRange& range) = 0;  // set by the user
+  virtual void home() = 0;                              // shows everything
   virtual void zoom_at(double fraction, double factor) {
     show_range(zoomed(view_, fraction, factor));
   }
   void pan(double fraction) { show_range(panned(view_, fraction)); }
-  const SpanWords& reading() const { return reading_; }  // what is said at the pointer
+  const SpanWords& reading() const { return reading_; }  // read-out at the pointer
 
  signals:
   void selection_changed();
-  void plan_wanted();  // of what is selected
+  void plan_wanted();  // for the selection
   void painted();
 
  protected:
-  virtual bool steers() const { return true; }  // else there is nothing to be moved in
-  virtual QRect time_body() const = 0;          // where time runs
-  virtual QRect box_body() const = 0;           // where a box may be drawn
+  virtual bool steers() const { return true; }  // false if there is no content to navigate
+  virtual QRect time_body() const = 0;          // area of the time axis
+  virtual QRect box_body() const = 0;           // area in which a box may be drawn
   virtual void restyle() = 0;
   virtual void read_at(const QPointF& at) = 0;
   virtual void read_nothing() = 0;
   virtual void click(const QPointF& at) = 0;
   enum class Under { nothing, another, selected };
   virtual Under under(const QPointF& at) const = 0;
-  virtual bool act_by_key(const QKeyEvent& event) = 0;  // beside what all such views do
-  virtual bool walk_by_key(int key) = 0;                // without Shift or Ctrl
+  // keys beyond those common to all such views
+  virtual bool act_by_key(const QKeyEvent& event) = 0;
+  virtual bool walk_by_key(int key) = 0;  // keys without Shift or Ctrl
 
-  double fraction(const QPointF& at) const;  // of the view
+  double fraction(const QPointF& at) const;  // position as a fraction of the view
   void paint_focus(QPainter& painter) const;
   void paint_band(QPainter& painter) const;
   void paint_what_is_read(QPainter& painter) const;

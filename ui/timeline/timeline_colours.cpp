@@ -30,7 +30,7 @@ TimelineColours timeline_colours() {
   set(SpanKind::collective, mixed(moving, c.text, 0.3));
   set(SpanKind::swap, mixed(theme.part_colour(input), c.text, 0.35));
   made.waiting = theme.part_colour(waiting);
-  made.held = c.text;  // as the chart of step times has it
+  made.held = c.text;  // as in the chart of step times
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
   made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;
   return made;

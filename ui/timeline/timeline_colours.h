@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours of what ranks do, from the theme: those that the parts of a step have on the charts, and
-// shades of them.
+// Colors of ranks' activity, from the theme: those of the parts of a step on the charts, and shades
+// of them.
 #pragma once
 
 #include <QColor>
@@ -18,11 +18,11 @@ struct TimelineColours {
 };
 TimelineColours timeline_colours();
 
-// Of text on that ground: the theme's text or its opposite, whichever reads better.
+// Returns the text color with the better contrast on that background: the theme's or its opposite.
 QColor text_on(const QColor& ground);
 
 QString kind_words(SpanKind kind);  // "backward"
-QString waiting_words();            // for a peer
-QString held_words();               // back, by what is imposed
+QString waiting_words();            // text for waiting for a peer
+QString held_words();               // text for held back by imposed slowdown
 
 }  // namespace trainyard::ui

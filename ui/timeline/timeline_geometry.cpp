@@ -8,14 +8,13 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLeastTrack =
-    3;  // pixels that a track is high at least, with the line between it and the next
+constexpr int kLeastTrack = 3;  // minimum height of a track in pixels, with its separator
 
 Nanoseconds of_width(const TimeRange& view, double fraction) {
   return static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(view.width())));
 }
 
-// 1, 2 or 5 times a power of ten.
+// Returns 1, 2 or 5 times a power of ten.
 Nanoseconds tick_interval(Nanoseconds width, int about) {
   const Nanoseconds rough = std::max<Nanoseconds>(width / std::max(about, 1), 1);
   for (Nanoseconds power = 1;; power *= 10)

@@ -14,7 +14,7 @@ int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
 
 }  // namespace
 
-// What one looks for first comes first.
+// The most important entries come first.
 std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   const TimelineColours colours = timeline_colours();
   std::vector<Entry> all;
@@ -55,7 +55,7 @@ int TimelineLegend::width_of(const Entry& entry, const QFontMetrics& metrics) {
   return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid;
 }
 
-// Where the entries stand, row below row.
+// Returns the boxes of the entries in wrapped rows.
 std::vector<QRect> TimelineLegend::boxes(const std::vector<Entry>& all, const QFontMetrics& metrics,
                                          int width) {
   std::vector<QRect> boxes;

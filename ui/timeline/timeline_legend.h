@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the colours of a timeline mean, in as many rows as they need.
+// Legend of a timeline's colors, in as many rows as needed.
 #pragma once
 
 #include <QWidget>
@@ -12,9 +12,9 @@ class TimelineLegend : public QWidget {
   Q_OBJECT
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
-  void show_held_back(bool shown);  // whether that has an entry
-  // Of a pipeline's cells instead: whether gradients of weights are a pass of their own, and how
-  // many stages a rank has. Nothing: of ops.
+  void show_held_back(bool shown);  // true: include the entry for time held back
+  // Shows the legend of a pipeline's cells instead. `weights_apart`: weight gradients are a
+  // separate pass. `chunks`: stages per rank. Nothing: legend of ops.
   struct Passes {
     bool weights_apart = false;
     int chunks = 1;
@@ -33,7 +33,7 @@ class TimelineLegend : public QWidget {
   struct Entry {
     QString text;
     QColor colour;
-    Qt::BrushStyle hatching = Qt::SolidPattern;  // solid: none
+    Qt::BrushStyle hatching = Qt::SolidPattern;  // solid: no hatching
   };
   std::vector<Entry> entries() const;
   std::vector<Entry> of_ops() const;

@@ -12,16 +12,16 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kHatch = 5;      // pixels from one line of it to the next
-constexpr int kEdgedSpan = 5;  // pixels; a span that is as wide shows where it begins
-constexpr int kLabelled = 24;  // pixels; narrower ones have no name
+constexpr int kHatch = 5;      // distance of hatching lines in pixels
+constexpr int kEdgedSpan = 5;  // pixels; minimum width of a span with an edge
+constexpr int kLabelled = 24;  // pixels; minimum width of a span with a label
 
 struct Hatching {
   QRgb line = 0, ground = 0;
-  bool falls = false;  // from left to right
+  bool falls = false;  // hatching direction, from left to right
 };
 
-// The pixels of an image, as far as they are in it.
+// Pixels of an image; access is clipped to it.
 class Pixels {
  public:
   explicit Pixels(QImage& image)
@@ -86,7 +86,7 @@ class SpanPainting {
  private:
   int pixels(double logical) const { return std::max(1, qRound(logical * scene_.pixel_ratio)); }
 
-  // Every other rank on another ground.
+  // Gives every other rank a different background.
   void paint_stripes(Pixels& area) {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
@@ -132,8 +132,8 @@ class SpanPainting {
     }
   }
 
-  // One that is narrower than a column stands in it as several would; so does what moved at the end
-  // of a long wait.
+  // Paints a single span. A span narrower than a column is painted like merged ones, as is one with
+  // transfer at the end of a long wait.
   void paint_alone(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
     const auto kind = static_cast<std::size_t>(span.kind);
     SpanTimes times;
@@ -157,7 +157,7 @@ class SpanPainting {
       area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
-  // Pixels of a column that stand for so much of its time.
+  // Returns the height in pixels of a duration's share of a column.
   int column_rows(Nanoseconds time, int top, int bottom) const {
     return static_cast<int>(std::ceil(
         (bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) -
@@ -182,7 +182,7 @@ class SpanPainting {
     }
   }
 
-  // In the longest of what it waited, what it did, and what it was held back.
+  // Writes the label into the longest of the span's parts: waiting, active, held back.
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
     struct Part {

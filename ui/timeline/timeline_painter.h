@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a timeline: spans as pixels of an image, for there are many; ruler, names and marks over
-// it. What was merged stands as a column: filled, from below, by the share of its time that each
-// kind had, what was held back and waiting hatched above, and pale where nothing ran.
+// Paints a timeline: spans as pixels of an image, because there are many; ruler, names and marks
+// above it. Merged spans are a column: filled from the bottom by each kind's share of its time,
+// then hatched for time held back and waiting, and pale where no op ran.
 #pragma once
 
 #include <QFont>
@@ -21,8 +21,8 @@ struct TimelineScene {
   const telemetry::History* history = nullptr;
   const TimelineRows* rows = nullptr;
   TimeRange view;
-  QRect body;      // of the widget: where spans are
-  int ruler = 0;   // height of each of the two bands above the body: time, and steps
+  QRect body;      // area of spans in the widget
+  int ruler = 0;   // height of each of the two bands above the body: time and steps
   int scroll = 0;  // pixels that the rows are scrolled up
   double pixel_ratio = 1;
   QFont font;
@@ -32,10 +32,10 @@ struct TimelineScene {
     return {body.left(), body.top() + row.top - scroll, body.width(), row.height};
   }
   QRectF span_rect(const SpanPlace& place,
-                   const OpSpan& span) const;  // empty where its row is not shown
+                   const OpSpan& span) const;  // empty if its row is not shown
 };
 
-// The spans that are seen, with their names where they fit.
+// Image of the visible spans, with labels where they fit.
 struct SpansPicture {
   QImage image;
   struct Label {
@@ -44,17 +44,19 @@ struct SpansPicture {
     QColor colour;
   };
   std::vector<Label> labels;
-  bool merged = false;  // some of them stand together in a column
+  bool merged = false;  // some spans are merged into a column
 };
 SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours);
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
-// Time and steps; the chosen one is marked, for each rank as that rank reported it.
+// Paints the bands of time and steps. The chosen step is marked on each rank as that rank reported
+// it.
 void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                  std::optional<std::int32_t> chosen);
-// Where a rank was lost, stalled, slowed down or came back, in words as far as they fit.
+// Paints marks where a rank was lost, stalled, slowed down or rejoined, with text where there is
+// room.
 void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours);
-// Names of ranks and lanes, left of the body; `notes` by rank stand below the rank's name.
+// Paints the names of ranks and lanes left of the body; `notes` by rank are below the rank's name.
 void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                   const QStringList& notes);
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,

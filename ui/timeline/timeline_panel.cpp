@@ -27,8 +27,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 50;
-constexpr Nanoseconds kAroundPush =
-    1'000'000;  // on both sides at least, and so many times as long as it took
+// ns; minimum margin on both sides of a push, and its margin in multiples of its duration
+constexpr Nanoseconds kAroundPush = 1'000'000;
 constexpr int kPushesAround = 8;
 
 QToolButton* button(QAction* action, QWidget& bar, Qt::ToolButtonStyle style) {
@@ -68,7 +68,8 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
-    if (!shows_pipeline()) tell_selected(false);  // there it is the cell that is told
+    // in the pipeline view, the cell is described instead
+    if (!shows_pipeline()) tell_selected(false);
   });
   connect(view_, &TimelineView::plan_wanted, this, [this] { tell_selected(true); });
   connect(reader_, &FiguresReader::reckoned, this, &TimelinePanel::show_figures);
@@ -157,7 +158,7 @@ void TimelinePanel::build_lines() {
   build_foot();
 }
 
-// The legend, or in its place the selected op in full.
+// Builds the footer: the legend, or the details of the selected op.
 void TimelinePanel::build_foot() {
   auto* foot = new QWidget(this);
   auto* row = new QHBoxLayout(foot);
@@ -188,7 +189,7 @@ void TimelinePanel::set_run(Run* run) {
   follow_->setChecked(true);
   efficiency_->clear();
   communication_->clear();
-  if (shows_pipeline()) show_pipeline();  // of what is drawn
+  if (shows_pipeline()) show_pipeline();  // shows the drawing's plan
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());
@@ -200,7 +201,7 @@ bool TimelinePanel::show_push(int rank, double seconds) {
       push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
   if (!push) return false;
   as_pipeline_->setChecked(false);
-  view_->refresh();  // what came while it was not seen
+  view_->refresh();  // reads data that arrived while it was hidden
   const OpSpan& span = *span_at(run_->spans(), *push);
   const Nanoseconds around = std::max(kAroundPush, kPushesAround * (span.end - span.begin));
   view_->show_range({span.begin - around, span.end + around});
@@ -213,8 +214,7 @@ void TimelinePanel::showEvent(QShowEvent* event) {
   ask_to_refresh();
 }
 
-// Nothing is drawn while nobody looks; a dock behind another tab is not seen, but counts as
-// visible.
+// Refreshes only while visible; a dock behind another tab counts as visible, but is not painted.
 void TimelinePanel::ask_to_refresh() {
   if (!soon_.isActive() && !Turns::instance().waits(this)) soon_.start();
 }
@@ -249,14 +249,14 @@ QString TimelinePanel::why_empty() const {
   return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
 }
 
-// It is seen again.
+// Called when it becomes visible again.
 void TimelinePanel::catch_up() {
   if (behind_) ask_to_refresh();
   show_badges();
 }
 
-// Of a rank: the chosen step as it reported it, else its steps as far as they are seen and it
-// recorded anything.
+// Returns the times of a rank to examine: the chosen step as the rank reported it, else its visible
+// steps, as far as it recorded ops.
 Times TimelinePanel::looked_at(int rank) const {
   if (!run_ || !run_->spans().extent()) return {};
   if (const auto chosen = view_->chosen_step()) {
@@ -269,7 +269,7 @@ Times TimelinePanel::looked_at(int rank) const {
       {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
 
-// Steps whose middle is seen.
+// Counts steps whose middle is visible.
 QString TimelinePanel::range_words() const {
   if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
   const auto& steps = steps_.steps();
@@ -292,7 +292,7 @@ void TimelinePanel::show_figures() {
   for (const auto& one : reader_->by_rank())
     notes << (one ? percent(one->efficiency()) : QString());
   view_->set_notes(notes);
-  if (shows_pipeline()) return;  // which has its own
+  if (shows_pipeline()) return;  // the pipeline view shows its own figures
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least =
       all.ranks > 1
@@ -312,7 +312,7 @@ void TimelinePanel::show_figures() {
   communication_->setText(parts.join(" · "));
 }
 
-// Aside, once a run.
+// Simulates the drawn speeds in the background, once per run.
 void TimelinePanel::reckon_drawn() {
   drawn_asked_ = true;
   no_longer_drawn_ = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of the run that is shown, with what steers it, the figures of what is seen, the
-// truths that belong to them, and the selected op in full. Of a pipeline, also of one that is only
-// drawn, it shows instead of lanes the cells of a step, as planned and as run.
+// Panel of the displayed run's timeline, with its controls, the figures of the visible range, their
+// caveats, and the details of the selected op. For a pipeline, even one that is only drawn, it
+// shows the cells of a step, as planned and as executed, instead of lanes.
 #pragma once
 
 #include <QPointer>
@@ -31,31 +31,31 @@ class TimelinePanel : public QWidget {
   explicit TimelinePanel(QWidget* parent = nullptr);
   ~TimelinePanel() override;
 
-  void set_run(Run* run);                          // null: none; one that is deleted disappears
-  void set_drawing(const KnownPipeline& drawing);  // the plan of what is drawn, where that is a
-                                                   // pipeline; null: it is none
+  void set_run(Run* run);  // null: none; a deleted run disappears
+  // plan of the drawing, if it is a pipeline; else null
+  void set_drawing(const KnownPipeline& drawing);
   void set_badges(const QStringList& truths);
-  void set_frozen(bool frozen);  // with the charts
+  void set_frozen(bool frozen);  // together with the charts
 
-  // Selects what that rank pushed last by then, in seconds of the recording. False: no such op is
-  // held (any more).
+  // Selects the last push of that rank before that time, in seconds of the recording. Returns false
+  // if no such op is stored.
   bool show_push(int rank, double seconds);
 
   TimelineView& view() { return *view_; }
   PipelineView& pipeline() { return *pipeline_view_; }
   bool shows_pipeline() const;
-  QString figures() const;        // as the lines say them
-  QString selected_text() const;  // of the op, as the line says it
-  QStringList badges() const;     // that are shown
+  QString figures() const;        // as displayed
+  QString selected_text() const;  // the selected op, as displayed
+  QStringList badges() const;     // as displayed
   QAction& follow_action() { return *follow_; }
   QAction& plan_action() { return *in_plan_; }
   QAction& pipeline_action() { return *as_pipeline_; }
   QAction& step_action(int way) { return way < 0 ? *earlier_ : *later_; }
 
  signals:
-  // An op was selected; `raise`: its line in the plan is to be seen.
+  // An op was selected; `raise`: show its line in the plan.
   void op_selected(int rank, const QString& program, const QString& token, bool raise);
-  // Likewise, in the plan of what is drawn.
+  // As `op_selected`, for the plan of the drawing.
   void drawn_op_selected(int rank, const QString& program, const QString& token, bool raise);
 
  protected:
@@ -97,14 +97,14 @@ class TimelinePanel : public QWidget {
   PipelineReader* pipeline_;
   QStackedWidget* views_;
   QAction *follow_, *thin_, *in_plan_, *as_pipeline_, *earlier_, *later_;
-  std::vector<QToolButton*> of_lanes_, of_pipeline_;  // what one view alone has
+  std::vector<QToolButton*> of_lanes_, of_pipeline_;  // controls of one view only
   QToolButton *to_pipeline_, *about_;
   TimelineLegend* legend_;
   TintedLabel *efficiency_, *communication_, *following_, *badge_line_, *selected_;
   QStringList truths_;
   bool drawn_asked_ = false;
-  bool behind_ = false;  // what came while it was not seen is not shown yet
-  QString drawn_;        // what the simulator says of the efficiency
+  bool behind_ = false;  // data that arrived while hidden is not shown yet
+  QString drawn_;        // simulated efficiency
   std::stop_source no_longer_drawn_;
 };
 

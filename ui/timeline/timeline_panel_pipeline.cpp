@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the panel of the timeline does about pipelines. A step that is chosen on the lanes is the
-// one whose cells are shown, and the other way round; while none is, it is the last whole one.
+// Pipeline part of the timeline panel. A step chosen on the lanes is the one whose cells are shown,
+// and vice versa; without a choice, it is the last complete one.
 #include <QAction>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -18,7 +18,7 @@ void TimelinePanel::build_pipeline() {
   connect(pipeline_, &PipelineReader::changed, this, [this] {
     pipeline_view_->set_picture(pipeline_->picture());
     fit_views();
-    if (!pipeline_->picture().ran) ask_to_refresh();  // what was recorded meanwhile
+    if (!pipeline_->picture().ran) ask_to_refresh();  // reads what was recorded meanwhile
   });
   connect(as_pipeline_, &QAction::toggled, this, &TimelinePanel::fit_views);
   connect(follow_, &QAction::toggled, this, &TimelinePanel::follow_steps);
@@ -46,7 +46,7 @@ void TimelinePanel::zoom(double factor) {
   shows_pipeline() ? pipeline_view_->zoom_at(0.5, factor) : view_->zoom_at(0.5, factor);
 }
 
-// Lanes, or cells where there are any and they are wanted.
+// Shows lanes, or cells if available and selected.
 void TimelinePanel::fit_views() {
   const bool pipeline = pipeline_->any() && as_pipeline_->isChecked(),
              had_focus = views_->currentWidget()->hasFocus();
@@ -87,7 +87,7 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// Who follows has chosen no step, and who lets go stays at the one that is shown.
+// Following clears the chosen step; ending it chooses the displayed step.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});
@@ -101,7 +101,7 @@ void TimelinePanel::choose_step(int way) {
   view_->set_following(false);
 }
 
-// A cell that ran is that of its step: it stays. On the lanes it is its first op.
+// Selecting an executed cell keeps its step, and selects its first op on the lanes.
 void TimelinePanel::cell_selected() {
   const auto place = pipeline_view_->selected();
   const bool ran = place && place->block == CellBlock::run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the panel of the timeline says beside the picture.
+// Text of the timeline panel.
 #include <QAction>
 
 #include "ui/model/counted.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands around the spans of a timeline: time and steps above, ranks and lanes to the left.
+// Paints the surroundings of a timeline's spans: time and steps above, ranks and lanes to the left.
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,8 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
   }
 }
 
-// Beside its end where a step is too narrow for its number; says up to where something stands.
+// Paints a step. If it is too narrow for its number, the number is beside its end. Returns the
+// right end of the occupied space.
 int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                const QRect& box, std::int32_t step, bool chosen, int free) {
   if (chosen) painter.fillRect(box, colours.selection);
@@ -53,7 +54,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   return beside.right() + 4 * kLeastApart;
 }
 
-// Ranks reach a step at their own times.
+// Each rank executes a step at its own time.
 void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                   std::int32_t chosen) {
   QColor wash = colours.accent;
@@ -70,7 +71,7 @@ void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineC
   }
 }
 
-// As many as there is room for: the rest keep their marks.
+// Paints as many numbers as there is room for; all steps have ticks.
 void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                  std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
@@ -94,15 +95,15 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
   if (chosen) paint_chosen(painter, scene, colours, *chosen);
 }
 
-// A line through the lanes of its rank, and beside it what it was, from `free` on; says up to where
-// something stands.
+// Paints a line through the lanes of the fault's rank, and text beside it from `free` on. Returns
+// the right end of the occupied space.
 int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
                 const telemetry::Fault& fault, int free) {
   const bool of_link = fault.rank < 0;
   const int ranks = scene.store->ranks();
   if (ranks == 0) return free;
   auto block = scene.rows->rank_block(of_link ? 0 : fault.rank);
-  if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;  // over all lanes
+  if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;  // covers all lanes
   const int x =
       scene.body.left() + static_cast<int>(std::lround(scene.columns().position(
                               static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));

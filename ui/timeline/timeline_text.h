@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The words of timelines in the reader's language.
+// Translated text of timelines.
 #pragma once
 
 #include <QCoreApplication>

@@ -9,12 +9,12 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kFirstSteps = 3;  // that are seen at first
+constexpr std::size_t kFirstSteps = 3;  // visible at first
 constexpr std::size_t kSettledSteps =
-    20;  // from then on what is followed keeps its width: the first steps are slow
-constexpr int kThinLane = 5, kRankGap = 6;  // pixels at a scale of 1
+    20;  // from then on the width of a followed view is constant: the first steps are slow
+constexpr int kThinLane = 5, kRankGap = 6;  // pixels at scale 1
 
-// So many lanes that the rows must be laid out anew when it changes.
+// Returns a number of lanes; if it changes, the rows must be laid out again.
 int count_lanes(const SpanStore& store) {
   int lanes = 0;
   for (int rank = 0; rank < store.ranks(); ++rank)
@@ -95,8 +95,8 @@ TimeRange TimelineView::home_range() const {
   return store_ && store_->extent() ? home_of(*store_->extent()) : TimeRange{};
 }
 
-// The last few steps, for in them ops can be told apart; everything, where no step was reported.
-// Until somebody chooses another view.
+// Shows the last few steps, in which ops are distinguishable; everything if no step was reported.
+// Used until the user changes the view.
 void TimelineView::first_view() {
   const auto& steps = steps_->steps();
   if (steps.empty()) return set_view(home_range());
@@ -134,7 +134,7 @@ void TimelineView::show_range(const TimeRange& range) {
 
 void TimelineView::home() { show_range(home_range()); }
 
-// What is followed stays at the end of the view.
+// A followed view keeps its end.
 void TimelineView::zoom_at(double fraction, double factor) {
   viewed_ = true;
   set_view(zoomed(view_, following_ ? 1 : fraction, factor));
@@ -187,7 +187,7 @@ void TimelineView::select(std::optional<SpanPlace> place, bool into_view) {
   emit selection_changed();
 }
 
-// As little as is needed; one that is but a line comes to the middle.
+// Scrolls as little as needed; a span that is only a line is centered.
 void TimelineView::bring_into_view(const SpanPlace& place) {
   const OpSpan* span = span_at(*store_, place);
   const int row = rows_.row_of(place.rank, place.lane);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of a run: every rank's lanes over time, live or old, with zoom, pan, a read-out
-// under the pointer and a selected op. Painting costs as much as the pixels, whatever the number of
-// ops.
+// Timeline of a live or old run: every rank's lanes over time, with zoom, pan, a read-out under the
+// pointer and a selected op. Painting costs grow with the pixels, not with the number of ops.
 #pragma once
 
 #include <optional>
@@ -17,22 +16,22 @@ class TimelineView : public TimeGestures {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // All null: nothing is shown. They must outlive this or be taken away.
+  // All null: nothing is shown. They must outlive this object, or be removed first.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
-  void refresh();  // what they hold has grown
+  void refresh();  // reads what was added to them
   void set_empty_text(const QString& text) { empty_text_ = text, viewport()->update(); }
   const QString& empty_text() const { return empty_text_; }
   void set_notes(const QStringList& by_rank);
 
   TimeRange home_range() const;
-  void show_range(
-      const TimeRange& range) override;  // as far as home goes; what is followed is let go
+  void show_range(const TimeRange& range) override;  // clipped to home; ends following
   void home() override;
   void zoom_at(double fraction, double factor) override;
-  void set_following(bool following);  // the end of the view is the last op that was recorded
+  void set_following(bool following);  // keeps the view's end at the last recorded op
   bool following() const { return following_; }
-  void set_frozen(bool frozen);  // what is shown stays, whatever comes; it can be looked through
+  // keeps the displayed spans while data arrives; navigation remains possible
+  void set_frozen(bool frozen);
   bool frozen() const { return held_.holds(); }
   void set_thin(bool thin);  // lanes without names, for many ranks
   bool thin() const { return thin_; }
@@ -42,7 +41,7 @@ class TimelineView : public TimeGestures {
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
   bool merged() const { return merged_; }        // at the last painting, some ops shared a column
-  QRectF rect_of(const SpanPlace& place) const;  // in the viewport
+  QRectF rect_of(const SpanPlace& place) const;  // in viewport coordinates
   std::optional<SpanPlace> place_at(const QPointF& at) const;
 
  signals:
@@ -87,7 +86,7 @@ class TimelineView : public TimeGestures {
   TimelineRows rows_;
   HeldSpans held_;
   TimeRange held_extent_;
-  bool viewed_ = false;  // somebody chose what is seen
+  bool viewed_ = false;  // the user changed the view
   bool following_ = true, thin_ = false, merged_ = false, stale_ = true;
   SpansPicture picture_;
   QString empty_text_;

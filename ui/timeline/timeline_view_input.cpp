@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a click and keys do to a timeline, beside what they do to any view of time.
+// Clicks and keys of a timeline, beyond those common to views along time.
 #include <QKeyEvent>
 
 #include "ui/timeline/timeline_view.h"
 
 namespace trainyard::ui {
 
-// On the band of steps it chooses one; else it selects what is there. What stands together is
-// looked at closer first.
+// A click on the band of steps chooses a step; elsewhere it selects an op. Merged ops are zoomed
+// into first.
 void TimelineView::click(const QPointF& at) {
   const TimelineScene now = scene();
   if (at.x() >= now.body.left() && at.y() < now.body.top()) {
@@ -49,7 +49,7 @@ bool TimelineView::walk_by_key(int key) {
   }
 }
 
-// The first op in the middle of what is seen, from the upper lane on.
+// Selects the first op at the center of the view, starting with the top lane.
 void TimelineView::start_walking() {
   const TimelineScene now = scene();
   const Nanoseconds middle = view_.begin + view_.width() / 2;
@@ -65,7 +65,7 @@ void TimelineView::walk_along(Walk way) {
   if (const auto found = walk(*store_, held_, *selected_, way)) select(found);
 }
 
-// The next one that has ops, at the same time.
+// Moves to the next lane with ops, at the same time.
 void TimelineView::walk_to_lane(int way) {
   const OpSpan* span = selected_ ? span_at(*store_, *selected_) : nullptr;
   if (!span) return start_walking();

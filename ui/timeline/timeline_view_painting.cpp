@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is seen of a timeline, and what is said at the pointer.
+// Painting and read-out of a timeline.
 #include <QPaintEvent>
 #include <QPainter>
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kNear = 3;  // pixels; an op is pointed at from so far beside it
+constexpr int kNear = 3;  // pixels; tolerance for pointing at an op
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
   const TimelineScene now = scene();
   if (stale_ || picture_.image.isNull()) {
     picture_ = picture_of(now, colours_);
-    if (!reading_.title.isEmpty()) read_at(pointer_);  // another op may be there now
+    if (!reading_.title.isEmpty()) read_at(pointer_);  // another op may be under the pointer now
   }
   stale_ = false;
   merged_ = picture_.merged;
@@ -51,7 +51,7 @@ void TimelineView::paint_marks(QPainter& painter) {
   paint_band(painter);
 }
 
-// The track there; nothing beside the lanes.
+// Returns the track at a point; nothing outside of lanes.
 std::optional<SpanPlace> TimelineView::track_place_at(const QPointF& at) const {
   if (!store_ || rows_.rows().empty()) return {};
   const TimelineScene now = scene();
@@ -79,7 +79,7 @@ std::optional<SpanPlace> TimelineView::place_at(const QPointF& at) const {
                    columns.time_at(x + kNear) - columns.time_at(x));
 }
 
-// The column of several ops that was painted there.
+// Returns the merged column that was painted at a point.
 std::optional<SpanPiece> TimelineView::merged_at(const SpanPlace& place, const QPointF& at) const {
   const TimelineScene now = scene();
   const SpanTrack* track = track_at(*store_, place);

@@ -8,14 +8,14 @@
 namespace trainyard::ui {
 namespace {
 
-// The order that ops of a lane are walked in: by begin, and by track where they begin together.
+// Order in which a lane's ops are visited: by begin, then by track.
 std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
 
 Nanoseconds distance(const OpSpan& span, Nanoseconds time) {
   return time < span.begin ? span.begin - time : time < span.end ? 0 : time - span.end;
 }
 
-// Of one track: the last before `from`, or the first after it.
+// Returns the last op of a track before `from`, or the first after it.
 std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, int number,
                                    const std::tuple<Nanoseconds, int>& from, bool onwards) {
   std::size_t at = track.first_beginning_from(std::get<0>(from), track.first(), limit);
@@ -25,7 +25,7 @@ std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, in
   return at < limit ? std::optional(at) : std::nullopt;
 }
 
-// Past all, in one way or the other: to find the first or the last.
+// Returns a position before or after all ops, for finding the first or last one.
 std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span, Walk way) {
   constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
   if (way == Walk::first) return {-kBeyond, -1};
@@ -33,7 +33,7 @@ std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span,
   return order_of(span, from.track);
 }
 
-// Pieces of one collective are one thing.
+// True for pieces of the same collective.
 bool same_collective(const SpanStore& store, const SpanPlace& a, const SpanPlace& b) {
   const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
   return store.names(a.rank).of_buckets(a.lane) && one.step == other.step &&
@@ -104,9 +104,8 @@ std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanosecon
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
-    return token.starts_with("PUSH.b") ||
-           token.starts_with("RATE.m");  // without a bucket it only asks; without a micro-batch it
-                                         // counts no update
+    // without a bucket it is a request; without a micro-batch it applies no update
+    return token.starts_with("PUSH.b") || token.starts_with("RATE.m");
   };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {
     const auto& tracks = store.lane(rank, lane).tracks();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From op to op of a timeline: what lies at a place, what comes next on a lane, what runs at the
-// same time on another. Pure.
+// Navigation between ops of a timeline: the op at a place, the next op of a lane, the concurrent op
+// on another lane. Pure.
 #pragma once
 
 #include "ui/timeline/timeline_geometry.h"
@@ -9,18 +9,18 @@ namespace trainyard::ui {
 
 enum class Walk { previous, next, first, last };
 
-// On the same lane, by begin; nothing where there is none.
+// Returns the next op on the same lane, by begin; nothing if there is none.
 std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from,
                               Walk way);
-// The op of a lane that runs at `time`, or else is nearest to it; nothing on an empty lane.
+// Returns the op of a lane that runs at `time`, else the nearest one; nothing on an empty lane.
 std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane,
                                  Nanoseconds time);
-// The op on the track of that place that is no further than `tolerance` from `time`: the one that
-// runs then before others. Track -1 is the joined one.
+// Returns the op on the track of that place within `tolerance` of `time`, preferring one that runs
+// at `time`. Track -1 is the joined one.
 std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held,
                                    const SpanPlace& place, Nanoseconds time, Nanoseconds tolerance);
 
-// The last push of a rank that had begun by then; nothing where none is held (any more).
+// Returns the last push of a rank that began by then; nothing if none is stored.
 std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanoseconds time);
 
 }  // namespace trainyard::ui

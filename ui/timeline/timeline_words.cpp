@@ -37,7 +37,7 @@ QString begin_words(const telemetry::History& history, int rank, const OpSpan& s
               : run;
 }
 
-// Who sends knows when its bytes were consumed, and not since when its peer was there.
+// The sender knows when its bytes were consumed, but not when its peer became ready.
 QString duration_words(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
   if (span.kind == SpanKind::send && span.ready == span.begin)
@@ -54,7 +54,7 @@ QString duration_words(const OpSpan& span) {
       .arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
 
-// What a rank did for a bucket; parts without time are left out.
+// Describes a rank's work for a bucket; parts without time are omitted.
 SpanWords bucket_words(const SpanStore& store, const telemetry::History& history,
                        const SpanPlace& place, const OpSpan& piece) {
   const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);
@@ -133,7 +133,7 @@ SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPie
   if (!track) return {};
   const OpSpan &from = (*track)[merged.first], &to = (*track)[merged.first + merged.spans - 1];
   const RankNames& names = store.names(first.rank);
-  const bool buckets = names.of_buckets(first.lane);  // each of which may stand in several pieces
+  const bool buckets = names.of_buckets(first.lane);  // a bucket may have several pieces
   SpanWords words{buckets ? timeline_text("Buckets too close to be told apart here")
                           : timeline_text("%1 ops too close to be told apart here")
                                 .arg(grouped(static_cast<std::int64_t>(merged.spans))),

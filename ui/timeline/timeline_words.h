@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a timeline says of an op, exactly: for the read-out, the line below and screen readers.
+// Exact text about an op of a timeline: for the read-out, the line below and screen readers.
 #pragma once
 
 #include <QStringList>
@@ -9,19 +9,19 @@
 namespace trainyard::ui {
 
 QString exact_time(Nanoseconds time);  // to the nanosecond: "12.345678 ms"
-QString percent(double share);         // "61 %", and "<1 %" of what is there
+QString percent(double share);         // "61 %"; "<1 %" for small nonzero values
 
-// What a span of that lane is called: its op's token, or that of the collective it is a piece of.
+// Returns the name of a span on a lane: the token of its op, or of its collective.
 QString title_of(const RankNames& names, int lane, const OpSpan& span);
 
 struct SpanWords {
   QString title;      // "RED.b0.t0.c2<r2"
-  QStringList lines;  // each a figure with its words
+  QStringList lines;  // figures with labels
   QString sentence() const { return title + ": " + lines.join("; "); }
 };
 SpanWords words_of(const SpanStore& store, const telemetry::History& history,
                    const SpanPlace& place);
-// Of several that share a column of pixels.
+// For several spans that share a column of pixels.
 SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPiece& merged);
 
 }  // namespace trainyard::ui

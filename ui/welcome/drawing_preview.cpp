@@ -11,11 +11,11 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kTile = 40, kGap = 8;  // of the scene that is scaled into the widget
+constexpr double kTile = 40, kGap = 8;  // sizes in the scene, which is scaled into the widget
 constexpr double kSwitch = 56;
 
 struct Sketch {
-  std::map<std::string, QRectF> boxes;  // of hosts and switches
+  std::map<std::string, QRectF> boxes;  // boxes of hosts and switches
   QRectF bounds;
 };
 
@@ -26,7 +26,7 @@ QSizeF host_size(std::size_t devices) {
   return {columns * (kTile + kGap) + kGap, rows * (kTile + kGap) + kGap};
 }
 
-// Places are those of the drawing, pulled together: here no text has to fit between.
+// Uses the drawing's positions, pulled together, because there is no text between them.
 Sketch sketch_of(const topology::Topology& topology) {
   constexpr double kPull = 0.45;
   Sketch sketch;

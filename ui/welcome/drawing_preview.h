@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small picture of a drawing: hosts as cards, devices as tiles, switches, and links.
+// Thumbnail of a drawing: hosts as cards, devices as tiles, switches, and links.
 #pragma once
 
 #include <QWidget>

@@ -17,14 +17,14 @@
 namespace trainyard::ui {
 namespace {
 
-// The same experiment on drawn digits, which need no file and are of the same shape.
+// Returns the experiment with synthetic digits, which need no file and have the same shape.
 experiment::Experiment on_digits(experiment::Experiment experiment) {
   experiment.data = data::DataSpec{};
   experiment.name += " (drawn digits)";
   return experiment;
 }
 
-// By the folder they belong into.
+// Groups the missing files by their folder.
 std::map<QString, QStringList> files_of(const data::DataSpec& data, const QString& directory) {
   std::map<QString, QStringList> files;
   for (const std::string* name : {&data.images, &data.labels, &data.file}) {
@@ -37,7 +37,7 @@ std::map<QString, QStringList> files_of(const data::DataSpec& data, const QStrin
   return files;
 }
 
-// The first one that is named; empty: none is.
+// Returns the first URL in a text; empty if there is none.
 QString address_in(const QString& text) {
   static const QRegularExpression address(R"(https?://[^\s,]+)");
   return address.match(text).captured();
@@ -92,7 +92,7 @@ void ExampleCard::build() {
   column->addLayout(row);
 }
 
-// One line of what is wrong, and below it what to do. The tool tip says it in full.
+// Adds one line with the problem, and the advice below; the tool tip has the full text.
 void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
   const QString what = QString::fromStdString(missing.what),
                 advice = QString::fromStdString(missing.advice);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An example on the welcome page: a small drawing, what it shows, and "Open and run". One whose
-// files are missing says which to get and where to put them, and offers drawn digits instead.
+// An example on the welcome page: a thumbnail, its description, and "Open and run". If its data
+// files are missing, the card lists them with their folder, and offers synthetic digits instead.
 #pragma once
 
 #include <QFrame>
@@ -17,9 +17,9 @@ namespace trainyard::ui {
 struct Example {
   QString file;
   experiment::Experiment experiment;
-  std::optional<base::Problem> missing;  // of its data files
+  std::optional<base::Problem> missing;  // problem of its data files
 };
-// Nothing when the file cannot be read.
+// Returns nothing if the file cannot be read.
 std::optional<Example> read_example(const QString& file);
 
 class ExampleCard : public QFrame {
@@ -29,11 +29,11 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
-  void keep_from_running(const QString& why);  // empty: nothing does
+  void keep_from_running(const QString& why);  // disables running, with the reason; empty: enabled
 
  signals:
   void run_requested(const experiment::Experiment& experiment,
-                     const QString& file);  // empty file: changed, so a new document
+                     const QString& file);  // empty file: modified, opened as a new document
   void open_requested(const QString& file);
 
  protected:

@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-// From the simplest on.
+// Ordered from the simplest.
 constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json",
                                      "four_devices_mirrored_mnist.json"};
 constexpr int kCardWidth = 288;
@@ -72,7 +72,7 @@ QWidget* WelcomePage::build_content() {
   return content;
 }
 
-// New, open and the files opened lately.
+// Builds the buttons for new and open, and the recent files.
 QWidget* WelcomePage::build_start() {
   auto* start = new QWidget(this);
   auto* column = new QVBoxLayout(start);
@@ -140,7 +140,7 @@ void WelcomePage::fill_recent() {
   }
 }
 
-// As many cards a row as fit.
+// Arranges as many cards per row as fit.
 void WelcomePage::arrange() {
   if (cards_.empty()) return;
   const int width = Theme::instance().pixels(kCardWidth), room = this->width() - 8 * kGrid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The first thing one sees: three examples, then the files opened lately, open and new.
+// Welcome page: three examples, the recent files, open and new.
 #pragma once
 
 #include <QWidget>
@@ -20,7 +20,8 @@ class WelcomePage : public QWidget {
   WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
   const std::vector<ExampleCard*>& cards() const { return cards_; }
   void set_live_run(
-      const QString& name);  // which keeps examples from running, and it is said why; empty: none
+      // name of the run or sweep that prevents running examples, shown as the reason; empty: none
+      const QString& name);
 
  signals:
   void run_requested(const experiment::Experiment& experiment, const QString& file);
