@@ -35,13 +35,13 @@ class Plane final : public session::DataPlane {
         links_(std::move(links)) {
     if (!shared_ || sockets_) return;
     if (auto lent = lend(request)) lent_ = std::move(*lent);
-    else why_not_ = base::to_string(lent.error());
+    else not_on_device_reason_ = base::to_string(lent.error());
   }
 
   std::string endpoint() const override {
     return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : "";
   }
-  std::string why_not_on_device() const override { return why_not_; }
+  std::string why_not_on_device() const override { return not_on_device_reason_; }
   std::byte* on_device() const override { return lent_ ? lent_->on_device.memory.get() : nullptr; }
 
   base::Result<std::unique_ptr<comm::Transport>> connect(
@@ -71,7 +71,7 @@ class Plane final : public session::DataPlane {
   base::Result<void> lie_on_devices(const std::vector<std::string>& endpoints) {
     if (!lent_ && std::ranges::all_of(endpoints, &std::string::empty)) return {};
     return borrow(endpoints, rank_, lent_ ? &*lent_ : nullptr, *compute_)
-        .and_then([&](Lendings lendings) {
+        .and_then([&](ImportedArenas lendings) {
           lendings_ = std::move(lendings);
           return shared_->lie_on_devices(lendings_.arenas);
         });
@@ -88,8 +88,8 @@ class Plane final : public session::DataPlane {
   int rank_;
   compute::Compute* compute_;
   std::optional<Lent> lent_;  // nullopt: the full arena is in shared memory
-  std::string why_not_;
-  Lendings lendings_;
+  std::string not_on_device_reason_;
+  ImportedArenas lendings_;
   std::unique_ptr<shm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;
   std::shared_ptr<comm::ShapedLinks> links_;  // null if link speeds are not imposed
@@ -109,13 +109,13 @@ base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRe
 
 bool uses_shared_memory(const experiment::Resolved& e) {
   const TransportKind kind = e.document.run.transport;
-  const bool neighbours = std::set(e.hosts.begin(), e.hosts.end()).size() < e.hosts.size();
+  const bool neighbors = std::set(e.hosts.begin(), e.hosts.end()).size() < e.hosts.size();
   if (experiment::engine_of(e) != experiment::Engine::own) return false;
   return e.world() > 1 &&
-         (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
+         (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbors));
 }
 
-comm::Patience patience_of(const experiment::Resolved& e) {
+comm::SpinPolicy patience_of(const experiment::Resolved& e) {
   return imposes_links(e) ? comm::kBriefPatience : comm::patience(e.trainers_and_servers());
 }
 

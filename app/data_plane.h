@@ -25,7 +25,7 @@ bool uses_shared_memory(const experiment::Resolved& experiment);
 
 // Returns how long ranks spin before they sleep. Training ranks need the cores, and with imposed
 // links waits are too long for spinning. An evaluator waits for checkpoints, not for peers.
-comm::Patience patience_of(const experiment::Resolved& experiment);
+comm::SpinPolicy patience_of(const experiment::Resolved& experiment);
 
 // imposes_links: true if drawn link speeds are imposed in this run. imposed_links: these links,
 // scaled.

@@ -71,7 +71,7 @@ std::vector<std::string> engine_settings(const experiment::Resolved& experiment,
   if (experiment::engine_of(experiment) != experiment::Engine::nccl) return {};
   std::vector<std::string> settings{"NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1",
                                     "CUDA_MODULE_LOADING=EAGER", "CUDA_DEVICE_MAX_CONNECTIONS=32"};
-  if (const int place = experiment::place_on_gpu(topology::Network(experiment.document.topology),
+  if (const int place = experiment::index_on_gpu(topology::Network(experiment.document.topology),
                                                  experiment.ranks, rank);
       place > 0)
     settings.push_back("NCCL_HOSTID=trainyard-place-" + std::to_string(place));

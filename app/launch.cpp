@@ -133,14 +133,14 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
 }
 
 // Returns a function that sets the speed of a drawn link, by the link's number.
-decltype(session::Launched::set_link) setter(std::shared_ptr<comm::ShapedLinks> links,
-                                             const experiment::Resolved& experiment) {
+decltype(session::Launched::set_link) link_setter(std::shared_ptr<comm::ShapedLinks> links,
+                                                  const experiment::Resolved& experiment) {
   std::map<int, int> edges;
   const topology::Network network(experiment.document.topology);
   for (std::size_t edge = 0; edge < network.edges().size(); ++edge)
     edges[network.edges()[edge].link] = static_cast<int>(edge);
   return [links = std::move(links), edges = std::move(edges)](int link, double part) {
-    return links->set_part(edges.at(link), part);
+    return links->set_fraction(edges.at(link), part);
   };
 }
 
@@ -161,7 +161,7 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   if (start->files.shaped_links() < 0) return launched;
   auto links = comm::ShapedLinks::open(start->files.shaped_links());
   if (!links) return base::fail(links.error());
-  launched.set_link = setter(*links, *request.experiment);
+  launched.set_link = link_setter(*links, *request.experiment);
   return launched;
 }
 
@@ -287,7 +287,7 @@ base::Result<session::Launched> launch_threads(const session::LaunchRequest& req
     });
     if (!made) return base::fail(made.error());
     links = std::move(*made);
-    launched.set_link = setter(links, *request.experiment);
+    launched.set_link = link_setter(links, *request.experiment);
   }
   auto ends = make_ends(request, links);
   if (!ends) return base::fail(ends.error());
@@ -299,7 +299,7 @@ base::Result<session::Launched> launch_threads(const session::LaunchRequest& req
 }  // namespace
 
 base::Result<session::Launched> launch(const session::LaunchRequest& request) {
-  if (request.experiment->document.run.clock == experiment::RunClock::made_up)
+  if (request.experiment->document.run.clock == experiment::RunClock::virtual_time)
     return launch_virtual(request);
   const bool threads =
       request.experiment->document.run.transport == experiment::TransportKind::inproc;

@@ -60,16 +60,16 @@ base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request)
   const auto gpus = gpus_of_one_host(*request.experiment);
   if (bytes == 0 || !gpus || request.compute == nullptr) return std::nullopt;
   return request.compute
-      ->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus,
-                         "rank " + std::to_string(request.rank))
-      .map([&](compute::Lendable lent) {
+      ->allocate_exported(static_cast<std::int64_t>(bytes), *gpus,
+                          "rank " + std::to_string(request.rank))
+      .map([&](compute::ExportedMemory lent) {
         return std::optional(Lent{request.shared_host_bytes, bytes, std::move(lent)});
       });
 }
 
-base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own,
-                              compute::Compute& compute) {
-  Lendings all;
+base::Result<ImportedArenas> borrow(const std::vector<std::string>& endpoints, int rank,
+                                    const Lent* own, compute::Compute& compute) {
+  ImportedArenas all;
   all.arenas.resize(endpoints.size());
   for (std::size_t peer = 0; peer < endpoints.size(); ++peer) {
     if (static_cast<int>(peer) == rank) {
@@ -85,7 +85,7 @@ base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int ran
     auto memory = compute.borrow(lent->name, where);
     if (!memory) return base::fail(with_advice(memory.error()));
     all.arenas[peer] = {lent->from, {memory->get(), lent->bytes}};
-    all.borrowed.push_back(std::move(*memory));
+    all.imported.push_back(std::move(*memory));
   }
   return all;
 }

@@ -16,7 +16,7 @@ namespace trainyard::app {
 // Memory that a rank exports.
 struct Lent {
   std::size_t from = 0, bytes = 0;  // range of its arena
-  compute::Lendable on_device;
+  compute::ExportedMemory on_device;
 
   std::string endpoint() const;  // returns the endpoint by which peers import the memory
 };
@@ -26,15 +26,15 @@ struct Lent {
 base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request);
 
 // Exported memory of all ranks, and the imports that keep it mapped.
-struct Lendings {
-  std::vector<shm::OnDevice> arenas;  // by rank
-  std::vector<compute::Memory> borrowed;
+struct ImportedArenas {
+  std::vector<shm::DeviceArena> arenas;  // by rank
+  std::vector<compute::Memory> imported;
 };
 
 // Imports the memory of all ranks. `endpoints` has one entry per rank, empty if the rank exports
 // nothing; `own` is null if this rank exports nothing. Problem: names the rank whose memory cannot
 // be imported.
-base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own,
-                              compute::Compute& compute);
+base::Result<ImportedArenas> borrow(const std::vector<std::string>& endpoints, int rank,
+                                    const Lent* own, compute::Compute& compute);
 
 }  // namespace trainyard::app

@@ -6,7 +6,7 @@
 
 namespace trainyard::app {
 
-base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(
+base::Result<std::unique_ptr<plan::ServerEventSource>> make_virtual_clock(
     const experiment::Resolved& experiment, const plan::Plan& plan,
     session::VirtualServices::OnEvent on_event) {
   sim::ServedClockParts parts;
@@ -18,8 +18,8 @@ base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(
   auto counts = session::row_counts(experiment, plan);
   if (!counts) return base::fail(counts.error());
   parts.row_count = std::move(*counts);
-  return sim::ServedClock::make(std::move(parts))
-      .map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> {
+  return sim::ServerClock::make(std::move(parts))
+      .map([](std::unique_ptr<sim::ServerClock> made) -> std::unique_ptr<plan::ServerEventSource> {
         return made;
       });
 }

@@ -7,7 +7,7 @@
 
 namespace trainyard::app {
 
-base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(
+base::Result<std::unique_ptr<plan::ServerEventSource>> make_virtual_clock(
     const experiment::Resolved& experiment, const plan::Plan& plan,
     session::VirtualServices::OnEvent on_event);
 

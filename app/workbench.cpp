@@ -40,13 +40,13 @@ void name_program() {
 }
 
 // True if only text is requested (help or version), which needs no display.
-bool asks_for_words(int argc, char** argv) {
+bool wants_text_only(int argc, char** argv) {
   const std::set<std::string_view> words{"-h", "--help", "--help-all", "-v", "--version"};
   return std::any_of(argv + 1, argv + argc,
                      [&](const char* argument) { return words.contains(argument); });
 }
 
-int say_words(int argc, char** argv) {
+int print_text(int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   name_program();
   QCommandLineParser parser;
@@ -59,7 +59,7 @@ int say_words(int argc, char** argv) {
 // messages for programmers.
 std::string held_back;
 
-void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
+void report_missing_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type != QtFatalMsg) return void(held_back += text.toStdString() + "\n");
   const char* display = std::getenv("DISPLAY");
   std::fprintf(stderr,
@@ -72,7 +72,7 @@ void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& te
 }
 
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
-  const auto before = qInstallMessageHandler(say_no_display);
+  const auto before = qInstallMessageHandler(report_missing_display);
   auto application = std::make_unique<QApplication>(argc, argv);
   std::setlocale(LC_NUMERIC,
                  // Restores the decimal point, because Qt sets the user's locale. Files and figures
@@ -156,14 +156,14 @@ int work(const app::WorkbenchOptions& options) {
   const int failed = carry_out(window, options);
   if (window.isHidden()) return failed;  // closed meanwhile
   if (!options.screenshot.isEmpty()) return failed != 0 ? failed : take_picture(window, options);
-  window.offer_what_was_left();
+  window.offer_recoveries();
   return QApplication::exec();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (asks_for_words(argc, argv)) return say_words(argc, argv);
+  if (wants_text_only(argc, argv)) return print_text(argc, argv);
   const auto options = trainyard::app::read_options(given(argc, argv));
   if (!options) return refuse(trainyard::base::to_string(options.error()), 2);
   const auto application = open_display(argc, argv);

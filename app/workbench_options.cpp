@@ -105,7 +105,7 @@ std::optional<base::Problem> contradiction(const QCommandLineParser& parser,
 }
 
 // Treats a directory in place of an experiment as a run directory.
-void take_run(WorkbenchOptions& options) {
+void use_directory_as_run(WorkbenchOptions& options) {
   if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() &&
       !holds_sweep(options.experiment))
     options.experiment.swap(options.run_directory);
@@ -158,7 +158,7 @@ base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
   }
   if (auto problem = contradiction(parser, options)) return base::fail(*problem);
   if (auto problem = missing(options)) return base::fail(*problem);
-  take_run(options);
+  use_directory_as_run(options);
   return options;
 }
 

@@ -155,7 +155,7 @@ bool FileActions::save_as() {
 bool FileActions::save_to(const QString& file) {
   if (const auto saved = document_.save(file); !saved) {
     emit not_saved(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()),
-                   {in_words(document_.experiment(), {saved.error()}).front().told});
+                   {readable_problems(document_.experiment(), {saved.error()}).front().told});
     return false;
   }
   recent_.add(document_.file());

@@ -51,7 +51,7 @@ MainWindow::MainWindow(Setup setup)
   setWindowIcon(icon("trainyard"));
   setAcceptDrops(true);
   setMinimumSize(kLeastSize);
-  build_centre();
+  build_center();
   build_docks();
   connect_document();
   connect_welcome();
@@ -69,11 +69,11 @@ MainWindow::MainWindow(Setup setup)
 
 MainWindow::~MainWindow() { live_.stop(); }
 
-bool MainWindow::shows_welcome() const { return centre_->currentWidget() == welcome_; }
+bool MainWindow::shows_welcome() const { return center_->currentWidget() == welcome_; }
 void MainWindow::show_welcome(bool shown) {
-  centre_->setCurrentIndex(shown ? 0 : 1);
+  center_->setCurrentIndex(shown ? 0 : 1);
   leave_welcome_->setEnabled(shown);
-  workspace_->set_bare(shown);
+  workspace_->hide_all_docks(shown);
   fit_toolbars();
 }
 
@@ -112,7 +112,7 @@ void MainWindow::begin_with_document() {
   selection_.clear();
   match_drawing();
   experiment_wanted_ = false;  // replaced by this document
-  goes_on_from_.clear();
+  resume_from_.clear();
   if (std::exchange(run_wanted_, false)) {  // another document's run was requested
     controls_.set_startable(true);
     statusBar()->clearMessage();
@@ -150,16 +150,16 @@ void MainWindow::refuse_beside_sweep() {
 }
 
 void MainWindow::start_wanted_run() {
-  const QString goes_on_from = std::exchange(goes_on_from_, {});
+  const QString goes_on_from = std::exchange(resume_from_, {});
   if (!std::exchange(run_wanted_, false) || isHidden()) return;  // closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
   if (runs_.live()) return;  // a run was attached meanwhile
   if (scaling_->sweeping()) return refuse_beside_sweep();
   if (!document_.problems().empty())
-    return refuse_to_run(document_.told_problems(),
+    return refuse_to_run(document_.readable_problems(),
                          [this] { return document_.problems().empty(); });
-  if (const ToldProblems room = inspector_->cost().room(); !room.empty())
+  if (const ReadableProblems room = inspector_->cost().room(); !room.empty())
     return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
   errors_->hide();
   experiment_wanted_ = false;
@@ -171,10 +171,10 @@ void MainWindow::start_wanted_run() {
   workspace_->show_charts();
 }
 
-void MainWindow::refuse_to_run(const ToldProblems& problems, std::function<bool()> mended) {
+void MainWindow::refuse_to_run(const ReadableProblems& problems, std::function<bool()> mended) {
   workspace_->raise("problems");
   base::Problems told;
-  for (const ToldProblem& problem : problems) told.push_back(problem.told);
+  for (const ReadableProblem& problem : problems) told.push_back(problem.told);
   show_problems(tr("This experiment cannot run yet"), told);
   errors_->offer(tr("Show where"),
                  [this, where = QString::fromStdString(problems.front().found.where)] {
@@ -185,7 +185,7 @@ void MainWindow::refuse_to_run(const ToldProblems& problems, std::function<bool(
 }
 
 // The banner stays until saving succeeds, or the refused input that prevented saving is corrected.
-void MainWindow::tell_not_saved(const QString& title, const base::Problems& problems) {
+void MainWindow::report_not_saved(const QString& title, const base::Problems& problems) {
   show_problems(title, problems);
   errors_->stays_until([this, before = files_.saves(), typed = document_.refused().has_value()] {
     return files_.saves() > before || (typed && !document_.refused());
@@ -197,7 +197,7 @@ void MainWindow::invite_to_draw() {
                      tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It "
                         "brings its host with it."));
   errors_->offer(tr("Place a CPU"), [this] {
-    canvas_->place_in_middle(PartKind::cpu);
+    canvas_->place_in_middle(PaletteKind::cpu);
     return true;
   });
   errors_->stays_until([this] { return document_.has_devices(); });
@@ -231,24 +231,24 @@ void MainWindow::go_to(const QString& path) {
 }
 
 void MainWindow::offer_recovery() {
-  lost_ = find_recoveries(setup_.recovery);
+  recoveries_ = find_recoveries(setup_.recovery);
   offer_next_recovery();
 }
 
 // Offers one recovery at a time, the newest first.
 void MainWindow::offer_next_recovery() {
-  if (lost_.empty()) return;
-  const Recovery newest = lost_.front();
-  lost_.erase(lost_.begin());
+  if (recoveries_.empty()) return;
+  const Recovery newest = recoveries_.front();
+  recoveries_.erase(recoveries_.begin());
   const QString name = newest.file.isEmpty() ? QString::fromStdString(newest.experiment.name)
                                              : QFileInfo(newest.file).fileName();
-  left_unsaved_->show_text(
+  recovery_banner_->show_text(
       Banner::Kind::warning,
       tr("Unsaved work was found: %1")
           .arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
       tr("Trainyard was not closed properly. The copy is of %1.")
           .arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
-  left_unsaved_->offer(tr("Recover"), [this, newest] {
+  recovery_banner_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     errors_->hide();
     autosave_.recover(newest);  // reports if it cannot be kept safe

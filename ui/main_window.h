@@ -57,7 +57,7 @@ class MainWindow : public QMainWindow {
   void start_run();          // runs the document after validation, or shows its problems
   bool run_wanted() const { return run_wanted_; }  // requested, but validation is not finished
   // live runs, and work recovered from a crash; called soon after the start
-  void offer_what_was_left();
+  void offer_recoveries();
 
   Document& document() { return document_; }
   Selection& selection() { return selection_; }
@@ -78,7 +78,7 @@ class MainWindow : public QMainWindow {
   WelcomePage& welcome() { return *welcome_; }
   Banner& errors() { return *errors_; }
   Banner& offers() { return *offers_; }
-  Banner& left_unsaved() { return *left_unsaved_; }
+  Banner& left_unsaved() { return *recovery_banner_; }
   bool shows_welcome() const;
   void show_welcome(bool shown);
 
@@ -90,7 +90,7 @@ class MainWindow : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void build_centre();
+  void build_center();
   void build_docks();
   void build_file_menu();
   void build_edit_menus();
@@ -100,7 +100,7 @@ class MainWindow : public QMainWindow {
   void build_toolbars();
   void fit();
   void fit_toolbars();
-  void spare_words(int actions);
+  void hide_button_text(int actions);
   void connect_document();
   void connect_welcome();
   void connect_runs();
@@ -110,30 +110,30 @@ class MainWindow : public QMainWindow {
   void refuse_beside_sweep();
   void invite_to_draw();
   void start_wanted_run();
-  void refuse_to_run(const ToldProblems& problems, std::function<bool()> mended);
-  void tell_not_saved(const QString& title, const base::Problems& problems);
+  void refuse_to_run(const ReadableProblems& problems, std::function<bool()> mended);
+  void report_not_saved(const QString& title, const base::Problems& problems);
   void update_title();
   void show_problem_count(int count);
   void show_problems(const QString& title, const base::Problems& problems);
   void go_to(const QString& path);
   void run_changed();
-  void show_who_trains();
+  void update_run_controls();
   QStringList live_names() const;
   QString called(const Run& run) const;
   void run_updated(Run* run);
-  void tell_failure(const Run& run);
+  void report_failure(const Run& run);
   void run_in_trouble(Run* run, const QString& text);
-  void offer_to_go_on(const Run& run);
+  void offer_resume(const Run& run);
   void offer_log(const Run& run, std::optional<int> rank);
   void run_ended(Run* run);
-  void run_broke_off(const Run& run);
+  void report_lost_coordinator(const Run& run);
   void offer_for_rank(QMenu& menu, const Part& part);
   void offer_for_link(QMenu& menu, const Part& part);
   void befall(Run& run, session::Command fault, int rank);
   void show_live_state();
   void show_experiment_of_run();
   bool open_experiment_of_run();
-  void tell_of_another_experiment();
+  void report_other_experiment();
   void document_opened();
   void begin_with_document();
   bool trains_as_run() const;  // true if the document would train what the displayed run trained
@@ -160,14 +160,14 @@ class MainWindow : public QMainWindow {
   FileActions files_;
   RunControls controls_;
   Workspace* workspace_;
-  QStackedWidget* centre_ = nullptr;
+  QStackedWidget* center_ = nullptr;
   QShortcut* leave_welcome_ = nullptr;
   TopologyView* canvas_ = nullptr;
   CanvasActions* canvas_actions_ = nullptr;
   QToolBar *tools_ = nullptr, *run_tools_ = nullptr;
   WelcomePage* welcome_ = nullptr;
-  std::vector<Recovery> lost_;  // not offered yet
-  Banner *errors_ = nullptr, *left_unsaved_ = nullptr, *offers_ = nullptr;
+  std::vector<Recovery> recoveries_;  // not offered yet
+  Banner *errors_ = nullptr, *recovery_banner_ = nullptr, *offers_ = nullptr;
   RunStateBar* state_bar_ = nullptr;
   Inspector* inspector_ = nullptr;
   RunCharts* charts_ = nullptr;
@@ -179,15 +179,15 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   ScalingPanel* scaling_ = nullptr;
   StalenessPanel* staleness_ = nullptr;
-  TextPanel* text_ = nullptr;
+  SampledTextPanel* text_ = nullptr;
   ModelPanel* model_ = nullptr;
   std::optional<RunOverlay> overlay_;
-  QTimer live_;                // updates canvas and caveats while a run is displayed
-  QStringList failures_told_;  // directories of runs whose failure was shown
-  QStringList left_living_;    // runs that were already live when this window started
-  bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
+  QTimer live_;                    // updates canvas and caveats while a run is displayed
+  QStringList reported_failures_;  // directories of runs whose failure was shown
+  QStringList earlier_live_runs_;  // runs that were already live when this window started
+  bool closing_ = false, run_wanted_ = false, drawing_matches_ = true;
   // directory of the run from which the requested run resumes; not part of the document
-  QString goes_on_from_;
+  QString resume_from_;
   bool experiment_wanted_ = false;  // waiting for the experiment of the opened run
   std::optional<bool> as_drawn_;  // the displayed run trains the drawing; nothing: not compared yet
   bool opened_beside_run_ =

@@ -26,20 +26,20 @@ constexpr int kLiveMilliseconds = 200;
 
 }  // namespace
 
-void MainWindow::build_centre() {
+void MainWindow::build_center() {
   auto* whole = new QWidget(this);
   auto* column = new QVBoxLayout(whole);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(errors_ = new Banner(whole));
-  column->addWidget(left_unsaved_ = new Banner(whole));
+  column->addWidget(recovery_banner_ = new Banner(whole));
   column->addWidget(offers_ = new Banner(whole));
-  connect(left_unsaved_, &Banner::closed, this, &MainWindow::offer_next_recovery);
-  column->addWidget(centre_ = new QStackedWidget(whole), 1);
+  connect(recovery_banner_, &Banner::closed, this, &MainWindow::offer_next_recovery);
+  column->addWidget(center_ = new QStackedWidget(whole), 1);
   column->addWidget(state_bar_ = new RunStateBar(whole));
-  centre_->addWidget(welcome_ =
-                         new WelcomePage(setup_.services.examples_directory, recent_, centre_));
-  centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
+  center_->addWidget(welcome_ =
+                         new WelcomePage(setup_.services.examples_directory, recent_, center_));
+  center_->addWidget(canvas_ = new TopologyView(document_, selection_, center_));
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not force a height on the canvas
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
   canvas_->add_to_context_menu(
@@ -52,7 +52,7 @@ void MainWindow::build_centre() {
 void MainWindow::build_docks() {
   auto* palette_list = new Palette(this);
   connect(palette_list, &Palette::chosen, this,
-          [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
+          [this](PaletteKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
   connect(palette_list, &Palette::gpu_chosen, this, [this](const topology::Device& gpu) {
     show_welcome(false), canvas_->place_in_middle(gpu);
   });
@@ -70,17 +70,17 @@ void MainWindow::build_docks() {
                   inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
   connect(&inspector_->cost(), &CostLine::stages_known, canvas_,
-          [this](const StagePicture& stages) { canvas_->show_layers(stages.layers); });
+          [this](const StageAssignment& stages) { canvas_->show_layers(stages.layers); });
   connect(&inspector_->cost(), &CostLine::shards_known, canvas_, &TopologyView::show_shards);
-  inspector_->set_measured([this](const Picked& picked) {
+  inspector_->set_measured([this](const SelectedObjects& picked) {
     const auto& overlay = canvas_->topology_scene().overlay();
     return overlay ? lines_of_picked(*overlay, picked) : QStringList();
   });
   connect(&canvas_->topology_scene(), &TopologyScene::overlay_changed, inspector_,
           &Inspector::show_measured);
-  inspector_->set_recorded_dealt([this] {
-    return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history())
-                                              : Dealt();
+  inspector_->set_recorded_assignment([this] {
+    return runs_.current() && trains_as_run() ? recorded_assignment(runs_.current()->history())
+                                              : DataAssignment();
   });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
   workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom,
@@ -99,7 +99,7 @@ void MainWindow::build_docks() {
                   runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
   workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom,
                   scaling_ = new ScalingPanel(document_, setup_.services, this));
-  workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new TextPanel(this));
+  workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new SampledTextPanel(this));
   workspace_->add("model", tr("Model"), Workspace::Area::bottom,
                   model_ = new ModelPanel(document_, this));
   build_file_menu();
@@ -187,7 +187,7 @@ void MainWindow::build_toolbars() {
 }
 
 // Shows the first `actions` optional actions as icons without text.
-void MainWindow::spare_words(int actions) {
+void MainWindow::hide_button_text(int actions) {
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(),
           *step = &controls_.step_action(), *stop = &controls_.stop_action();
   for (QAction* action : {charts_->freeze_action(), step, stop, pause, run}) {
@@ -229,12 +229,12 @@ void MainWindow::fit_toolbars() {
   for (const bool two : {false, true})
     for (const int spared : kSpared) {
       if (fits) break;
-      spare_words(spared);
+      hide_button_text(spared);
       const int first = tools_->sizeHint().width(), second = run_tools_->sizeHint().width();
       fits = (two ? std::max(first, second) : first + second) <= width();
       two_lines = two;
     }
-  if (!fits) spare_words(5);
+  if (!fits) hide_button_text(5);
   if (toolBarBreak(run_tools_) == two_lines) return;
   if (two_lines) insertToolBarBreak(run_tools_);
   else removeToolBarBreak(run_tools_);
@@ -248,10 +248,11 @@ void MainWindow::connect_document() {
     connect(&document_, signal, errors_, &Banner::look_again);
   connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
-  connect(&files_, &FileActions::not_saved, this, &MainWindow::tell_not_saved);
+  connect(&files_, &FileActions::not_saved, this, &MainWindow::report_not_saved);
   connect(&files_, &FileActions::saved, errors_, &Banner::look_again);
   connect(&files_, &FileActions::opened, this, &MainWindow::document_opened);
-  connect(&inspector_->cost(), &CostLine::room_known, problems_, &ProblemsPanel::set_room);
+  connect(&inspector_->cost(), &CostLine::memory_problems_known, problems_,
+          &ProblemsPanel::set_room);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
   connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);
   connect(canvas_, &TopologyView::message, this,
@@ -281,7 +282,7 @@ void MainWindow::connect_runs() {
   connect(&controls_, &RunControls::run_requested, this, &MainWindow::start_run);
   connect(&runs_, &RunSession::current_changed, this, &MainWindow::run_changed);
   connect(&runs_, &RunSession::shown_changed, this, [this] { charts_->set_runs(runs_.shown()); });
-  connect(&runs_, &RunSession::live_changed, this, &MainWindow::show_who_trains);
+  connect(&runs_, &RunSession::live_changed, this, &MainWindow::update_run_controls);
   connect(&runs_, &RunSession::updated, this, &MainWindow::run_updated);
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
   connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
@@ -311,7 +312,7 @@ void MainWindow::connect_stepper() {
 // Connects the model panel to the canvas: layers are dragged to devices, and devices with the
 // selected layers are highlighted.
 void MainWindow::connect_model() {
-  connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
+  connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::highlight_devices);
   connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_,
           &ModelPanel::set_seen);
   connect(model_, &ModelPanel::message, statusBar(),

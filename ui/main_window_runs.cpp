@@ -40,12 +40,12 @@ void MainWindow::open_run_by_dialog() {
   if (!directory.isEmpty()) open(directory);
 }
 
-void MainWindow::offer_what_was_left() {
+void MainWindow::offer_recoveries() {
   offer_recovery();
-  scaling_->look_for_sweeps();
+  scaling_->list_sweeps_later();
   find_live_runs_later(setup_.services, this, [this](const QStringList& live) {
-    left_living_ = live;
-    show_who_trains();
+    earlier_live_runs_ = live;
+    update_run_controls();
     if (live.isEmpty() || runs_.live()) return;
     const QString& first = live.first();
     const QString more =
@@ -62,13 +62,13 @@ void MainWindow::offer_what_was_left() {
 
 void MainWindow::run_changed() {
   Run* run = runs_.current();
-  failures_told_.removeAll(run->directory());  // failures are shown again beside their run
-  drawing_fits_ = true;
+  reported_failures_.removeAll(run->directory());  // failures are shown again beside their run
+  drawing_matches_ = true;
   opened_beside_run_ = false;
   as_drawn_.reset();
   overlay_.reset();
   canvas_->clear_overlay();
-  show_who_trains();
+  update_run_controls();
   log_->set_run(run);
   timeline_->set_run(run);
   stepper_->set_run(run);
@@ -80,10 +80,10 @@ void MainWindow::run_changed() {
 }
 
 // Controls and status line always refer to the training run, even if another one is displayed.
-void MainWindow::show_who_trains() {
+void MainWindow::update_run_controls() {
   controls_.set_run(runs_.commanded());
   state_bar_->set_run(runs_.commanded());
-  QStringList directories = left_living_;
+  QStringList directories = earlier_live_runs_;
   for (const Run* run : runs_.live_runs())
     if (!directories.contains(run->directory())) directories << run->directory();
   runs_panel_->set_live(directories);
@@ -104,16 +104,16 @@ QString MainWindow::called(const Run& run) const {
 // Reports a failure immediately, even of a run that trains while another is displayed; other
 // changes are shown by the timer.
 void MainWindow::run_updated(Run* run) {
-  if (run == runs_.current() || run->live()) tell_failure(*run);
+  if (run == runs_.current() || run->live()) report_failure(*run);
 }
 
-void MainWindow::tell_failure(const Run& run) {
-  if (failures_told_.contains(run.directory())) return;
-  std::optional<base::Problem> problem = problem_of(run.history());
+void MainWindow::report_failure(const Run& run) {
+  if (reported_failures_.contains(run.directory())) return;
+  std::optional<base::Problem> problem = failure_of_run(run.history());
   if (run.status() && run.status()->problem) problem = run.status()->problem;
   if (!problem) return;
-  failures_told_ << run.directory();
-  if (problem->code == base::ProblemCode::cancelled)
+  reported_failures_ << run.directory();
+  if (problem->code == base::ProblemCode::canceled)
     return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)),
                               tr("What it recorded until then is kept."));
   errors_->show_problem(tr("%1 failed").arg(called(run)), *problem);
@@ -138,25 +138,25 @@ void MainWindow::offer_log(const Run& run, std::optional<int> rank) {
 }
 
 // Offers to resume a failed run with a complete checkpoint, if the document is what it trained.
-void MainWindow::offer_to_go_on(const Run& run) {
+void MainWindow::offer_resume(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"),
              problem = base::value_at(run.history().result(), "problem");
   if (!step || !problem || !step->is_number_integer() || &run != runs_.current() ||
       !trains_as_run())
     return;
-  errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())),
-                      [this, directory = run.directory()] {
-                        start_run();
-                        if (run_wanted_) goes_on_from_ = directory;
-                        return true;
-                      });
+  errors_->offer_second(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())),
+                        [this, directory = run.directory()] {
+                          start_run();
+                          if (run_wanted_) resume_from_ = directory;
+                          return true;
+                        });
 }
 
 // Reports that the coordinator ended without a result.
-void MainWindow::run_broke_off(const Run& run) {
+void MainWindow::report_lost_coordinator(const Run& run) {
   const auto& losses = run.history().train_loss();
   const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
-  const QString said = QString::fromStdString(last_words(run.directory().toStdString()));
+  const QString said = QString::fromStdString(last_output(run.directory().toStdString()));
   const QString how =
       said.isEmpty()
           ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
@@ -169,14 +169,14 @@ void MainWindow::run_broke_off(const Run& run) {
 }
 
 void MainWindow::run_ended(Run* run) {
-  if (left_living_.removeAll(run->directory()) > 0) show_who_trains();
-  tell_failure(*run);
+  if (earlier_live_runs_.removeAll(run->directory()) > 0) update_run_controls();
+  report_failure(*run);
   const telemetry::History& history = run->history();
-  const bool told = failures_told_.contains(run->directory()), shown = run == runs_.current();
-  if (!told && history.ranks() > 0 && !history.result().is_object()) run_broke_off(*run);
+  const bool told = reported_failures_.contains(run->directory()), shown = run == runs_.current();
+  if (!told && history.ranks() > 0 && !history.result().is_object()) report_lost_coordinator(*run);
   else if (!told && !shown)
     statusBar()->showMessage(tr("%1 has ended").arg(run->name()), kNewsMilliseconds);
-  if (told && shown) offer_to_go_on(*run);
+  if (told && shown) offer_resume(*run);
   if (shown) canvas_->clear_overlay(), show_live_state();
   runs_panel_->refresh();
   QApplication::alert(this);
@@ -190,23 +190,23 @@ void MainWindow::show_experiment_of_run() {
   match_drawing();
   if (document_.file().isEmpty() && !document_.dirty() && !trains_as_run())
     open_experiment_of_run();
-  else tell_of_another_experiment();
+  else report_other_experiment();
 }
 
 bool MainWindow::open_experiment_of_run() {
   const auto recorded = recorded_experiment(runs_.current()->history());
   if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded)))
     return false;
-  failures_told_.removeAll(
+  reported_failures_.removeAll(
       runs_.current()->directory());  // opening a document clears the messages of the previous one
-  tell_failure(*runs_.current());
-  offer_to_go_on(*runs_.current());
+  report_failure(*runs_.current());
+  offer_resume(*runs_.current());
   show_live_state();
   return true;
 }
 
 // Reports that the document differs from the experiment on the charts.
-void MainWindow::tell_of_another_experiment() {
+void MainWindow::report_other_experiment() {
   opened_beside_run_ = false;
   if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
   offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"),
@@ -226,9 +226,9 @@ bool MainWindow::trains_as_run() const {
 // names are the same.
 void MainWindow::match_drawing() {
   if (!runs_.current()) return;
-  drawing_fits_ =
-      all_names(runs_.current()->drawing()) == all_names(document_.experiment().topology);
-  if (!drawing_fits_) canvas_->clear_overlay();
+  drawing_matches_ =
+      object_names(runs_.current()->drawing()) == object_names(document_.experiment().topology);
+  if (!drawing_matches_) canvas_->clear_overlay();
 }
 
 // Adds the menu for a device with a rank of the displayed run.
@@ -320,27 +320,27 @@ void MainWindow::show_live_state() {
   const telemetry::History& history = run->history();
   const bool known = history.ranks() > 0;
   if (known && experiment_wanted_) show_experiment_of_run();
-  if (known && opened_beside_run_ && !run_wanted_) tell_of_another_experiment();
+  if (known && opened_beside_run_ && !run_wanted_) report_other_experiment();
   if (!overlay_ && known) overlay_.emplace(run->drawing());
   const session::Status* status = run->status() ? &*run->status() : nullptr;
   const bool over = run->complete() && !run->live();
   const topology::Topology& drawing = document_.experiment().topology;
   if (known && !as_drawn_) as_drawn_ = trains_as_run();
-  if (overlay_ && drawing_fits_ && over)
+  if (overlay_ && drawing_matches_ && over)
     canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
-  if (overlay_ && status && drawing_fits_ && run->live())
+  if (overlay_ && status && drawing_matches_ && run->live())
     canvas_->set_overlay(
         overlay_->on(drawing,
                      overlay_->overlay(history, status, status->state == session::RunState::running,
                                        &run->cargo()),
                      as_drawn_.value_or(false)));
-  const QStringList of_run = truths_of(history, run->drawing());
-  std::vector<RunTruths> truths;
+  const QStringList of_run = run_caveats(history, run->drawing());
+  std::vector<RunCaveats> truths;
   for (const Run* shown : runs_.shown())
     truths.push_back(
-        {shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});
-  charts_->set_badges(told_apart(truths) +
-                      told_behind(status && !over ? status->step : 0, charts_->steps()));
+        {shown->name(), shown == run ? of_run : run_caveats(shown->history(), shown->drawing())});
+  charts_->set_badges(merge_caveats(truths) +
+                      lag_message(status && !over ? status->step : 0, charts_->steps()));
   timeline_->set_badges(of_run);
   if (over && !(known && opened_beside_run_)) live_.stop();
 }

@@ -50,10 +50,10 @@ std::optional<Recent> recent(const Series* series, double now) {
 // Growth of a total per second, and its split by payload kind.
 struct PairRate {
   double total = 0;
-  std::map<Cargo, double> cargo = {};
+  std::map<PayloadKind, double> cargo = {};
 };
 PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& sent, double now,
-                 const CargoMeter* cargo) {
+                 const TrafficMeter* cargo) {
   const Series* totals = history.find(sent);
   const auto span = recent(totals, now);
   if (!span) return {};
@@ -67,7 +67,7 @@ PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& 
 
 // Returns compute time as a share of the step time (including time held back) over the last second;
 // negative if unknown.
-double utilisation_of(const telemetry::History& history, int rank, double now) {
+double utilization_of(const telemetry::History& history, int rank, double now) {
   const Series* compute = history.find({Metric::compute_seconds, rank, 0});
   const auto span = recent(compute, now);
   if (!span) return -1;
@@ -97,14 +97,14 @@ const session::RankStatus* status_of(const session::Status* status, int rank) {
 }
 
 // True if the rank neither sends nor receives.
-bool is_away(const session::RankStatus* rank) {
+bool is_absent(const session::RankStatus* rank) {
   return rank != nullptr && (rank->state == "lost" || rank->state == "returning");
 }
 
 // Returns the ranks of the failure; several if they failed to start. A live coordinator reports it
 // sooner than the recording.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
-  const auto problem = status && status->problem ? status->problem : problem_of(history);
+  const auto problem = status && status->problem ? status->problem : failure_of_run(history);
   return problem ? ranks_of(*problem) : std::set<int>();
 }
 
@@ -118,7 +118,7 @@ bool was_lost(const telemetry::History& history, int rank) {
 }
 
 // The recording may be later than the coordinator's status.
-bool is_spared(const telemetry::History& history, int rank) {
+bool others_continue(const telemetry::History& history, int rank) {
   if (was_lost(history, rank)) return true;
   const auto experiment = recorded_experiment(history);
   return experiment && may_be_lost(*experiment, rank);
@@ -128,8 +128,9 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
   if (device.state == "stalled") return Absence::stalled;
   if (device.state == "returning") return Absence::returning;
   if (device.state != "lost") return Absence::none;
-  return (ended ? was_lost(history, device.rank) : is_spared(history, device.rank)) ? Absence::lost
-                                                                                    : Absence::none;
+  return (ended ? was_lost(history, device.rank) : others_continue(history, device.rank))
+             ? Absence::lost
+             : Absence::none;
 }
 
 // Marks failed and absent ranks. Ranks that were told to stop are lost too but did not fail; nor
@@ -138,7 +139,7 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
   device.absence =
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
   if (device.absence != Absence::none) {
-    device.utilisation = -1;
+    device.utilization = -1;
     return;
   }
   device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);
@@ -154,14 +155,14 @@ qint64 measured_step(const telemetry::History& history) {
 void add(LinkOverlay& link, const PairRate& rate, bool forward) {
   (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
   for (const auto& [kind, bytes] : rate.cargo) {
-    auto at = std::ranges::find(link.cargo, kind, &CargoRate::cargo);
-    if (at == link.cargo.end()) at = link.cargo.insert(at, CargoRate{kind});
+    auto at = std::ranges::find(link.cargo, kind, &PayloadRate::cargo);
+    if (at == link.cargo.end()) at = link.cargo.insert(at, PayloadRate{kind});
     (forward ? at->forward : at->backward) += bytes;
   }
 }
 
-void most_first(std::vector<CargoRate>& cargo) {
-  std::ranges::stable_sort(cargo, std::ranges::greater(), &CargoRate::total);
+void most_first(std::vector<PayloadRate>& cargo) {
+  std::ranges::stable_sort(cargo, std::ranges::greater(), &PayloadRate::total);
 }
 
 }  // namespace
@@ -179,7 +180,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
       versions && device.role == topology::Role::parameter_server)
     steps = versions;
   if (steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
-  if (now) device.utilisation = utilisation_of(history, rank, *now);
+  if (now) device.utilization = utilization_of(history, rank, *now);
   if (const session::RankStatus* one = status_of(status, rank)) {
     device.state = held(*status, *one) ? overlay_text("held") : QString::fromStdString(one->state);
     device.step = one->step;
@@ -202,11 +203,12 @@ double RunOverlay::now(const telemetry::History& history) {
 }
 
 void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history,
-                             const session::Status* status, double now, const CargoMeter* cargo) {
-  const auto away = [&](int rank) { return is_away(status_of(status, rank)); };
+                             const session::Status* status, double now, const TrafficMeter* cargo) {
+  const auto away = [&](int rank) { return is_absent(status_of(status, rank)); };
   const auto cut = [&](const Crossing& one) {
-    const auto part = one.link ? overlay.link_parts.find(*one.link) : overlay.link_parts.end();
-    return part != overlay.link_parts.end() && part->second == 0;
+    const auto part =
+        one.link ? overlay.link_fractions.find(*one.link) : overlay.link_fractions.end();
+    return part != overlay.link_fractions.end() && part->second == 0;
   };
   traffic_.visit(history,
                  [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
@@ -237,10 +239,10 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
 }
 
 Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status,
-                            bool moving, const CargoMeter* cargo) {
+                            bool moving, const TrafficMeter* cargo) {
   Overlay overlay;
   const experiment::RunSpec run = recorded_run(history);
-  overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(run));
+  overlay.link_speeds = QString::fromStdString(experiment::link_speeds_line(run));
   const std::set<int> failed = failed_ranks(history, status);
   const std::optional<double> now = moving ? std::optional(this->now(history)) : std::nullopt;
   for (int rank = 0; rank < ranks(history); ++rank) {
@@ -251,18 +253,19 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
           imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
   }
   if (status != nullptr && failed.empty())
-    for (const session::LinkPart& harmed : status->links)
+    for (const session::LinkBandwidth& harmed : status->links)
       if (const auto& drawn = traffic_.topology().links;
           harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
         const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
-        overlay.link_parts[{link.from, link.to}] = harmed.part;
+        overlay.link_fractions[{link.from, link.to}] = harmed.part;
       }
   if (now) add_traffic(overlay, history, status, *now, cargo);
   return overlay;
 }
 
-Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured, bool as_drawn) const {
-  measured.as_drawn = as_drawn;
+Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured,
+                       bool trains_drawing) const {
+  measured.trains_drawing = trains_drawing;
   std::map<std::string, DeviceOverlay> kept;
   for (const topology::Host& host : drawing.hosts)
     for (const topology::Device& device : host.devices)

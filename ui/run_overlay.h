@@ -26,13 +26,14 @@ class RunOverlay {
   // `status` may be null. `moving`: training continues, so the last measurements are current.
   // `cargo`: splits the traffic of links by payload kind; null: no split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
-                  const CargoMeter* cargo = nullptr);
+                  const TrafficMeter* cargo = nullptr);
   Overlay failures(const telemetry::History& history)
       const;  // for a run that is over: the devices that ended it, if any
 
   // Removes measurements that do not apply to a changed drawing: devices of another kind, or idle
-  // ones. Objects are matched by name. `as_drawn`: see Overlay.
-  Overlay on(const topology::Topology& drawing, Overlay measured, bool as_drawn = false) const;
+  // ones. Objects are matched by name. `trains_drawing`: see Overlay.
+  Overlay on(const topology::Topology& drawing, Overlay measured,
+             bool trains_drawing = false) const;
 
  private:
   DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank,
@@ -44,7 +45,7 @@ class RunOverlay {
   int ranks(const telemetry::History& history) const;
   double now(const telemetry::History& history);  // in seconds of the series
   void add_traffic(Overlay& overlay, const telemetry::History& history,
-                   const session::Status* status, double now, const CargoMeter* cargo);
+                   const session::Status* status, double now, const TrafficMeter* cargo);
 
   LinkTraffic traffic_;
   Clock clock_;

@@ -107,14 +107,14 @@ int Workspace::charts_height(int percent, int most) const {
 }
 
 bool Workspace::fit() {
-  spare_titles();
-  const bool became_short = is_short() && !was_short_;
-  was_short_ = is_short();
+  hide_tabbed_titles();
+  const bool became_short = is_short() && !was_small_;
+  was_small_ = is_short();
   return became_short && !dock("charts").widget()->visibleRegion().isEmpty();
 }
 
 // Hides titles of tabbed docks if height is scarce, because the tab already shows the name.
-void Workspace::spare_titles() {
+void Workspace::hide_tabbed_titles() {
   for (const auto& [name, one] : docks_) {
     const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() &&
                         !window_.tabifiedDockWidgets(one).isEmpty();
@@ -186,7 +186,7 @@ void Workspace::reset() {
   const bool bare = !kept_.isEmpty();
   kept_.clear();
   lay_out();
-  if (bare) set_bare(true);
+  if (bare) hide_all_docks(true);
 }
 
 void Workspace::lay_out() {
@@ -239,7 +239,7 @@ void Workspace::lay_out_bottom(bool charts_apart) {
     else first = &dock(name);
   }
   if (charts_apart) put("charts", Qt::Horizontal), dock("charts").show();
-  spare_titles();
+  hide_tabbed_titles();
   hide_stray_bars();
 }
 
@@ -249,7 +249,7 @@ void Workspace::restore() {
   window_.restoreState(settings_.value(kState).toByteArray(), kStateVersion);
 }
 
-void Workspace::set_bare(bool bare) {
+void Workspace::hide_all_docks(bool bare) {
   if (bare == !kept_.isEmpty()) return;
   if (bare) {
     kept_ = window_.saveState(kStateVersion);

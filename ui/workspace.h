@@ -37,7 +37,7 @@ class Workspace : public QObject {
   void reset();
   void restore();  // the stored state, else the default
   void save();
-  void set_bare(bool bare);  // no docks until it ends; for the welcome page
+  void hide_all_docks(bool bare);  // no docks until it ends; for the welcome page
   bool
   fit();  // adapts to the window and its font; returns true if it became small with charts visible
 
@@ -50,7 +50,7 @@ class Workspace : public QObject {
   void toggle(const QString& name);
   void leave_bare();
   bool is_short() const;
-  void spare_titles();
+  void hide_tabbed_titles();
   int charts_height(int percent, int most) const;
   void make_perspectives();
   void lay_out();
@@ -64,7 +64,7 @@ class Workspace : public QObject {
   QStringList order_;
   QByteArray kept_;  // state to restore after the bare state
   QList<QAction*> perspectives_;
-  bool was_short_ = false;
+  bool was_small_ = false;
 };
 
 }  // namespace trainyard::ui

@@ -76,9 +76,9 @@ float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t elemen
 }
 
 // Barrier and exchange between all ranks, on a separate channel.
-class Meeting {
+class Barrier {
  public:
-  explicit Meeting(comm::Transport& transport) : transport_(transport) {}
+  explicit Barrier(comm::Transport& transport) : transport_(transport) {}
 
   Result<void> hold() {
     const comm::Tag tag{kGeneration, count_++, 0};
@@ -170,7 +170,7 @@ class BenchRank {
     const std::span<std::byte> own = own_memory(private_memory_, layout.private_bytes);
     std::span<std::byte> shared = transport_.arena();
     if (static_cast<std::int64_t>(shared.size()) < layout.shared_bytes)
-      shared = own_memory(posted_from_, layout.shared_bytes);
+      shared = own_memory(send_memory_, layout.shared_bytes);
     const run::Placement& place = layout.buffers[plan_.buffer(kBuffer).index()];
     data_ = reinterpret_cast<float*>((place.shared ? shared : own).data() + place.offset);
     auto bound = run::bind(plan_, groups, {}, {}, *compute_, own, shared);
@@ -189,8 +189,8 @@ class BenchRank {
   }
 
   Result<void> hand_over(const std::vector<plan::Group>& groups) {
-    plan_ = plan::handed_to(coarse_plan(job_, transport_.rank()),
-                            std::string(base::name_of(job_.engine)));
+    plan_ = plan::assign_to_engine(coarse_plan(job_, transport_.rank()),
+                                   std::string(base::name_of(job_.engine)));
     gloo::Options options;
     options.rank = transport_.rank();
     options.groups = {{groups.front().ranks.begin(), groups.front().ranks.end()}};
@@ -264,10 +264,10 @@ class BenchRank {
 
   const BenchJob& job_;
   comm::Transport& transport_;
-  Meeting meeting_;
+  Barrier meeting_;
   std::unique_ptr<compute::Compute> compute_;
   Memory private_memory_;  // for buffers that no peer reads
-  Memory posted_from_;     // for buffers that peers read, if the transport has no arena
+  Memory send_memory_;     // for buffers that peers read, if the transport has no arena
   std::unique_ptr<comm::Collectives> engine_;
   std::unique_ptr<run::Exchange> exchange_;
   plan::RankPlan plan_;

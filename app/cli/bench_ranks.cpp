@@ -62,7 +62,7 @@ Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job,
 }
 
 // Pins this process to usable core number `rank`, modulo the number of usable cores.
-void stay_on_one_core(int rank) {
+void pin_to_core(int rank) {
   cpu_set_t usable, own;
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
   int turn = rank % std::max(1, CPU_COUNT(&usable)), core = 0;
@@ -83,7 +83,7 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
                                                         : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
   // pinned only now, because the transport has counted the usable cores before
-  if (job.bind) stay_on_one_core(arguments.rank);
+  if (job.bind) pin_to_core(arguments.rank);
   return bench_rank(job, **transport);
 }
 

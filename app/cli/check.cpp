@@ -83,7 +83,7 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   const plan::Plan& plan = checked.plan;
   const check::Memory& memory = checked.report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
-  const bool meet_at_times = plan.schedule.meets_at_times();
+  const bool meet_at_times = plan.schedule.synchronizes_periodically();
   const std::int64_t bytes =
       meet_at_times ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
       : checked.report.traffic.empty() ? 0
@@ -92,7 +92,7 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   const Json sent = by_engine ? Json() : Json(bytes);
   const run::MemoryUse& use = checked.memory[rank];
   Json parts;
-  for (const auto& [part, name] : base::Names<run::MemoryPart>::table)
+  for (const auto& [part, name] : base::Names<run::MemoryPurpose>::table)
     parts[std::string(name)] = use.of(part);
   Json json{{"rank", rank},
             {"sent_bytes", sent},
@@ -129,7 +129,7 @@ void print_json_report(const Checked& checked, const base::Problems& of_room) {
               {"ranks", Json::array()}};
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank)
     result["ranks"].push_back(rank_json(checked, rank));
-  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy))
+  if (const auto awaited = experiment::times_pending_line(checked.experiment.document.strategy))
     result["notes"] = {*awaited};
   if (!of_room.empty()) result["problems"] = problems_json(of_room);
   print_json(result);
@@ -176,7 +176,7 @@ void print_report(const Checked& checked) {
   if (const std::string engine = engine_of(plan); !engine.empty()) print_engine(plan, engine);
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
-  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy))
+  if (const auto awaited = experiment::times_pending_line(checked.experiment.document.strategy))
     std::printf("note: %s\n", awaited->c_str());
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }
@@ -192,7 +192,7 @@ int run_check(const ExperimentArguments& arguments) {
     return complain(report.problems(), arguments.json);
   }
   const Checked checked{*resolved, *plan, report};
-  const base::Problems of_room = problems_of_room(*resolved, checked.memory);
+  const base::Problems of_room = memory_problems(*resolved, checked.memory);
   arguments.json ? print_json_report(checked, of_room) : print_report(checked);
   std::fflush(stdout);
   for (const base::Problem& problem : of_room)

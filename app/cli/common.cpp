@@ -21,7 +21,7 @@ int exit_code_of(const base::Problem& problem) {
     case base::ProblemCode::unavailable: return 2;
     case base::ProblemCode::failed: return 3;
     case base::ProblemCode::refused: return 4;
-    case base::ProblemCode::cancelled: return 130;
+    case base::ProblemCode::canceled: return 130;
   }
   return 3;
 }
@@ -115,15 +115,14 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolve
 
 }  // namespace
 
-base::Problems problems_of_room(const experiment::Resolved& resolved,
-                                const std::vector<run::MemoryUse>& memory) {
+base::Problems memory_problems(const experiment::Resolved& resolved,
+                               const std::vector<run::MemoryUse>& memory) {
   return session::room_problems(resolved, memory, cost_of_step);
 }
 
-base::Problems problems_of_room(const experiment::Resolved& resolved) {
+base::Problems memory_problems(const experiment::Resolved& resolved) {
   const auto plan = strategy::make_plan(resolved);
-  return plan ? problems_of_room(resolved, session::memory_of(*plan))
-              : base::Problems{plan.error()};
+  return plan ? memory_problems(resolved, session::memory_of(*plan)) : base::Problems{plan.error()};
 }
 
 std::string chosen_algorithm(const experiment::Resolved& resolved) {
@@ -151,7 +150,7 @@ namespace {
 
 // Returns the reason why a directory is not a run, if its file names show it. Returns an empty
 // string if the directory must be read to decide.
-std::string why_no_run(const std::filesystem::path& directory) {
+std::string not_a_run_reason(const std::filesystem::path& directory) {
   using std::filesystem::file_type;
   std::error_code error;
   const auto type_of = [&](const std::filesystem::path& path) {
@@ -178,7 +177,7 @@ base::Problem no_run(const std::string& directory, const std::string& why) {
 }  // namespace
 
 base::Result<telemetry::History> load_history(const std::string& run_directory) {
-  if (const std::string why = why_no_run(run_directory); !why.empty())
+  if (const std::string why = not_a_run_reason(run_directory); !why.empty())
     return base::fail(no_run(run_directory, why));
   auto history = telemetry::History::load(run_directory);
   if (!history) {

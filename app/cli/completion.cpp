@@ -12,7 +12,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Completed {
+struct VerbCompletion {
   std::string verb;
   std::string options;                                      // separated by spaces
   std::vector<std::pair<std::string, std::string>> values;  // option -> accepted values
@@ -38,7 +38,7 @@ std::string what_follows(const CLI::Option& option) {
   return type == "FILE" ? "@file" : "";  // nothing to complete for a number or free text
 }
 
-void add_options(const CLI::App& verb, Completed& c) {
+void add_options(const CLI::App& verb, VerbCompletion& c) {
   for (const CLI::Option* option : verb.get_options()) {
     if (option->get_positional()) {
       c.positional = what_follows(*option);
@@ -54,8 +54,8 @@ void add_options(const CLI::App& verb, Completed& c) {
 }
 
 // Collects the completions of a verb. A verb with subcommands gets their names and options.
-Completed completed(const CLI::App& verb) {
-  Completed c{verb.get_name(), "", {}, ""};
+VerbCompletion completed(const CLI::App& verb) {
+  VerbCompletion c{verb.get_name(), "", {}, ""};
   add_options(verb, c);
   for (const CLI::App* inner : verb.get_subcommands([](const CLI::App*) { return true; })) {
     add_options(*inner, c);
@@ -73,7 +73,7 @@ std::string reply(const std::string& words) {
   return "mapfile -t COMPREPLY < <(compgen -W '" + words + "' -- \"$cur\")";
 }
 
-std::string verb_case(const Completed& c) {
+std::string verb_case(const VerbCompletion& c) {
   std::string text = "    " + c.verb + ")\n      case \"$prev\" in\n";
   for (const auto& [option, words] : c.values)
     text += "        " + option + ") " + reply(words) + "; return ;;\n";

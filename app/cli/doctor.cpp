@@ -229,14 +229,14 @@ std::vector<Finding> findings() {
           nccl()};
 }
 
-bool colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
+bool colors() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
 
 void print(const Finding& finding) {
-  constexpr std::array<const char*, 3> colour{"\033[32m", "\033[2m", "\033[31m"};
-  const bool coloured = colours();
-  std::printf(
-      "%s%-7s%s %-18s %s", coloured ? colour[static_cast<std::size_t>(finding.verdict)] : "",
-      word(finding.verdict), coloured ? "\033[0m" : "", finding.name.c_str(), finding.what.c_str());
+  constexpr std::array<const char*, 3> color{"\033[32m", "\033[2m", "\033[31m"};
+  const bool colored = colors();
+  std::printf("%s%-7s%s %-18s %s", colored ? color[static_cast<std::size_t>(finding.verdict)] : "",
+              word(finding.verdict), colored ? "\033[0m" : "", finding.name.c_str(),
+              finding.what.c_str());
   std::printf(finding.advice.empty() ? "\n" : ". %s\n", finding.advice.c_str());
 }
 

@@ -78,9 +78,10 @@ base::Result<void> write_into(const fs::path& file, const ExportArguments& argum
 
 // Writes the file completely or not at all. Follows symbolic links to the target.
 base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
-  if (base::is_something_else(arguments.out)) return write_into(arguments.out, arguments, history);
+  if (base::is_not_regular_file(arguments.out))
+    return write_into(arguments.out, arguments, history);
   std::error_code error;
-  const fs::path file = base::behind_links(arguments.out);
+  const fs::path file = base::resolve_link(arguments.out);
   fs::path partial;
   base::Descriptor made(-1);
   for (int i = 0; i < 100 && !made.is_open();

@@ -19,9 +19,9 @@ namespace {
 using namespace trainyard;
 
 // Returns the full command of a verb, for example "trainyard-cli bench allreduce".
-std::string words_of(const CLI::App& verb) {
+std::string command_of(const CLI::App& verb) {
   const CLI::App* outer = verb.get_parent();
-  return outer == nullptr ? verb.get_name() : words_of(*outer) + " " + verb.get_name();
+  return outer == nullptr ? verb.get_name() : command_of(*outer) + " " + verb.get_name();
 }
 
 // Returns the names of the visible subcommands of a verb; empty if there are none.
@@ -41,24 +41,25 @@ std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
   const auto named =
       outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
   if (!named.empty()) return unknown_verb(*named.front(), words + 1);
-  return base::Problem{base::ProblemCode::bad_usage, words_of(outer), "\"" + word + "\" is no verb",
-                       verbs, words_of(outer) + " --help shows examples"};
+  return base::Problem{base::ProblemCode::bad_usage, command_of(outer),
+                       "\"" + word + "\" is no verb", verbs,
+                       command_of(outer) + " --help shows examples"};
 }
 
 // Returns the innermost verb that was parsed.
-const CLI::App& asked_for(const CLI::App& outer) {
+const CLI::App& innermost_verb(const CLI::App& outer) {
   const auto verbs = outer.get_subcommands();
-  return verbs.empty() ? outer : asked_for(*verbs.back());
+  return verbs.empty() ? outer : innermost_verb(*verbs.back());
 }
 
-base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App& verb = asked_for(program);
+base::Problem usage_problem(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& verb = innermost_verb(program);
   const std::string verbs = verbs_of(verb);
   const bool lacks_verb =
       !verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  return {base::ProblemCode::bad_usage, words_of(verb),
+  return {base::ProblemCode::bad_usage, command_of(verb),
           lacks_verb ? "a verb is missing" : error.what(), verbs,
-          words_of(verb) + " --help shows what it takes"};
+          command_of(verb) + " --help shows what it takes"};
 }
 
 // True if --json is given. Scans the raw arguments, because errors of the parser must also be
@@ -101,13 +102,14 @@ int main(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool answered = error.get_exit_code() == 0;  // --help or --version
-    exit_code = answered ? program.exit(error) : cli::complain({misused(program, error)}, json);
+    exit_code =
+        answered ? program.exit(error) : cli::complain({usage_problem(program, error)}, json);
     std::cout.flush();
   } catch (const std::bad_alloc&) {
-    exit_code = cli::complain({base::out_of_memory(words_of(asked_for(program)))}, json);
+    exit_code = cli::complain({base::out_of_memory(command_of(innermost_verb(program)))}, json);
   } catch (const std::exception& error) {
     exit_code =
-        cli::complain({{base::ProblemCode::failed, words_of(asked_for(program)),
+        cli::complain({{base::ProblemCode::failed, command_of(innermost_verb(program)),
                         std::string("met what it was not made for: ") + error.what(), "", ""}},
                       json);
   }

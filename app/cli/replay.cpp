@@ -206,7 +206,7 @@ void print_emulation(const Json& header) {
   topology::Topology topology;
   base::Problems problems;
   base::read_document(*drawn, topology, "", problems);
-  if (const auto said = experiment::emulation_said(topology); said && problems.empty())
+  if (const auto said = experiment::emulation_caveat(topology); said && problems.empty())
     std::printf("EMULATED: %s\n", said->c_str());
 }
 
@@ -227,7 +227,7 @@ session::RecomputeServices in_this_process() {
           }};
 }
 
-Json json_of(const session::Recomputed& again) {
+Json json_of(const session::ReplayResult& again) {
   Json ranks = Json::array();
   const auto said = [&](const std::string& recorded) {
     return again.compared() ? Json(recorded) : Json();
@@ -240,24 +240,24 @@ Json json_of(const session::Recomputed& again) {
           {"status", "completed"},
           {"gradients", again.gradients},
           {"events", again.events},
-          {"left_over", again.left_over},
+          {"left_over", again.skipped_events},
           {"parameters_xxh64", again.told().parameters_xxh64},
           {"recorded_xxh64", said(again.told().recorded_xxh64)},
           {"same", again.compared() ? Json(again.same()) : Json()},
           {"ranks", ranks}};
 }
 
-void print_recomputed(const session::Recomputed& again) {
+void print_recomputed(const session::ReplayResult& again) {
   const auto& told = again.told();
   std::printf(
       "computed %s gradients again, in the order of %s events that ranks wrote down: weights %s\n",
       base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
       told.parameters_xxh64.c_str());
-  if (again.left_over > 0)
+  if (again.skipped_events > 0)
     std::printf(
         "%s events more were written down, and not all that they follow: the run was cut off "
         "there\n",
-        base::format_count(again.left_over).c_str());
+        base::format_count(again.skipped_events).c_str());
   const std::string others = "NOT those of the run, " + told.recorded_xxh64 + " of rank " +
                              std::to_string(told.rank) + ": another machine, or another version";
   std::printf("%s\n", !again.compared()

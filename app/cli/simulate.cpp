@@ -80,7 +80,8 @@ Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o,
             {"step_seconds", o.median_step_seconds},
             {"first_step_seconds", o.first_step_seconds}};
   json["bubble_fraction"] = o.bubble_fraction;
-  if (const auto ideal = experiment::ideal_bubble(resolved)) json["ideal_bubble_fraction"] = *ideal;
+  if (const auto ideal = experiment::ideal_bubble_fraction(resolved))
+    json["ideal_bubble_fraction"] = *ideal;
   if (!o.engine.empty()) json["engine"] = o.engine;
   json["wire_bytes"] = o.engine.empty() ? Json(o.step_wire_bytes()) : Json();
   json["ranks"] = Json::array();
@@ -105,14 +106,14 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
               base::format_seconds(o.median_step_seconds).c_str());
   std::printf("  why                 %s\n", o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
-  if (const auto ideal = experiment::ideal_bubble(resolved))
+  if (const auto ideal = experiment::ideal_bubble_fraction(resolved))
     std::printf(
         "  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no "
         "update\n",
         100 * *ideal);
-  if (const auto mesh = experiment::mesh_said(resolved))
+  if (const auto mesh = experiment::mesh_line(resolved))
     std::printf("  mesh                %s\n", mesh->c_str());
-  if (const auto stages = experiment::stages_said(resolved))
+  if (const auto stages = experiment::stages_line(resolved))
     std::printf("  stages              %s\n", stages->c_str());
   if (const auto split = experiment::split_said(resolved))
     std::printf("  split               %s\n", split->c_str());
@@ -139,13 +140,13 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
       "  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
       base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
-  if (const auto unlike = experiment::unlike_one_device(resolved.document))
+  if (const auto unlike = experiment::equivalence_caveats(resolved.document))
     std::printf("  unlike one device   %s\n", unlike->c_str());
   if (const experiment::RunSpec& run = resolved.document.run;
       run.links == experiment::LinkSpeed::imposed)
-    std::printf("  links               %s\n", experiment::link_speeds_said(run).c_str());
-  if (const auto shared = experiment::shared_cores(resolved.document.topology,
-                                                   resolved.document.run, base::usable_cores()))
+    std::printf("  links               %s\n", experiment::link_speeds_line(run).c_str());
+  if (const auto shared = experiment::shared_cores_caveat(
+          resolved.document.topology, resolved.document.run, base::usable_cores()))
     std::printf("  on this machine     %s\n", shared->c_str());
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }

@@ -38,8 +38,8 @@ std::string now_in_words() {
   return text;
 }
 
-base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
-  session::SweepWish wish;
+base::Result<session::SweepRequest> read_wish(const SweepArguments& arguments) {
+  session::SweepRequest wish;
   wish.scaling =
       arguments.scaling == "strong" ? experiment::Scaling::strong : experiment::Scaling::weak;
   wish.steps = arguments.steps;
@@ -58,8 +58,8 @@ base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
 
 // Marks variants that their data or the GPUs of this machine do not allow. If no variant is left,
 // returns the problems, which are then those of the experiment.
-base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& whole,
-                                 const fs::path& directory) {
+base::Problems skip_invalid_variants(Sweep& sweep, const experiment::Experiment& whole,
+                                     const fs::path& directory) {
   base::Problems first;
   bool any = false;
   for (session::SweepVariant& one : sweep.variants) {
@@ -178,9 +178,9 @@ void print_summary(const Sweep& sweep, const fs::path& directory) {
 }
 
 int exit_code_of(session::SweepState state) {
-  return state == session::SweepState::completed   ? 0
-         : state == session::SweepState::cancelled ? 130
-                                                   : 3;
+  return state == session::SweepState::completed  ? 0
+         : state == session::SweepState::canceled ? 130
+                                                  : 3;
 }
 
 base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
@@ -197,7 +197,8 @@ base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
 }
 
 // Creates the directory, takes the lock, writes the document, then runs the variants.
-int sweep_there(const SweepArguments& arguments, Sweep sweep, const experiment::Experiment& whole) {
+int run_sweep_in_directory(const SweepArguments& arguments, Sweep sweep,
+                           const experiment::Experiment& whole) {
   const auto directory = session::make_sweep_directory(arguments.out, whole.name);
   if (!directory) return complain({directory.error()}, arguments.json);
   const auto lock = session::SweepLock::take(*directory);
@@ -221,13 +222,12 @@ int run_sweep(const SweepArguments& arguments) {
   if (!sweep) return complain({sweep.error()}, arguments.json);
   sweep->started = now_in_words();
   const fs::path data = *arguments.directory();  // present, because the file was already read
-  if (auto problems = leave_out_invalid(*sweep, *given, data); !problems.empty())
+  if (auto problems = skip_invalid_variants(*sweep, *given, data); !problems.empty())
     return complain(problems, arguments.json);
   if (interrupts() > 0)
-    return complain(
-        {{base::ProblemCode::cancelled, "", "cancelled before the sweep began", "", ""}},
-        arguments.json);
-  return sweep_there(arguments, std::move(*sweep), experiment::located(*given, data));
+    return complain({{base::ProblemCode::canceled, "", "cancelled before the sweep began", "", ""}},
+                    arguments.json);
+  return run_sweep_in_directory(arguments, std::move(*sweep), experiment::located(*given, data));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
   const auto ranks = network.ranks();
   const auto add = [&](const std::string& who, const topology::Device& device) {
     if (is_slowed(device))
-      notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
+      notes.push_back(who + experiment::slow_down_line(device.slow_down, device.jitter));
   };
   for (auto from = ranks.begin(); from != ranks.end();) {
     const topology::Device& first = network.device(*from);
@@ -96,9 +96,9 @@ bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
 
 }  // namespace
 
-std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
+std::vector<std::string> unused_setting_notes(const experiment::Experiment& given) {
   std::vector<std::string> said;
-  for (const std::string& place : base::without_effect(given))
+  for (const std::string& place : base::unused_settings(given))
     if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
       said.push_back(place + " is set, but changes nothing here");
   if (auto tf32 = experiment::tf32_said(given)) said.push_back(std::move(*tf32));
@@ -114,30 +114,32 @@ std::vector<std::string> notes_of(const experiment::Experiment& given,
   std::vector<std::string> notes;
   if (std::string chosen = chosen_algorithm(resolved); !chosen.empty())
     notes.push_back(std::move(chosen));
-  if (const auto emulated = experiment::emulation_said(document.topology))
+  if (const auto emulated = experiment::emulation_caveat(document.topology))
     notes.push_back("EMULATED: " + *emulated);
   if (document.run.links == experiment::LinkSpeed::imposed ||
       document.run.devices == experiment::DeviceSpeed::paced)
-    notes.push_back(experiment::speeds_said(document.run));
+    notes.push_back(experiment::speeds_line(document.run));
   add_slowed_down(document.topology, notes);
-  for (std::string& said : set_in_vain(given)) notes.push_back(std::move(said));
+  for (std::string& said : unused_setting_notes(given)) notes.push_back(std::move(said));
   if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
-  for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
-  if (auto said = experiment::shards_in_vain(resolved)) notes.push_back(std::move(*said));
+  for (std::string& said : experiment::unused_stage_settings(resolved))
+    notes.push_back(std::move(said));
+  if (auto said = experiment::unused_shard_group(resolved)) notes.push_back(std::move(*said));
   if (const auto savings = experiment::savings(resolved))
-    notes.push_back("gradients are " + experiment::savings_said(*savings));
-  if (experiment::shares_columns(resolved))
+    notes.push_back("gradients are " + experiment::savings_line(*savings));
+  if (experiment::shards_columns(resolved))
     notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
-  if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
-  if (auto awaited = experiment::times_awaited_said(document.strategy))
+  if (const auto again = experiment::recomputation_line(resolved)) notes.push_back(*again);
+  if (auto awaited = experiment::times_pending_line(document.strategy))
     notes.push_back(std::move(*awaited));
   if (experiment::swaps(document.training))
     if (const auto plan = strategy::make_plan(resolved))
-      notes.push_back(*session::swap_said(resolved, *plan));
-  if (const auto shared = experiment::shared_gpus(document.topology)) notes.push_back(*shared);
-  if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
-  if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
-  if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);
+      notes.push_back(*session::offload_line(resolved, *plan));
+  if (const auto shared = experiment::shared_gpus_caveat(document.topology))
+    notes.push_back(*shared);
+  if (const auto unlike = experiment::equivalence_caveats(document)) notes.push_back(*unlike);
+  if (const auto restarts = experiment::unused_restarts_line(document)) notes.push_back(*restarts);
+  if (const auto softsync = experiment::softsync_line(document)) notes.push_back(*softsync);
   if (const auto turns = experiment::paced_turns_said(document, document.run.seconds_per_step))
     notes.push_back(*turns);
   return notes;
@@ -155,7 +157,7 @@ int run_validate(const ExperimentArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (const auto problems = problems_of_room(*resolved); !problems.empty())
+  if (const auto problems = memory_problems(*resolved); !problems.empty())
     return complain(problems, arguments.json);
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
     return complain(problems, arguments.json);

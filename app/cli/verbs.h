@@ -42,11 +42,11 @@ int complain(const base::Problems& problems, bool json);
 base::Json problems_json(const base::Problems& problems);
 // Returns problems if the drawn devices lack memory for the strategy, or if the strategy has no
 // plan.
-base::Problems problems_of_room(const experiment::Resolved& resolved);
-base::Problems problems_of_room(const experiment::Resolved& resolved,
-                                const std::vector<run::MemoryUse>& memory);
+base::Problems memory_problems(const experiment::Resolved& resolved);
+base::Problems memory_problems(const experiment::Resolved& resolved,
+                               const std::vector<run::MemoryUse>& memory);
 // Returns "... is set, but changes nothing here" for each unused setting.
-std::vector<std::string> set_in_vain(const experiment::Experiment& given);
+std::vector<std::string> unused_setting_notes(const experiment::Experiment& given);
 void print_json(const base::Json& line);  // prints one NDJSON line on standard output
 
 // Arguments of most verbs: an experiment file, overrides, --json.

@@ -82,13 +82,13 @@ void set_channel(Channels<T>& channels, std::int64_t c, const Moments& moments, 
 
 // Normalizes the input. Shared by the forward ops of training and of evaluation.
 template <class T, class AnyForward>
-void normalise(const AnyForward& op, const Channels<T>& channels, int cores) {
+void normalize(const AnyForward& op, const Channels<T>& channels, int cores) {
   ChannelArguments<T> arguments = channels.arguments();
   arguments.values = op.input.template as<T>();
   arguments.result = op.output.template as<T>();
   for_blocks(cores, op.input.elements() / channels.columns, block_rows(op.input),
              [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-               kernels<T>().normalise(arguments, begin, end);
+               kernels<T>().normalize(arguments, begin, end);
                activate(op.activation, arguments.result + begin * channels.columns,
                         (end - begin) * channels.columns);
              });
@@ -116,7 +116,7 @@ PreparedKernel prepare_forward(const compute::BatchNormForward& op, const Device
         for (std::int64_t c = 0; c < channels.columns; ++c)
           set_channel(channels, c, moments_of(op.sums, c), op.epsilon, op.weight, op.bias);
         if (!op.running.empty()) follow_batch<T>(op);
-        normalise(op, channels, cores);
+        normalize(op, channels, cores);
       });
 }
 
@@ -130,7 +130,7 @@ PreparedKernel prepare_evaluate(const compute::BatchNormEvaluate& op, const Devi
                                 static_cast<double>(running[channels.columns + c])};
           set_channel(channels, c, moments, op.epsilon, op.weight, op.bias);
         }
-        normalise(op, channels, cores);
+        normalize(op, channels, cores);
       });
 }
 
@@ -185,7 +185,7 @@ PreparedKernel prepare_backward_input(const compute::BatchNormBackwardInput& op,
     arguments.result = op.input_gradient.template as<T>();
     for_blocks(cores, op.input.elements() / channels.columns, block_rows(op.input),
                [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-                 kernels<T>().normalise_backward(arguments, begin, end);
+                 kernels<T>().normalize_backward(arguments, begin, end);
                });
   });
 }

@@ -39,8 +39,8 @@ struct ConvolutionSizes {
   compute::Window window;
 };
 
-// Calls visit(column, image pixel) for each window position, with `channels` values each. The image
-// pixel is null if the position is outside the image.
+// RemoteCalls visit(column, image pixel) for each window position, with `channels` values each. The
+// image pixel is null if the position is outside the image.
 template <class Image, class Visit>
 void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {
   for (std::int64_t row = 0; row < s.rows; ++row)

@@ -56,9 +56,9 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, W
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
-// Tries the ways in the Thue-Morse order. Two copies that alternate within a step then both get
-// measured in both ways.
-Way WayChoice::next(std::int64_t bytes) const {
+// CaptureState the ways in the Thue-Morse order. Two copies that alternate within a step then both
+// get measured in both ways.
+Way CopyPathTuner::next(std::int64_t bytes) const {
   const Known& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);
   if (tries < kTries)
@@ -69,7 +69,7 @@ Way WayChoice::next(std::int64_t bytes) const {
              : Way::through_caches;
 }
 
-void WayChoice::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) {
+void CopyPathTuner::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) {
   Known& of = by_length_[length_class(bytes)];
   std::atomic<double>& least = of.least[static_cast<std::size_t>(way)];
   least.store(std::min(least.load(std::memory_order_relaxed),

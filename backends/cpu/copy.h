@@ -21,9 +21,9 @@ enum class Way : std::uint8_t {
 // Copies `bytes` bytes. The ranges must not overlap.
 void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way);
 
-// Tries both ways on the first copies of a length class, then always returns the way with the least
-// time. Thread-safe.
-class WayChoice {
+// CaptureState both ways on the first copies of a length class, then always returns the way with
+// the least time. Thread-safe.
+class CopyPathTuner {
  public:
   static constexpr int kTries = 8;  // tries of both ways together
 
@@ -51,7 +51,7 @@ class Copier {
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes);
 
  private:
-  WayChoice choice_;
+  CopyPathTuner choice_;
 };
 
 }  // namespace trainyard::cpu

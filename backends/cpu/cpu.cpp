@@ -56,21 +56,22 @@ bool is_native(const Tensor& tensor) {
 
 // True if the op is prepared directly on tensors of 16 bits, without fp32 copies.
 template <class OneOp>
-bool takes_halves(const OneOp&) {
+bool supports_half(const OneOp&) {
   return false;
 }
-bool takes_halves(const compute::Copy&) { return true; }
-bool takes_halves(const compute::Zero&) { return true; }
-bool takes_halves(const compute::GeluForward& op) { return is_native(op.input); }
-bool takes_halves(const compute::GeluBackward& op) { return is_native(op.input); }
-bool takes_halves(const compute::LinearForward& op) { return is_native(op.input); }
-bool takes_halves(const compute::LinearBackwardInput& op) { return is_native(op.weight); }
-bool takes_halves(const compute::LinearBackwardWeight& op) { return is_native(op.input); }
+bool supports_half(const compute::Copy&) { return true; }
+bool supports_half(const compute::Zero&) { return true; }
+bool supports_half(const compute::GeluForward& op) { return is_native(op.input); }
+bool supports_half(const compute::GeluBackward& op) { return is_native(op.input); }
+bool supports_half(const compute::LinearForward& op) { return is_native(op.input); }
+bool supports_half(const compute::LinearBackwardInput& op) { return is_native(op.weight); }
+bool supports_half(const compute::LinearBackwardWeight& op) { return is_native(op.input); }
 
 class CpuCompute final : public compute::Compute {
  public:
   explicit CpuCompute(int cores)
-      : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores, std::make_shared<Widened>()} {
+      : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores,
+                std::make_shared<WideningScratch>()} {
     openblas_set_num_threads(std::min(openblas_get_num_threads(), cores));
   }
 
@@ -89,8 +90,9 @@ class CpuCompute final : public compute::Compute {
     if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
     return std::visit(
         [this](const auto& one) {
-          return compute::has_halves(one) && !takes_halves(one) ? on_halves(one, device_)
-                                                                : cpu::prepare(one, device_);
+          return compute::has_half_tensors(one) && !supports_half(one)
+                     ? prepare_through_fp32(one, device_)
+                     : cpu::prepare(one, device_);
         },
         op);
   }

@@ -88,13 +88,13 @@ template <class T>
 PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op,
                                const Device& device) {
   const std::int64_t rows = op.table_gradient.shape[0],
-                     rows_each =
+                     rows_per_thread =
                          std::max<std::int64_t>((rows + device.cores - 1) / device.cores, 1);
-  return make_kernel([op, rows, rows_each, cores = device.cores,
+  return make_kernel([op, rows, rows_per_thread, cores = device.cores,
                       norm = TensorNorm<T>(op.table_gradient, device.cores)](Queue&) mutable {
-    for_blocks(cores, rows, rows_each, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-      scatter<T>(op, begin, end);
-    });
+    for_blocks(
+        cores, rows, rows_per_thread,
+        [&](std::int64_t begin, std::int64_t end, std::int64_t) { scatter<T>(op, begin, end); });
     if (!op.squared_norm.empty()) *op.squared_norm.template as<double>() = norm();
   });
 }

@@ -13,8 +13,8 @@ namespace {
 
 class InSlices final : public compute::Kernel {
  public:
-  InSlices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores,
-           std::shared_ptr<Widened> memory)
+  InSlices(HalfSlice each, std::int64_t count, HalfSlice rest, int cores,
+           std::shared_ptr<WideningScratch> memory)
       : each_(std::move(each)),
         rest_(std::move(rest)),
         count_(count),
@@ -28,7 +28,7 @@ class InSlices final : public compute::Kernel {
 
  private:
   // Runs `part` on slice `slice`. All earlier slices have the size of `each_`.
-  void run(HalvesPart& part, std::int64_t slice, compute::Queue& queue) const {
+  void run(HalfSlice& part, std::int64_t slice, compute::Queue& queue) const {
     const auto halves = [&](std::size_t i) {
       return part.passing[i].half.data + slice * each_.passing[i].half.bytes();
     };
@@ -41,16 +41,16 @@ class InSlices final : public compute::Kernel {
         round(one.half.dtype, one.wide, halves(i), one.half.elements(), cores_);
   }
 
-  HalvesPart each_, rest_;
+  HalfSlice each_, rest_;
   std::int64_t count_;
   int cores_;
-  std::shared_ptr<Widened> memory_;
+  std::shared_ptr<WideningScratch> memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest,
-                                           int cores, std::shared_ptr<Widened> memory) {
+std::unique_ptr<compute::Kernel> in_slices(HalfSlice each, std::int64_t count, HalfSlice rest,
+                                           int cores, std::shared_ptr<WideningScratch> memory) {
   return std::make_unique<InSlices>(std::move(each), count, std::move(rest), cores,
                                     std::move(memory));
 }
@@ -82,7 +82,7 @@ void round(compute::DType to, const float* values, std::byte* halves, std::int64
              });
 }
 
-float* Widened::lend(std::size_t number, std::int64_t elements) {
+float* WideningScratch::lend(std::size_t number, std::int64_t elements) {
   if (blocks_.size() <= number) blocks_.resize(number + 1);
   std::vector<Block>& known = blocks_[number];
   if (known.empty() || known.back().elements < elements) {

@@ -20,18 +20,18 @@ void round(compute::DType to, const float* values, std::byte* halves, std::int64
            int cores);
 
 // Op prepared on fp32 copies of one slice of rows.
-struct HalvesPart {
+struct HalfSlice {
   std::unique_ptr<compute::Kernel> kernel;  // null if there are no rows
   std::vector<compute::Passing> passing;
 };
 
-class Widened;
+class WideningScratch;
 // Returns a kernel that runs `each` on `count` consecutive slices, then `rest`.
-std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest,
-                                           int cores, std::shared_ptr<Widened> memory);
+std::unique_ptr<compute::Kernel> in_slices(HalfSlice each, std::int64_t count, HalfSlice rest,
+                                           int cores, std::shared_ptr<WideningScratch> memory);
 
 // Scratch memory for fp32 copies. All ops of a device share it, because they run one after another.
-class Widened {
+class WideningScratch {
  public:
   // Returns buffer `number`, which all ops share, with at least `elements` elements. Earlier
   // pointers stay valid.

@@ -59,7 +59,7 @@ struct RowArguments {
   T* result;
   std::int64_t columns;
   double epsilon;
-  bool centred;
+  bool centerd;
 };
 
 // Table of loops. Ranges are [begin, end). Sums are accumulated in fp64 and added to the existing
@@ -92,9 +92,9 @@ struct Kernels {
   void (*channel_products)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end,
                            double* sums);
   // result = (values - mean) scale + shift
-  void (*normalise)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*normalize)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
   // result = scale (gradient - shift - (values - mean) slope)
-  void (*normalise_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*normalize_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
 
   // Row normalization of rows [begin, end): the output, the input gradient, and sums [2, columns]
   // += {gradient xhat, gradient}.

@@ -8,8 +8,8 @@
 namespace trainyard::cpu {
 namespace {
 
-// Computes two sums per channel over rows [begin, end). Calls add(index in the matrix, channel,
-// piece, first sum, second sum).
+// Computes two sums per channel over rows [begin, end). RemoteCalls add(index in the matrix,
+// channel, piece, first sum, second sum).
 template <class T, class Add>
 inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums,
                            const Add& add) {
@@ -40,36 +40,36 @@ void channel_products(const ChannelArguments<T>& a, std::int64_t begin, std::int
   sum_by_channel<T>(
       a.columns, begin, end, sums,
       [&](std::int64_t i, std::int64_t c, auto piece, Doubles& products, Doubles& gradients) {
-        const Lanes<T> centred =
+        const Lanes<T> centerd =
             piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
         const Doubles g = widen<T>(piece.template load<T>(a.gradient + i));
-        products += g * widen<T>(centred * piece.template load<T>(a.scale + c));
+        products += g * widen<T>(centerd * piece.template load<T>(a.scale + c));
         gradients += g;
       });
 }
 
 template <class T>
-void normalise(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end) {
+void normalize(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centred =
+      const Lanes<T> centerd =
           piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
-      piece.template store<T>(a.result + i, centred * piece.template load<T>(a.scale + c) +
+      piece.template store<T>(a.result + i, centerd * piece.template load<T>(a.scale + c) +
                                                 piece.template load<T>(a.shift + c));
     });
 }
 
 template <class T>
-void normalise_backward(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end) {
+void normalize_backward(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centred =
+      const Lanes<T> centerd =
           piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
       const Lanes<T> own = piece.template load<T>(a.gradient + i) -
                            piece.template load<T>(a.shift + c) -
-                           centred * piece.template load<T>(a.slope + c);
+                           centerd * piece.template load<T>(a.slope + c);
       piece.template store<T>(a.result + i, piece.template load<T>(a.scale + c) * own);
     });
 }

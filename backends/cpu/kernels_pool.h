@@ -20,9 +20,9 @@ inline Pixels pixels_of(const PoolArguments<T>& a, std::int64_t row, std::int64_
           right < a.width ? right : a.width};
 }
 
-// Calls visit(index in the image) for each pixel of the window, row by row. A positive `side` is
-// the compile-time side of a window entirely inside the image, so that the compiler can unroll. A
-// `side` of 0 accepts any window.
+// RemoteCalls visit(index in the image) for each pixel of the window, row by row. A positive `side`
+// is the compile-time side of a window entirely inside the image, so that the compiler can unroll.
+// A `side` of 0 accepts any window.
 template <int side, class T, class Visit>
 inline void for_pixels(const PoolArguments<T>& a, std::int64_t sample, const Pixels& p,
                        const Visit& visit) {
@@ -42,7 +42,7 @@ struct Side {
   static constexpr int value = number;
 };
 
-// Calls run(Side) with the window side, if it is one known at compile time, or with Side<0>.
+// RemoteCalls run(Side) with the window side, if it is one known at compile time, or with Side<0>.
 template <class T, class Run>
 inline void with_side(const PoolArguments<T>& a, const Run& run) {
   if (a.padding == 0 && a.kernel == 2) run(Side<2>{});
@@ -50,8 +50,8 @@ inline void with_side(const PoolArguments<T>& a, const Run& run) {
   else run(Side<0>{});
 }
 
-// Calls visit(sample, pixels of the window, index in the result) for each window of samples [begin,
-// end).
+// RemoteCalls visit(sample, pixels of the window, index in the result) for each window of samples
+// [begin, end).
 template <class T, class Visit>
 inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
                         const Visit& visit) {
@@ -110,12 +110,12 @@ inline bool windows_cover(const PoolArguments<T>& a) {
          a.out_width * a.kernel == a.width;
 }
 
-// Calls give(side, add, sample, pixels, index) for each window; add(index, piece, lanes) adds to
-// the gradient of a pixel. Works sample by sample, so that the cleared gradients are in cache when
-// windows add to them.
+// RemoteCalls give(side, add, sample, pixels, index) for each window; add(index, piece, lanes) adds
+// to the gradient of a pixel. Works sample by sample, so that the cleared gradients are in cache
+// when windows add to them.
 template <class T, class Give>
-inline void give_back(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
-                      const Give& give) {
+inline void scatter_gradients(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
+                              const Give& give) {
   const std::int64_t pixels = a.height * a.width * a.channels;
   const auto add = [&](std::int64_t to, auto piece, Lanes<T> given) {
     piece.template store<T>(a.result + to, piece.template load<T>(a.result + to) + given);
@@ -140,33 +140,34 @@ inline void give_back(const PoolArguments<T>& a, std::int64_t begin, std::int64_
 
 template <class T>
 void max_pool_backward(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end) {
-  give_back(a, begin, end,
-            [&](auto side, const auto& hand_on, std::int64_t sample, const Pixels& pixels,
-                std::int64_t from) {
-              for_lanes(0, a.channels, [&](std::int64_t c, auto piece) {
-                const Lanes<T> largest = piece.template load<T>(a.output + from + c);
-                Lanes<T> left = piece.template load<T>(a.output_gradient + from + c);
-                for_pixels<side.value>(a, sample, pixels, [&](std::int64_t to) {
-                  const auto here = piece.template load<T>(a.input + to + c) == largest;
-                  hand_on(to + c, piece, here ? left : Lanes<T>{});
-                  left = here ? Lanes<T>{} : left;
-                });
-              });
-            });
+  scatter_gradients(a, begin, end,
+                    [&](auto side, const auto& hand_on, std::int64_t sample, const Pixels& pixels,
+                        std::int64_t from) {
+                      for_lanes(0, a.channels, [&](std::int64_t c, auto piece) {
+                        const Lanes<T> largest = piece.template load<T>(a.output + from + c);
+                        Lanes<T> left = piece.template load<T>(a.output_gradient + from + c);
+                        for_pixels<side.value>(a, sample, pixels, [&](std::int64_t to) {
+                          const auto here = piece.template load<T>(a.input + to + c) == largest;
+                          hand_on(to + c, piece, here ? left : Lanes<T>{});
+                          left = here ? Lanes<T>{} : left;
+                        });
+                      });
+                    });
 }
 
 template <class T>
 void average_pool_backward(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end) {
   const T share = T{1} / static_cast<T>(a.kernel * a.kernel);
-  give_back(a, begin, end,
-            [&](auto side, const auto& hand_on, std::int64_t sample, const Pixels& pixels,
-                std::int64_t from) {
-              for_lanes(0, a.channels, [&](std::int64_t c, auto piece) {
-                const Lanes<T> given = piece.template load<T>(a.output_gradient + from + c) * share;
-                for_pixels<side.value>(a, sample, pixels,
-                                       [&](std::int64_t to) { hand_on(to + c, piece, given); });
-              });
-            });
+  scatter_gradients(
+      a, begin, end,
+      [&](auto side, const auto& hand_on, std::int64_t sample, const Pixels& pixels,
+          std::int64_t from) {
+        for_lanes(0, a.channels, [&](std::int64_t c, auto piece) {
+          const Lanes<T> given = piece.template load<T>(a.output_gradient + from + c) * share;
+          for_pixels<side.value>(a, sample, pixels,
+                                 [&](std::int64_t to) { hand_on(to + c, piece, given); });
+        });
+      });
 }
 
 }  // namespace

@@ -17,14 +17,14 @@ template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);
   Doubles sum{};
-  for_lanes(0, a.centred ? a.columns : 0,
+  for_lanes(0, a.centerd ? a.columns : 0,
             [&](std::int64_t c, auto piece) { sum += widen<T>(piece.template load<T>(row + c)); });
   const double mean = total(sum) / columns;
   Doubles squares{};
   std::int64_t c = 0;
   for (; c + kLanes <= a.columns; c += kLanes) {
-    const Doubles centred = widen<T>(Whole{}.load<T>(row + c)) - mean;
-    squares += centred * centred;
+    const Doubles centerd = widen<T>(Whole{}.load<T>(row + c)) - mean;
+    squares += centerd * centerd;
   }
   double rest = 0;
   for (; c < a.columns; ++c)
@@ -53,7 +53,7 @@ void row_norm_backward(const RowArguments<T>& a, std::int64_t begin, std::int64_
     const T *const row = a.values + r * a.columns, *const gradient = a.gradient + r * a.columns;
     const RowMoments moments = row_moments(a, row);
     const T mean = static_cast<T>(moments.mean), scale = static_cast<T>(moments.inverse_deviation);
-    const auto normalised = [&](std::int64_t c, auto piece) {
+    const auto normalized = [&](std::int64_t c, auto piece) {
       return (piece.template load<T>(row + c) - mean) * scale;
     };
     const auto scaled = [&](std::int64_t c, auto piece) {
@@ -63,14 +63,14 @@ void row_norm_backward(const RowArguments<T>& a, std::int64_t begin, std::int64_
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const Doubles h = widen<T>(scaled(c, piece));
       sum += h;
-      along += h * widen<T>(normalised(c, piece));
+      along += h * widen<T>(normalized(c, piece));
     });
     const double columns = static_cast<double>(a.columns);
-    const T centre = static_cast<T>(a.centred ? total(sum) / columns : 0),
+    const T center = static_cast<T>(a.centerd ? total(sum) / columns : 0),
             slope = static_cast<T>(total(along) / columns);
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       piece.template store<T>(a.result + r * a.columns + c,
-                              (scaled(c, piece) - centre - normalised(c, piece) * slope) * scale);
+                              (scaled(c, piece) - center - normalized(c, piece) * slope) * scale);
     });
   }
 }

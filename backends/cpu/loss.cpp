@@ -41,7 +41,7 @@ template <class T>
 PreparedKernel prepare_loss(const compute::SoftmaxCrossEntropy& op) {
   return make_kernel([op](Queue&) {
     const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
-    const double scale = op.scale * compute::held_by(op.loss_scale);
+    const double scale = op.scale * compute::loss_scale_value(op.loss_scale);
     double metrics[2] = {0, 0};
     for (std::int64_t b = 0; b < batch; ++b) {
       T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
@@ -54,7 +54,7 @@ PreparedKernel prepare_loss(const compute::SoftmaxCrossEntropy& op) {
 }
 
 template <class T>
-void summarise_row(const compute::SoftmaxSummary& op, std::int64_t row) {
+void summarize_row(const compute::SoftmaxSummary& op, std::int64_t row) {
   const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1],
                      label = op.labels.as<std::int32_t>()[row];
   const T* const logits = op.logits.as<T>() + row * classes;
@@ -94,7 +94,7 @@ struct SoftmaxOfRow {
 };
 
 template <class T>
-void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, double* metrics) {
+void add_shard_loss(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, double* metrics) {
   const std::int64_t classes = op.logits.shape[1], label = op.labels.as<std::int32_t>()[b];
   const SoftmaxOfRow row(op.summaries, b);
   metrics[0] += std::log(row.sum) - (row.own - row.largest);
@@ -102,7 +102,7 @@ void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, dou
   if (op.gradient.empty()) return;
   const T* const logits = op.logits.as<T>() + b * classes;
   T* const gradient = op.gradient.as<T>() + b * classes;
-  const double scale = op.scale * compute::held_by(op.loss_scale);
+  const double scale = op.scale * compute::loss_scale_value(op.loss_scale);
   for (std::int64_t c = 0; c < classes; ++c)
     gradient[c] =
         static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (scale / row.sum));
@@ -115,7 +115,7 @@ void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, dou
 template <class T>
 PreparedKernel prepare_summary(const compute::SoftmaxSummary& op) {
   return make_kernel([op](Queue&) {
-    for (std::int64_t b = 0; b < op.logits.shape[0]; ++b) summarise_row<T>(op, b);
+    for (std::int64_t b = 0; b < op.logits.shape[0]; ++b) summarize_row<T>(op, b);
   });
 }
 
@@ -123,7 +123,7 @@ template <class T>
 PreparedKernel prepare_part(const compute::SoftmaxCrossEntropyPart& op) {
   return make_kernel([op](Queue&) {
     double metrics[2] = {0, 0};
-    for (std::int64_t b = 0; b < op.logits.shape[0]; ++b) part_of_row<T>(op, b, metrics);
+    for (std::int64_t b = 0; b < op.logits.shape[0]; ++b) add_shard_loss<T>(op, b, metrics);
     for (int m = 0; m < 2 && !op.metrics.empty(); ++m)
       op.metrics.as<double>()[m] = op.part * metrics[m];
   });
@@ -152,7 +152,7 @@ PreparedKernel prepare(const compute::ClipFactor& op, const Device&) {
     for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i)
       sum += op.squared_norms.as<double>()[i];
     const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(),
-                 times = compute::held_by(op.loss_scale);
+                 times = compute::loss_scale_value(op.loss_scale);
     *op.factor.as<double>() =
         (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6))
                             : unusable) /

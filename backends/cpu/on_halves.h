@@ -15,7 +15,7 @@ namespace trainyard::cpu {
 // True if the op processes rows (or samples) independently, so that it can run on slices of the
 // first extent of its 16-bit tensors.
 template <class OneOp>
-constexpr bool takes_rows_apart =
+constexpr bool has_independent_rows =
     std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> ||
     std::is_same_v<OneOp, compute::Add> || std::is_same_v<OneOp, compute::Accumulate> ||
     std::is_same_v<OneOp, compute::ActivationBackward> ||
@@ -36,41 +36,41 @@ struct Slices {
 template <class OneOp>
 Slices slices_of(const OneOp& op, int cores) {
   std::int64_t rows = 0, elements = 0;
-  compute::for_passing(op, [&](const compute::Tensor& tensor, compute::Use) {
+  compute::for_each_activation(op, [&](const compute::Tensor& tensor, compute::Use) {
     if (!compute::is_half(tensor.dtype) || tensor.empty()) return;
     rows = tensor.shape[0];
     elements = std::max(elements, tensor.elements());
   });
-  if (!takes_rows_apart<OneOp> || elements == 0) return {rows, rows};
+  if (!has_independent_rows<OneOp> || elements == 0) return {rows, rows};
   return {std::clamp<std::int64_t>(kSliceElements * cores * rows / elements, 1, rows), rows};
 }
 
 // Returns the op restricted to its first `rows` rows.
 template <class OneOp>
-OneOp of_rows(OneOp op, std::int64_t rows) {
-  compute::for_passing(op, [&](compute::Tensor& tensor, compute::Use) {
+OneOp with_rows(OneOp op, std::int64_t rows) {
+  compute::for_each_activation(op, [&](compute::Tensor& tensor, compute::Use) {
     if (compute::is_half(tensor.dtype)) tensor.shape.extents[0] = rows;
   });
   return op;
 }
 
 template <class OneOp>
-PreparedKernel on_halves(const OneOp& op, const Device& device) {
+PreparedKernel prepare_through_fp32(const OneOp& op, const Device& device) {
   const Slices slices = slices_of(op, device.cores);
   const bool whole = slices.each == slices.all;
-  const auto prepared = [&](OneOp slice) -> base::Result<HalvesPart> {
+  const auto prepared = [&](OneOp slice) -> base::Result<HalfSlice> {
     std::size_t number = 0;
     auto passing = compute::widen(
         slice, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
     auto kernel = prepare(slice, device);
     if (!kernel) return base::fail(kernel.error());
-    return HalvesPart{std::move(*kernel), std::move(passing)};
+    return HalfSlice{std::move(*kernel), std::move(passing)};
   };
-  auto each = prepared(whole ? op : of_rows(op, slices.each));
+  auto each = prepared(whole ? op : with_rows(op, slices.each));
   if (!each) return base::fail(each.error());
-  HalvesPart rest;
+  HalfSlice rest;
   if (const std::int64_t left = whole ? 0 : slices.all % slices.each; left > 0) {
-    auto last = prepared(of_rows(op, left));
+    auto last = prepared(with_rows(op, left));
     if (!last) return base::fail(last.error());
     rest = std::move(*last);
   }

@@ -14,7 +14,7 @@ namespace trainyard::cpu {
 struct Device {
   dnnl::engine engine;
   int cores;
-  std::shared_ptr<Widened> widened;  // fp32 copies for ops on 16-bit tensors
+  std::shared_ptr<WideningScratch> widened;  // fp32 copies for ops on 16-bit tensors
 };
 
 using PreparedKernel = base::Result<std::unique_ptr<compute::Kernel>>;

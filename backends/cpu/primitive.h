@@ -43,7 +43,7 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Calls prepare(). Returns a Problem if oneDNN refuses.
+// RemoteCalls prepare(). Returns a Problem if oneDNN refuses.
 template <class Prepare>
 auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     -> base::Result<decltype(prepare())> {

@@ -34,7 +34,7 @@ class BlasProduct final : public Product {
   void run(CpuQueue&) override {
     const auto &left = spec_.left, &right = spec_.right;
     const auto m = left.rows(), n = right.columns(), k = left.columns();
-    if (!spec_.bias.empty()) lay_bias(m, n);
+    if (!spec_.bias.empty()) fill_with_bias(m, n);
     cblas_dgemm(CblasRowMajor, order(left), order(right), static_cast<blasint>(m),
                 static_cast<blasint>(n), static_cast<blasint>(k), 1, left.tensor.as<double>(),
                 stride(left), right.tensor.as<double>(), stride(right), spec_.bias.empty() ? 0 : 1,
@@ -50,7 +50,7 @@ class BlasProduct final : public Product {
     return static_cast<blasint>(operand.tensor.shape[1]);
   }
 
-  void lay_bias(std::int64_t rows, std::int64_t columns) {
+  void fill_with_bias(std::int64_t rows, std::int64_t columns) {
     for (std::int64_t r = 0; r < rows; ++r)
       std::memcpy(spec_.result.as<double>() + r * columns, spec_.bias.data,
                   static_cast<std::size_t>(columns) * sizeof(double));

@@ -10,7 +10,7 @@
 namespace trainyard::cpu {
 
 // Reusable scratch block. Each caller is done with it before the next one gets it.
-class LentBlock {
+class ScratchBlock {
  public:
   // Returns at least `bytes` bytes, valid until the next call. Allocates only when more is
   // requested than ever before.
@@ -49,7 +49,7 @@ class CpuQueue final : public compute::ImmediateQueue {
 
  private:
   dnnl::stream stream_;
-  LentBlock scratch_, factors_;
+  ScratchBlock scratch_, factors_;
 };
 
 }  // namespace trainyard::cpu

@@ -27,12 +27,12 @@ struct Gpu {
   std::string links;  // for example "PCIe 5.0 x16, 18 NVLinks"; empty if unknown
 };
 
-inline constexpr int kLeastCapability =
+inline constexpr int kMinCapability =
     80;  // The module has no code for GPUs older than Ampere (2020).
 
 // Returns the reason why the module cannot compute on the GPU, or an empty string if it can.
 inline std::string unusable(const Gpu& gpu) {
-  if (gpu.capability >= kLeastCapability) return "";
+  if (gpu.capability >= kMinCapability) return "";
   return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." +
          std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
 }

@@ -25,12 +25,12 @@ using Groups = std::vector<std::unique_ptr<Group>>;  // by group; null if this r
 // State shared by the lanes of a rank.
 struct Shared {
   int rank = 0;
-  comm::Bell bell;
+  comm::FutexEvent bell;
   comm::Reason reason;
 };
 
 // Removes the source location at the start of Gloo's error messages.
-std::string without_place(const std::string& what) {
+std::string without_source_location(const std::string& what) {
   const std::size_t end = what.starts_with('[') ? what.find("] ") : std::string::npos;
   return end == std::string::npos ? what : what.substr(end + 2);
 }
@@ -102,7 +102,7 @@ class Lane {
     const std::string lost = in_words(group_.lost());
     return {ProblemCode::failed, "rank " + std::to_string(shared_.rank),
             (lost.empty() ? "" : "lost " + lost + ": ") + "gloo could not finish its " +
-                std::string(base::name_of(call.kind)) + ": " + without_place(what),
+                std::string(base::name_of(call.kind)) + ": " + without_source_location(what),
             "", lost.empty() ? "" : "See the log of " + lost + "."};
   }
 
@@ -118,7 +118,7 @@ class Lane {
 
 class GlooCollectives final : public comm::Collectives {
  public:
-  GlooCollectives(int rank, comm::Patience patience, Groups groups)
+  GlooCollectives(int rank, comm::SpinPolicy patience, Groups groups)
       : groups_(std::move(groups)), listener_(shared_.bell, patience) {
     shared_.rank = rank;
     for (const auto& group : groups_)
@@ -205,9 +205,10 @@ class Bound final : public comm::BoundCollectives {
       try {
         groups_[g]->connect(*addresses);
       } catch (const std::exception& error) {
-        return base::fail({ProblemCode::failed, where(),
-                           "gloo could not connect the ranks: " + without_place(error.what()), "",
-                           "See the logs of the other ranks."});
+        return base::fail(
+            {ProblemCode::failed, where(),
+             "gloo could not connect the ranks: " + without_source_location(error.what()), "",
+             "See the logs of the other ranks."});
       }
     }
     return std::make_unique<GlooCollectives>(rank_, patience_, std::move(groups_));
@@ -237,7 +238,7 @@ class Bound final : public comm::BoundCollectives {
   std::string where() const { return "rank " + std::to_string(rank_); }
 
   int rank_;
-  comm::Patience patience_;
+  comm::SpinPolicy patience_;
   Groups groups_;
 };
 
@@ -264,7 +265,7 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options) {
   } catch (const std::exception& error) {
     return base::fail(
         {ProblemCode::unavailable, "rank " + std::to_string(options.rank),
-         "gloo cannot listen at " + options.address + ": " + without_place(error.what()),
+         "gloo cannot listen at " + options.address + ": " + without_source_location(error.what()),
          "an address of this machine",
          "Clear topology.hosts[].address, or choose strategy.engine=own."});
   }

@@ -10,11 +10,11 @@
 namespace trainyard::gloo {
 namespace {
 
-constexpr std::chrono::milliseconds kConnect{
+constexpr std::chrono::milliseconds kConnectTimeout{
     6000};  // Gloo waits five times as long for a peer to connect.
 // Practically unlimited, because a straggler may take long. The coordinator detects a hung peer and
 // ends the call by `give_up`.
-constexpr std::chrono::hours kCall{24 * 365};
+constexpr std::chrono::hours kCallTimeout{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
   const auto bytes = base::from_hex(text);
@@ -30,10 +30,10 @@ class Context final : public ::gloo::Context {
       : ::gloo::Context(position, members) {
     device_ = device;
     transportContext_ = device->createContext(position, members);
-    transportContext_->setTimeout(kConnect);
+    transportContext_->setTimeout(kConnectTimeout);
     for (int peer = 0; peer < members; ++peer)
       if (peer != position) transportContext_->createPair(peer);
-    setTimeout(kCall);
+    setTimeout(kCallTimeout);
   }
 };
 

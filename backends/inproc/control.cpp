@@ -24,14 +24,14 @@ std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variabl
 }  // namespace
 
 struct ControlHub::Shared {
-  struct Outbox {
+  struct ClientQueue {
     std::deque<session::Message> messages;
     std::condition_variable filled;
   };
   std::mutex mutex;
   std::deque<session::Received> inbox;
   std::condition_variable filled;
-  std::map<session::PeerId, Outbox> clients;
+  std::map<session::PeerId, ClientQueue> clients;
   std::uint64_t connected = 0;  // number of clients so far
 };
 
@@ -98,7 +98,7 @@ class Client final : public session::ControlClient {
  private:
   std::shared_ptr<Shared> shared_;
   session::PeerId name_;
-  Shared::Outbox* outbox_ = nullptr;  // entry of this client in `clients`
+  Shared::ClientQueue* outbox_ = nullptr;  // entry of this client in `clients`
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace trainyard::inproc {
 
 struct Options {
   int channels = 8;  // numbered 0 .. channels - 1
-  std::optional<comm::Patience> patience =
+  std::optional<comm::SpinPolicy> patience =
       {};  // of waits; nullopt: chosen for the number of ranks on this machine
 };
 

@@ -21,9 +21,9 @@ using base::Result;
 using comm::CollectiveCall;
 using comm::CollectiveKind;
 
-constexpr std::chrono::seconds kJoin{60};       // limit for members to join a group
+constexpr std::chrono::seconds kJoinTimeout{60};  // limit for members to join a group
 constexpr std::chrono::microseconds kLook{50};  // poll interval while NCCL works in the background
-constexpr std::chrono::milliseconds kDoubt{
+constexpr std::chrono::milliseconds kMaxWait{
     100};  // Upper bound of a wait, because a broken GPU never signals the event.
 
 // Group with its own stream.
@@ -31,9 +31,9 @@ struct Lane {
   Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
   Communicator communicator;
   void* stream = nullptr;
-  comm::Bell* bell = nullptr;
-  // Calls that are not on the stream yet. NCCL may process the first one in the background, for
-  // example a first send/receive between two ranks, until the peer joins the call.
+  comm::FutexEvent* bell = nullptr;
+  // RemoteCalls that are not on the stream yet. NCCL may process the first one in the background,
+  // for example a first send/receive between two ranks, until the peer joins the call.
   std::deque<CollectiveCall> waiting;
   bool begun = false;  // true if the first call was passed to NCCL
   std::atomic<std::uint64_t> completed{0};
@@ -49,7 +49,7 @@ using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null if this ran
 // State of a rank from `bind` on.
 struct End {
   int rank = 0;
-  comm::Patience patience;
+  comm::SpinPolicy patience;
   std::chrono::milliseconds parting;
   Library library;
   std::unique_ptr<compute::Streams> streams;
@@ -106,7 +106,7 @@ class NcclCollectives final : public comm::Collectives {
   bool wait(std::chrono::microseconds limit) override {
     const bool looks =
         std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
-    return listener_.wait(std::min<std::chrono::microseconds>(limit, looks ? kLook : kDoubt)) ||
+    return listener_.wait(std::min<std::chrono::microseconds>(limit, looks ? kLook : kMaxWait)) ||
            looks;
   }
   void wake() override { listener_.ring(); }
@@ -183,7 +183,7 @@ class NcclCollectives final : public comm::Collectives {
   }
 
   std::unique_ptr<End> end_;
-  comm::Bell bell_;
+  comm::FutexEvent bell_;
   mutable comm::Reason reason_;
   comm::Listener listener_;
 };
@@ -199,7 +199,7 @@ std::optional<ncclUniqueId> id_from(std::string_view text) {
 }
 
 // Returns the endpoint's section for a group. Each section ends with ";".
-std::string_view said_of(std::string_view endpoint, std::size_t group) {
+std::string_view section_of(std::string_view endpoint, std::size_t group) {
   for (; group > 0; --group) {
     const std::size_t end = endpoint.find(';');
     if (end == std::string_view::npos) return {};
@@ -234,14 +234,14 @@ class Bound final : public comm::BoundCollectives {
     if (lane.communicator.is_alone()) return {};
     const auto first = static_cast<std::size_t>(groups_[group].front());
     const auto id =
-        first < endpoints.size() ? id_from(said_of(endpoints[first], group)) : std::nullopt;
+        first < endpoints.size() ? id_from(section_of(endpoints[first], group)) : std::nullopt;
     if (!id)
       return base::fail({ProblemCode::refused, end_->where(),
                          "the endpoint of rank " + std::to_string(first) + " is none of nccl",
                          "an id for each group", ""});
     if (const std::string wrong = lane.communicator.join(*id); !wrong.empty())
       return base::fail(failed(*end_, "join the ranks", wrong));
-    for (const auto end = std::chrono::steady_clock::now() + kJoin;
+    for (const auto end = std::chrono::steady_clock::now() + kJoinTimeout;
          std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLook)) {
       const auto answer = lane.communicator.look();
       if (!answer.wrong.empty()) return base::fail(failed(*end_, "join the ranks", answer.wrong));

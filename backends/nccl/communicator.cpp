@@ -80,11 +80,11 @@ ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) 
     case CollectiveKind::all_gather:
       return parts_alike
                  ? library_.all_gather(own, one.data, part, type_of(one.dtype), comm_, stream)
-                 : of_parts(one, stream);
+                 : call_with_unequal_shards(one, stream);
     case CollectiveKind::reduce_scatter:
       return parts_alike ? library_.reduce_scatter(one.data, own, part, type_of(one.dtype),
                                                    operation(one.reduction), comm_, stream)
-                         : of_parts(one, stream);
+                         : call_with_unequal_shards(one, stream);
   }
   return ncclInvalidArgument;
 }
@@ -102,7 +102,8 @@ ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t str
 
 // Starts a call with shards of different lengths as one group call: each shard is broadcast by its
 // owner, or reduced to it.
-ncclResult_t Communicator::of_parts(const CollectiveCall& one, cudaStream_t stream) {
+ncclResult_t Communicator::call_with_unequal_shards(const CollectiveCall& one,
+                                                    cudaStream_t stream) {
   if (const ncclResult_t begun = library_.group_start(); begun != ncclSuccess) return begun;
   std::byte* part = one.data;
   ncclResult_t result = ncclSuccess;

@@ -46,7 +46,7 @@ class Communicator {
  private:
   ncclResult_t call(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
-  ncclResult_t of_parts(const comm::CollectiveCall& one, cudaStream_t stream);
+  ncclResult_t call_with_unequal_shards(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer state() const;
   std::string words(ncclResult_t result) const;  // empty if in progress or successful
 

@@ -29,7 +29,7 @@ inline constexpr const char* kLibrary = "libnccl.so.2";
 struct Options {
   int rank = 0;
   std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
-  comm::Patience patience{};             // of waits
+  comm::SpinPolicy patience{};           // of waits
   std::chrono::milliseconds parting =
       std::chrono::minutes(1);  // Time for peers to receive the last data when this rank leaves.
   std::string library = kLibrary;

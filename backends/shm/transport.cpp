@@ -47,7 +47,7 @@ class MemfdTransport final : public Transport {
     return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes);
   }
 
-  Result<void> lie_on_devices(std::vector<OnDevice> arenas) override {
+  Result<void> lie_on_devices(std::vector<DeviceArena> arenas) override {
     bool fits = arenas.size() == on_device_.size();
     for (std::size_t r = 0; fits && r < arenas.size(); ++r) {
       const std::size_t arena = layout_.regions[r].arena_bytes;
@@ -67,7 +67,7 @@ class MemfdTransport final : public Transport {
     for (;;) {
       const microseconds left((end - base::now_nanoseconds()) / 1000);
       const bool rung = hear(std::clamp(left, microseconds(0), slice));
-      look_for_the_dead();
+      check_peers();
       if (rung || left <= slice) return rung;
     }
   }
@@ -75,7 +75,7 @@ class MemfdTransport final : public Transport {
  protected:
   Result<void> place(const Route& route, std::span<const std::byte> bytes,
                      Descriptor& descriptor) override {
-    const OnDevice& device = on_device_[static_cast<std::size_t>(rank())];
+    const DeviceArena& device = on_device_[static_cast<std::size_t>(rank())];
     if (const auto inside = offset_in(device.memory, bytes))
       return descriptor.place = device.from + *inside, Result<void>();
     if (const auto inside = offset_in(arena(), bytes))
@@ -95,7 +95,7 @@ class MemfdTransport final : public Transport {
     const std::uint64_t place = descriptor.staged != 0 ? 0 : descriptor.place;
     if (place > room || descriptor.bytes > room - place)
       return base::fail(outside(route.peer, descriptor));
-    const OnDevice& device = on_device_[static_cast<std::size_t>(route.peer)];
+    const DeviceArena& device = on_device_[static_cast<std::size_t>(route.peer)];
     if (descriptor.staged == 0 && !device.memory.empty() &&
         place + descriptor.bytes > device.from) {
       if (place < device.from) return base::fail(outside(route.peer, descriptor));
@@ -132,15 +132,15 @@ class MemfdTransport final : public Transport {
             "", ""};
   }
 
-  void look_for_the_dead() {
+  void check_peers() {
     const std::int64_t now = base::now_nanoseconds();
     std::int64_t next = next_look_.load(std::memory_order_relaxed);
     if (now < next || !next_look_.compare_exchange_strong(next, now + kLookForTheDeadEveryNs))
       return;
     for (int peer = 0; peer < ranks(); ++peer) {
-      const auto died = peer == rank() ? std::nullopt : moves_of_the_dead(peer);
+      const auto died = peer == rank() ? std::nullopt : death_of(peer);
       if (!died) continue;
-      if (may_be_lost(peer)) leave_for(peer, *died);
+      if (may_be_lost(peer)) mark_left(peer, *died);
       else
         abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "",
                "See its log; out-of-memory kills are in the system's journal"});
@@ -148,14 +148,14 @@ class MemfdTransport final : public Transport {
   }
 
   // Marks a dead peer as having left. The first rank that detects it notifies all.
-  void leave_for(int peer, std::uint32_t moves) {
+  void mark_left(int peer, std::uint32_t moves) {
     block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
     block_.ring_all();
   }
 
   // Returns the presence counter of a peer that died without leaving, or nullopt if it lives or has
   // left.
-  std::optional<std::uint32_t> moves_of_the_dead(int peer) const {
+  std::optional<std::uint32_t> death_of(int peer) const {
     const comm::Presence& presence = block_.presence(peer);
     const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
     if (moves % 2 == 0) return std::nullopt;
@@ -170,7 +170,7 @@ class MemfdTransport final : public Transport {
   MailboxBlock block_;
   MemoryMap memory_;
   Layout layout_;
-  std::vector<OnDevice> on_device_;  // by rank
+  std::vector<DeviceArena> on_device_;  // by rank
   std::atomic<std::int64_t> next_look_{0};
 };
 
@@ -228,7 +228,7 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
-Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Patience> patience,
+Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::SpinPolicy> patience,
                                         bool takes_place) {
   auto layout = read_layout(fd);
   if (!layout) return base::fail(layout.error());

@@ -36,7 +36,7 @@ base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channe
 
 // Device memory of the bytes of an arena from offset `from` on. An empty `memory` means that these
 // bytes are in the memfd.
-struct OnDevice {
+struct DeviceArena {
   std::size_t from = 0;
   std::span<std::byte> memory;
 };
@@ -46,7 +46,7 @@ class Transport : public comm::MailboxTransport {
   using MailboxTransport::MailboxTransport;
   // Sets the device memory of all ranks, including this one, by rank. Must be called before any
   // post. Problem: the size of an entry is wrong.
-  virtual base::Result<void> lie_on_devices(std::vector<OnDevice> arenas) = 0;
+  virtual base::Result<void> lie_on_devices(std::vector<DeviceArena> arenas) = 0;
 };
 
 // Opens the transport of this process as `rank`, once per rank. `fd` may be closed afterwards.
@@ -54,7 +54,7 @@ class Transport : public comm::MailboxTransport {
 // number of ranks on this machine. `takes_place`: the process replaces one that left or died, after
 // its peers have reset their lanes with it.
 base::Result<std::unique_ptr<Transport>> open(int fd, int rank,
-                                              std::optional<comm::Patience> patience = {},
+                                              std::optional<comm::SpinPolicy> patience = {},
                                               bool takes_place = false);
 
 // Makes every rank fail with `reason` immediately. For the coordinator, which is not a rank.

@@ -9,7 +9,7 @@ namespace trainyard::zmq {
 
 template <class Archive>
 void serialize(Archive& ar, base::Problem& x) {
-  in_range(ar, x.code, base::ProblemCode::cancelled);
+  in_range(ar, x.code, base::ProblemCode::canceled);
   ar(x.where, x.what, x.accepted, x.advice);
 }
 
@@ -104,7 +104,7 @@ void serialize(Archive& ar, session::Slow& x) {
 }
 
 template <class Archive>
-void serialize(Archive& ar, session::LinkPart& x) {
+void serialize(Archive& ar, session::LinkBandwidth& x) {
   ar(x.link, x.part);
 }
 
@@ -123,7 +123,7 @@ void serialize(Archive& ar, session::RankStatus& x) {
 template <class Archive>
 void serialize(Archive& ar, session::Status& x) {
   ar(x.answers);
-  in_range(ar, x.state, session::RunState::cancelled);
+  in_range(ar, x.state, session::RunState::canceled);
   ar(x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory, x.links);
 }
 

@@ -140,7 +140,7 @@ class Server final : public session::ControlServer {
     if (!take_parts(socket_, parts, whole)) return std::nullopt;
     auto frame = whole ? decode_message(bytes_of(parts[1])) : base::fail(Problem{});
     session::PeerId peer = parts[0].to_string();
-    if (frame && is_ours(frame->header) && is_news(peer, frame->header.sequence))
+    if (frame && is_of_this_run(frame->header) && is_newer(peer, frame->header.sequence))
       return session::Received{std::move(peer), std::move(frame->message)};
     ++malformed_;
     return std::nullopt;
@@ -148,12 +148,12 @@ class Server final : public session::ControlServer {
 
   // True if the frame belongs to this run. A client that has not received anything yet sends 0 as
   // the run.
-  bool is_ours(const ControlHeader& header) const {
+  bool is_of_this_run(const ControlHeader& header) const {
     return header.run == 0 ||
            (header.run == header_.run && header.generation == header_.generation);
   }
 
-  bool is_news(const session::PeerId& peer, std::uint64_t sequence) {
+  bool is_newer(const session::PeerId& peer, std::uint64_t sequence) {
     const auto known = last_.find(peer);
     if (known != last_.end()) return sequence > known->second && (known->second = sequence, true);
     // Bounds the memory: routing ids can be chosen freely, so a foreign process could create any
@@ -210,13 +210,13 @@ class Client final : public session::ControlClient {
     bool whole = false;
     if (!take_parts(socket_, parts, whole) || !whole) return std::nullopt;
     auto frame = decode_message(bytes_of(parts[0]));
-    if (!frame || !is_news(frame->header)) return std::nullopt;
+    if (!frame || !is_newer(frame->header)) return std::nullopt;
     return std::move(frame->message);
   }
 
   // True if the frame is newer than the last one. The first frame determines the run; frames of a
   // later server of another run at the same endpoint are dropped.
-  bool is_news(const ControlHeader& header) {
+  bool is_newer(const ControlHeader& header) {
     if (header_.run == 0) {
       header_.run = header.run;
       header_.generation = header.generation;

@@ -48,7 +48,7 @@ End::End(Identity identity, const TransportOptions& options,
 // Tells the peers the reason before the sockets close. Closing the context ends its threads, so
 // nothing reads posted bytes afterwards.
 End::~End() {
-  tell_abort();
+  send_abort();
   for (int peer = 0; peer < ranks(); ++peer)
     if (Link* link = peer_at(peer).link.get(); link != nullptr && !peer_at(peer).left)
       link->send(header(FrameKind::leave, peer));
@@ -73,7 +73,7 @@ Result<void> End::state() const {
 
 Result<void> End::check(int peer, int channel) {
   if (aborted_.load(std::memory_order_acquire)) {
-    tell_abort();
+    send_abort();
     return state();
   }
   const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 &&
@@ -202,7 +202,7 @@ void End::abort(const Problem& reason) {
   wake();
 }
 
-void End::tell_abort() {
+void End::send_abort() {
   if (!telling_.load(std::memory_order_acquire)) return;
   const auto text = comm::to_bytes(state().error());
   for (int peer = 0; peer < ranks(); ++peer) {

@@ -56,7 +56,7 @@ class End final : public Transport {
   void abort(const base::Problem& reason) override;
   base::Result<void> state() const override;
   comm::Traffic traffic(int peer) const override;
-  void may_lose(int peer) override { peer_at(peer).may_be_lost = true; }
+  void allow_loss(int peer) override { peer_at(peer).may_be_lost = true; }
   bool has_lost(int peer) const override;
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
   std::uint64_t rejected_frames() const override { return rejected_.get(); }
@@ -100,7 +100,7 @@ class End final : public Transport {
   void watch_links();
   void judge(int peer, std::int64_t now);
   bool set_reason(const base::Problem& reason);
-  void tell_abort();
+  void send_abort();
 
   bool spin(std::int64_t end);
   void sleep(std::int64_t end);
@@ -108,7 +108,7 @@ class End final : public Transport {
 
   Identity identity_;
   TransportOptions options_;
-  comm::Patience patience_;
+  comm::SpinPolicy patience_;
   std::unique_ptr<::zmq::context_t> context_;
   ::zmq::socket_t inbox_;
   std::vector<Peer> peers_;

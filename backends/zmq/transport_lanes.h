@@ -18,26 +18,26 @@ constexpr std::uint64_t kWindowMessages = 16;
 struct OutLane {
   std::uint64_t posted = 0;
   std::uint64_t consumed = 0;
-  std::uint64_t bytes_on_the_way = 0;
+  std::uint64_t bytes_in_flight = 0;
   // sizes of the messages in flight, by sequence
   std::array<std::uint64_t, kWindowMessages> sizes{};
   comm::LaneCounters counters;
 
   bool has_room(std::uint64_t bytes, std::uint64_t window_bytes) const {
     return posted == consumed ||
-           (posted - consumed < kWindowMessages && bytes_on_the_way + bytes <= window_bytes);
+           (posted - consumed < kWindowMessages && bytes_in_flight + bytes <= window_bytes);
   }
   void add(std::uint64_t bytes) {
     sizes[posted++ % kWindowMessages] = bytes;
-    bytes_on_the_way += bytes;
+    bytes_in_flight += bytes;
   }
   // Returns false if the peer cannot have consumed `count` messages.
   bool set_consumed(std::uint64_t count) {
     if (count < consumed || count > posted) return false;
-    while (consumed < count) bytes_on_the_way -= sizes[consumed++ % kWindowMessages];
+    while (consumed < count) bytes_in_flight -= sizes[consumed++ % kWindowMessages];
     return true;
   }
-  void begin_anew() { posted = consumed = bytes_on_the_way = 0; }
+  void begin_anew() { posted = consumed = bytes_in_flight = 0; }
 };
 
 struct InLane {

@@ -24,7 +24,7 @@ constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
 // Time that a peer needs for a few messages. Waking a sleeping thread takes about 50 us if its core
 // went to sleep.
-constexpr std::int64_t kYieldsFor = kMillisecond / 2;
+constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
 constexpr std::int64_t kLongestSleep = 50 * kMillisecond;
 
 }  // namespace
@@ -52,7 +52,7 @@ void End::pump() {
     for (int channel = 0; channel < static_cast<int>(peer_at(peer).in.size()); ++channel)
       if (in(peer, channel).told < in(peer, channel).released) acknowledge(peer, channel);
   if (base::now_nanoseconds() >= next_watch_) watch_links();
-  tell_abort();
+  send_abort();
 }
 
 // Receives one message of the inbox. Returns false if there is none.
@@ -165,7 +165,7 @@ bool End::wait(std::chrono::microseconds limit) {
 bool End::spin(std::int64_t end) {
   const std::int64_t start = base::now_nanoseconds();
   for (std::int64_t now = start; !ready(); now = base::now_nanoseconds()) {
-    if (now >= std::min(end, start + kYieldsFor)) return false;
+    if (now >= std::min(end, start + kSpinNanoseconds)) return false;
     if (now >= start + patience_.spin.count()) ::sched_yield();
   }
   return true;

@@ -80,7 +80,7 @@ Json schema_of_kind(FieldKind kind, const FieldDescription& d) {
   return {};
 }
 
-void add_bounds(Json& schema, const FieldDescription& d) {
+void add_constraints(Json& schema, const FieldDescription& d) {
   const bool numeric = d.kind == FieldKind::integer || d.kind == FieldKind::number;
   const char* low = numeric ? "minimum" : d.kind == FieldKind::list ? "minItems" : "minLength";
   const char* high = numeric ? "maximum" : d.kind == FieldKind::list ? "maxItems" : "maxLength";
@@ -191,7 +191,7 @@ Json json_schema(const std::vector<FieldDescription>& fields, std::string_view t
     property["description"] = d.unit.empty() ? d.help : d.help + " [" + d.unit + "]";
     if (d.kind != FieldKind::document && d.kind != FieldKind::list)
       property["default"] = d.default_value;
-    add_bounds(property, d);
+    add_constraints(property, d);
     properties[d.name] = std::move(property);
   }
   return schema;

@@ -191,11 +191,11 @@ std::vector<FieldDescription> describe(const Document& document) {
 // Returns the paths of unused settings: values that differ from the default but have no effect,
 // given the other values.
 template <IsDocument Document>
-std::vector<std::string> without_effect(const Document& document, const std::string& path = "") {
+std::vector<std::string> unused_settings(const Document& document, const std::string& path = "") {
   std::vector<std::string> places;
   const Document defaults{};
   const auto take = [&](const auto& part, const std::string& place) {
-    const auto below = without_effect(part, place);
+    const auto below = unused_settings(part, place);
     places.insert(places.end(), below.begin(), below.end());
   };
   const auto one = [&]<class Value>(const Field<Document, Value>& f) {

@@ -81,21 +81,21 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
                "at most " + std::to_string(maximum_bytes) + " bytes", ""});
 }
 
-std::filesystem::path behind_links(const std::filesystem::path& path) {
+std::filesystem::path resolve_link(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_symlink(path, error)) return path;
   const auto target = std::filesystem::weakly_canonical(path, error);
   return error ? path : target;
 }
 
-bool is_something_else(const std::filesystem::path& path) {
+bool is_not_regular_file(const std::filesystem::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
-  const std::filesystem::path path = behind_links(name);
-  if (is_something_else(path))
+  const std::filesystem::path path = resolve_link(name);
+  if (is_not_regular_file(path))
     return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced",
                  "", "Choose another name."});
   std::string temporary;

@@ -15,10 +15,10 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 
 // Returns the target of a symbolic link, so that writing keeps the link; `path` itself if it is no
 // link.
-std::filesystem::path behind_links(const std::filesystem::path& path);
+std::filesystem::path resolve_link(const std::filesystem::path& path);
 
 // True for a directory, a device or a pipe, which a file must never replace.
-bool is_something_else(const std::filesystem::path& path);
+bool is_not_regular_file(const std::filesystem::path& path);
 
 // Writes a temporary file beside the target, fsyncs it, renames it over the target and fsyncs the
 // directory. After a crash the file has either the old or the new content. Permissions and symbolic

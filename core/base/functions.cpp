@@ -11,12 +11,12 @@ Functions::Functions(std::string file, std::string advice)
     : file_(std::move(file)),
       advice_(std::move(advice)),
       opened_(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (opened_ == nullptr) wrong_ = std::string("cannot be opened: ") + ::dlerror();
+  if (opened_ == nullptr) error_ = std::string("cannot be opened: ") + ::dlerror();
 }
 
 Result<void> Functions::state() const {
-  if (wrong_.empty()) return {};
-  return fail(unavailable(wrong_));
+  if (error_.empty()) return {};
+  return fail(unavailable(error_));
 }
 
 Problem Functions::unavailable(const std::string& what) const {

@@ -15,14 +15,14 @@ class Functions {
   Functions(std::string file, std::string advice);
 
   // Looks up a symbol. `function` is null if the library lacks it; `state` then reports the first
-  // missing symbol. `find_if_there` is for optional symbols, which `state` ignores.
+  // missing symbol. `find_optional` is for optional symbols, which `state` ignores.
   template <class Function>
   void find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(look_for(name));
-    if (function == nullptr && wrong_.empty()) wrong_ = std::string("has no ") + name;
+    if (function == nullptr && error_.empty()) error_ = std::string("has no ") + name;
   }
   template <class Function>
-  void find_if_there(Function*& function, const char* name) {
+  void find_optional(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(look_for(name));
   }
 
@@ -35,7 +35,7 @@ class Functions {
 
   std::string file_, advice_;
   void* opened_;
-  std::string wrong_;  // first error
+  std::string error_;  // first error
 };
 
 }  // namespace trainyard::base

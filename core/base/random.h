@@ -12,7 +12,7 @@ namespace trainyard::base {
 // Purpose of a random stream. Two purposes never share a stream. Append only: the values determine
 // the numbers that a seed gives.
 enum class Purpose : std::uint32_t {
-  initialise = 1,
+  initialize = 1,
   permute = 2,
   generate = 3,
   label = 4,

@@ -62,7 +62,7 @@ std::string_view name(ProblemCode code) {
     case ProblemCode::unavailable: return "unavailable";
     case ProblemCode::refused: return "refused";
     case ProblemCode::failed: return "failed";
-    case ProblemCode::cancelled: return "cancelled";
+    case ProblemCode::canceled: return "cancelled";
   }
   return "failed";
 }

@@ -16,7 +16,7 @@ enum class ProblemCode {
   unavailable,  // a device, file or address that this machine does not provide
   refused,      // versions, plans or keys that do not match
   failed,       // a failure at run time
-  cancelled,    // stopped by the user
+  canceled,     // stopped by the user
 };
 
 std::string_view name(ProblemCode code);

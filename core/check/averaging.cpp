@@ -44,9 +44,9 @@ class Execution {
     }
     for (const plan::RankPlan& rank : scope.ranks)
       for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
-        const bool centre = b == rank.buffer("centre").index() && rank.buffer("centre").valid();
+        const bool center = b == rank.buffer("centre").index() && rank.buffer("centre").valid();
         contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(
-            rank.buffers[b].elements, Value{centre ? ranks_ : kUnknown, 0});
+            rank.buffers[b].elements, Value{center ? ranks_ : kUnknown, 0});
       }
   }
 
@@ -62,16 +62,16 @@ class Execution {
   }
 
   void finish() {
-    std::vector<Row> rows, centres;
+    std::vector<Row> rows, centers;
     for (const plan::RankPlan& rank : scope_.ranks) {
-      const auto parameters = row_of(rank, "params"), centre = row_of(rank, "centre");
-      if (!parameters || !centre) return;
+      const auto parameters = row_of(rank, "params"), center = row_of(rank, "centre");
+      if (!parameters || !center) return;
       rows.push_back(*parameters);
-      if (rank.buffer("centre").valid()) centres.push_back(*centre);
+      if (rank.buffer("centre").valid()) centers.push_back(*center);
     }
-    if (centres.empty()) return are_means(rows);
-    if (std::ssize(centres) < ranks_) return report(0, "has a centre, and another rank has none");
-    move_to_centre(rows, centres);
+    if (centers.empty()) return are_means(rows);
+    if (std::ssize(centers) < ranks_) return report(0, "has a centre, and another rank has none");
+    move_to_center(rows, centers);
   }
 
  private:
@@ -187,27 +187,27 @@ class Execution {
 
   // Proves that all ranks move by one fraction, in (0, 1/n], toward the center, and the center by n
   // times that fraction.
-  void move_to_centre(const std::vector<Row>& rows, const std::vector<Row>& centres) {
+  void move_to_center(const std::vector<Row>& rows, const std::vector<Row>& centers) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)
       return report(0, "moves by " + fraction(share, of) + " of the way to the centre",
                     "Take more than 0, up to 1/" + std::to_string(ranks_) + ".");
     for (int i = 0; i < ranks_; ++i) {
       const Row &row = rows[static_cast<std::size_t>(i)],
-                &centre = centres[static_cast<std::size_t>(i)];
+                &center = centers[static_cast<std::size_t>(i)];
       if (!counts(row, ranks_, share, of))
         return report(i, "moves by " + in_words(row, ranks_) +
                              " of the way to the centre, and rank 0 by " + fraction(share, of));
-      if (!counts(centre, ranks_, of - ranks_ * share, of))
-        return report(i, "leaves " + in_words(centre, ranks_) + " of the centre, and " +
+      if (!counts(center, ranks_, of - ranks_ * share, of))
+        return report(i, "leaves " + in_words(center, ranks_) + " of the centre, and " +
                              std::to_string(ranks_) + " ranks that move by " + fraction(share, of) +
                              " leave " + fraction(of - ranks_ * share, of));
       for (int j = 0; j < ranks_; ++j) {
         if (!counts(row, j, j == i ? of - share : 0, of))
           return report(i, "counts rank " + std::to_string(j) + " for " + in_words(row, j) +
                                " in its own parameters");
-        if (!counts(centre, j, share, of))
-          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(centre, j) +
+        if (!counts(center, j, share, of))
+          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(center, j) +
                                " in the centre, which moves by " + fraction(share, of) +
                                " of each");
       }

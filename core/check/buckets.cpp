@@ -33,7 +33,7 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
 }
 
 void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program& program,
-               const Elsewhere& others) {
+               const OtherProofs& others) {
   for (const plan::Wanted& wanted : program.wanted) {
     if (wanted.kind == OpKind::mix || others.proves(rank, wanted.kind, wanted.span)) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
@@ -41,7 +41,7 @@ void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program
     add_home(bucket, rank.rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) ||
+    if (!plan::communicates(op.kind) || is_mixing_transfer(program, op) ||
         others.proves(rank, collective_of(program, op), span_of(op)))
       continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
@@ -200,7 +200,7 @@ bool mixes(const plan::Program& program) {
                      [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
 }
 
-bool is_of_neighbours(const plan::Program& program, const Op& op) {
+bool is_mixing_transfer(const plan::Program& program, const Op& op) {
   return std::any_of(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& wanted) {
     return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket;
   });
@@ -215,7 +215,7 @@ OpKind collective_of(const plan::Program& program, const Op& op) {
   return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
 
-bool Elsewhere::proves(const plan::RankPlan& rank, OpKind collective, const Access& span) const {
+bool OtherProofs::proves(const plan::RankPlan& rank, OpKind collective, const Access& span) const {
   if (collective == OpKind::broadcast) return broadcasts;
   if (!shards || (collective != OpKind::all_gather && collective != OpKind::reduce_scatter))
     return false;
@@ -223,7 +223,7 @@ bool Elsewhere::proves(const plan::RankPlan& rank, OpKind collective, const Acce
   return name == "params" || name == "grads";
 }
 
-Elsewhere elsewhere(const Scope& scope, const std::string& program) {
+OtherProofs elsewhere(const Scope& scope, const std::string& program) {
   return {splits_layers(scope, program), shares_parameters(scope)};
 }
 
@@ -238,7 +238,7 @@ bool reduces(OpKind kind) {
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
-  const Elsewhere others = elsewhere(scope, program);
+  const OtherProofs others = elsewhere(scope, program);
   for (const plan::RankPlan& rank : scope.ranks)
     if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank, *p, others);
   for (const plan::RankPlan& rank : scope.ranks)

@@ -52,10 +52,10 @@ const plan::Access& span_of(
     // span of a communicating op: the part of its bucket that it sends, sums or changes
     const plan::Op& op);
 
-// `mixes`: true if ranks mix parameters in the program. `is_of_neighbours`: true if the op sends or
-// receives parameters for mixing. These are not buckets of a group; mixing.cpp proves them.
+// `mixes`: true if ranks mix parameters in the program. `is_mixing_transfer`: true if the op sends
+// or receives parameters for mixing. These are not buckets of a group; mixing.cpp proves them.
 bool mixes(const plan::Program& program);
-bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
+bool is_mixing_transfer(const plan::Program& program, const plan::Op& op);
 // Returns the collective that an op is, or is expanded from.
 plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
 inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
@@ -65,12 +65,12 @@ inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
 // over ranks, broadcasts pass the values of micro-batches on, reusing the same buffers
 // (passing.cpp). If parameters are sharded, gathered and scattered values are temporary
 // (sharding.cpp).
-struct Elsewhere {
+struct OtherProofs {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
               const plan::Access& span) const;  // `span`: on the rank
 };
-Elsewhere elsewhere(const Scope& scope, const std::string& program);
+OtherProofs elsewhere(const Scope& scope, const std::string& program);
 
 bool reduces(plan::OpKind kind);  // true if the kind sums; other kinds only copy
 

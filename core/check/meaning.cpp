@@ -51,7 +51,7 @@ class Execution {
         elsewhere_(elsewhere(scope, program_)),
         findings_(findings),
         expressions_(scope.ranks.size() + 1),
-        nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
+        no_rank_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
         buckets_(buckets_of(scope, program_)),
         coding_(scope, program_, buckets_),
         statistics_(scope, program_),
@@ -76,7 +76,7 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
-    if (is_of_neighbours(scope_.program(event.at), op)) return true;
+    if (is_mixing_transfer(scope_.program(event.at), op)) return true;
     if (elsewhere_.proves(scope_.rank(event.at.rank), collective_of(scope_.program(event.at), op),
                           span_of(op)))
       return hands_on_sums(event.at, op);
@@ -118,10 +118,11 @@ class Execution {
   // Returns the value at the start of the program.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
-    if (layers_.is_summed(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
+    if (layers_.is_summed(bucket))
+      return reduces(bucket.wanted) ? expressions_.nothing() : no_rank_;
     if (vertical_.is_exchanged(bucket))
-      return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
-    if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
+      return reduces(bucket.wanted) ? expressions_.nothing() : no_rank_;
+    if (!bucket.weighed) return coding_.is_coded(bucket) ? no_rank_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
     return *expressions_.sum(leaves);
@@ -373,11 +374,11 @@ class Execution {
     const int value = held(bucket, rank, cell);
     return reduces(bucket.wanted)
                ? expressions_.holds_exactly(value, members(bucket))
-               : value != nobody_ && value == held(bucket, source_of(bucket, cell), cell);
+               : value != no_rank_ && value == held(bucket, source_of(bucket, cell), cell);
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
-    if (held(bucket, rank, cell) == nobody_)
+    if (held(bucket, rank, cell) == no_rank_)
       return "elements of bucket " + number + " that nobody has " +
              (vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "handed out"
                                                                           : "encoded");
@@ -541,10 +542,10 @@ class Execution {
 
   const Scope& scope_;
   std::string program_;
-  Elsewhere elsewhere_;
+  OtherProofs elsewhere_;
   Findings& findings_;
   Expressions expressions_;
-  int nobody_;  // leaf of no rank
+  int no_rank_;  // leaf of no rank
   Buckets buckets_;
   Coding coding_;
   Statistics statistics_;

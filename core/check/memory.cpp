@@ -16,7 +16,7 @@ class Measured {
   explicit Measured(const plan::RankPlan& rank)
       : rank_(rank), lives_(rank), scratch_(rank.buffers.size()), lane_(rank.buffers.size(), -1) {
     for (std::size_t b = 0; b < scratch_.size(); ++b)
-      scratch_[b] = !rank.buffers[b].shared && is_here(b) && lives_.begins_anew(b);
+      scratch_[b] = !rank.buffers[b].shared && is_here(b) && lives_.is_written_first(b);
     for (const plan::Program& program : rank.programs)
       for (const plan::Op& op : program.ops)
         for (const auto* accesses : {&op.reads, &op.writes})
@@ -67,7 +67,7 @@ class Measured {
   }
 
   const plan::RankPlan& rank_;
-  plan::Lives lives_;
+  plan::Liveness lives_;
   std::vector<bool> scratch_;
   std::vector<std::int32_t> lane_;  // by buffer: the lane that touches it
 };

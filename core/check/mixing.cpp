@@ -62,7 +62,7 @@ class Execution {
   bool step(const plan::Rehearsal::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
-    if (op.kind == OpKind::recv && is_of_neighbours(scope_.program(event.at), op))
+    if (op.kind == OpKind::recv && is_mixing_transfer(scope_.program(event.at), op))
       return receive(event, op);
     if (plan::communicates(op.kind)) return true;
     if (passes(op.kind) && !reads_old(event.at, op)) return false;

@@ -39,14 +39,14 @@ class Examination {
 
   void run() {
     for (const RankPlan& rank : scope_.ranks)
-      if (!has_a_half(rank)) return;
+      if (!has_role(rank)) return;
     for (const RankPlan& rank : scope_.ranks)
       if (!agree(rank)) return;
     if (!joined()) return;
     for (const RankPlan& rank : scope_.ranks)
       for (const Program& program : rank.programs)
         if (plan::purpose(program.name) == plan::Purpose::training &&
-            !(rank.answers() ? waits_for_nobody(rank, program) : asks_once(rank, program)))
+            !(rank.answers() ? never_waits(rank, program) : asks_once(rank, program)))
           return;
     for (const RankPlan& rank : scope_.ranks)
       if (rank.answers() && !answers_all(rank)) return;
@@ -65,7 +65,7 @@ class Examination {
 
   // Checks a rank's role. An active rank has one pairing, its own. A passive rank has the pairings
   // of others, each once, and is in all of them.
-  bool has_a_half(const RankPlan& rank) {
+  bool has_role(const RankPlan& rank) {
     const Spot spot{rank.rank, "", -1};
     if (rank.pairs.empty())
       return report(spot, "has nobody to average with, as others do", "a neighbour");
@@ -143,7 +143,7 @@ class Examination {
 
   // Also checks that no other rank changes the parameters its passes read: the first compute op
   // copies them.
-  bool waits_for_nobody(const RankPlan& rank, const Program& program) {
+  bool never_waits(const RankPlan& rank, const Program& program) {
     const Access all = parameters_of(rank);
     plan::BufferId aside;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {

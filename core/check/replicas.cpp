@@ -29,7 +29,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& one : rank.programs) {
       join_members(scope, rank, one);
-      find_learnt(rank, one);
+      find_gradients(rank, one);
       learn_columns(rank, one);
       learn_micro_batches(rank, one);
       for (const Op& op : one.ops)
@@ -56,7 +56,7 @@ void Replicas::join(std::int32_t a, std::int32_t b) {
 }
 
 // An update of one segment may read the gradient that another segment writes (tied parameters).
-void Replicas::find_learnt(const plan::RankPlan& rank, const plan::Program& program) {
+void Replicas::find_gradients(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& update : program.ops) {
     if (update.kind != OpKind::update) continue;
     for (const Op& op : program.ops)

@@ -37,7 +37,7 @@ class Replicas {
  private:
   void join(std::int32_t a, std::int32_t b);
   void join_members(const Scope& scope, const plan::RankPlan& rank, const plan::Program& program);
-  void find_learnt(const plan::RankPlan& rank, const plan::Program& program);
+  void find_gradients(const plan::RankPlan& rank, const plan::Program& program);
   void learn_columns(const plan::RankPlan& rank, const plan::Program& program);
   void learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;

@@ -198,8 +198,8 @@ bool sound(const plan::ArrivalRule& rule) {
 
 // Simulates the rule with workers of which each is slower than the one before. Returns true if all
 // continue to the limit.
-bool comes_to_an_end(const plan::ArrivalRule& rule) {
-  plan::Arrivals arrivals(rule);
+bool terminates(const plan::ArrivalRule& rule) {
+  plan::ArrivalQueue arrivals(rule);
   arrivals.allow(20L * rule.workers);
   std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>,
                       std::greater<>>
@@ -236,7 +236,7 @@ void judge_rules(const Scope& scope, int workers, Findings& findings) {
           Proof::serving, Spot{rank.rank, "", -1},
           "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients",
           "1 to " + std::to_string(workers), "");
-    else if (!comes_to_an_end(*rank.rule))
+    else if (!terminates(*rank.rule))
       findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever",
                    "a rule by which somebody may always go on", "");
   }
@@ -253,7 +253,7 @@ void prove_serving(const Scope& scope, Findings& findings) {
   const Ends servers = ends_of_servers(scope);
   int workers = 0;
   for (const RankPlan& rank : scope.ranks) {
-    if (rank.rule || plan::evaluates_alone(rank)) continue;
+    if (rank.rule || plan::is_evaluator(rank)) continue;
     ++workers;
     for (const plan::Program& program : rank.programs)
       if (plan::purpose(program.name) == plan::Purpose::training)

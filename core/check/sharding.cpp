@@ -78,7 +78,7 @@ class Sharding {
   void finish() {
     if (plan::purpose(program_) != plan::Purpose::training) return;
     for (const plan::RankPlan& rank : scope_.ranks) {
-      const Lasting& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
+      const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
       for (const Piece& piece : of(rank.rank, all_of(rank, lasts.buffer)))
         if (const Thing& thing = things_[piece.value.source]; thing.kind != Thing::after ||
                                                               thing.position != lasts.position ||
@@ -93,7 +93,7 @@ class Sharding {
   }
 
  private:
-  struct Lasting {
+  struct PersistentBuffer {
     plan::BufferId buffer;
     std::int32_t position = kAllOfThem;
   };
@@ -252,7 +252,7 @@ class Sharding {
 
   bool updates(const At& at, const Op& op) {
     const Access &gradient = op.reads.front(), &to = op.writes.front();
-    const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
+    const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     if (to.buffer != lasts.buffer)
       return report(at, "updates " + range_text(scope_.rank(at.rank), to) + ", which does not last",
                     "the rank's own part", "Update what is gathered from.");
@@ -280,7 +280,7 @@ class Sharding {
     const Thing& thing = things_[piece.value.source];
     if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0)
       return false;
-    std::set<Learnt> wanted;
+    std::set<GradientTerm> wanted;
     for (const auto& [of, by] : computed_by_)
       for (const Piece& read : of.first == together ? by : std::vector<Piece>{}) {
         const std::int64_t first = read.first + read.value.shift;
@@ -306,7 +306,7 @@ class Sharding {
   // Handles ops that the proof does not follow: they write zeros or unknown values. They must not
   // write persistent parameters.
   bool overwrites(const At& at, const Op& op) {
-    const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
+    const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
       if (write.buffer == lasts.buffer && op.kind != OpKind::update)
         return report(at, "overwrites " + range_text(scope_.rank(at.rank), write), "updates alone",
@@ -389,11 +389,11 @@ class Sharding {
   Findings& findings_;
   Things things_;
   std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
-  std::vector<Lasting> lasts_;                   // by rank: persistent parameters
+  std::vector<PersistentBuffer> lasts_;          // by rank: persistent parameters
   // by rank: representative of the ranks that it shares parameters with
   std::vector<std::int32_t> together_;
   std::map<Of, std::vector<Piece>> computed_by_;  // pieces relative to the start of the segment
-  std::map<Of, std::set<Learnt>> parts_;
+  std::map<Of, std::set<GradientTerm>> parts_;
   Replicas replicas_;
 };
 

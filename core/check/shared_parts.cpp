@@ -17,7 +17,7 @@ std::optional<int> Things::sum(int a, int b) {
       left.position != right.position)
     return number({});
   Thing both = left;
-  for (const Learnt& part : right.parts)
+  for (const GradientTerm& part : right.parts)
     if (!both.parts.insert(part).second) return std::nullopt;
   return number(both);
 }

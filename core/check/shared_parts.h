@@ -17,13 +17,13 @@ namespace trainyard::check {
 inline constexpr std::int32_t kAllOfThem = -1;  // position that stands for "params" of every rank
 
 // rank, segment and micro-step of one term of a gradient
-using Learnt = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
 // Symbolic value of an element, associated with the rank at `position` of a shard group.
 struct Thing {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
   std::int32_t position = kAllOfThem;
-  std::set<Learnt> parts = {};  // terms of a gradient
+  std::set<GradientTerm> parts = {};  // terms of a gradient
   bool operator<(const Thing& other) const {
     return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts);
   }

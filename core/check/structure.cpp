@@ -301,7 +301,7 @@ class Inspector {
              of_worker ? "a worker" : "a server");
     if (of_worker && (group.position(op.peer) < 0 || op.peer == spot_.rank))
       report("rank " + std::to_string(op.peer) + " is no peer", "a server of the group");
-    inspect_carried(op);
+    inspect_payload(op);
   }
 
   // Maximum number of spans: the payload, and the list of rows if they are named. A server that
@@ -312,7 +312,7 @@ class Inspector {
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
   }
 
-  void inspect_carried(const Op& op) {
+  void inspect_payload(const Op& op) {
     const std::size_t spans = op.reads.size() + op.writes.size(), most = most_spans(op);
     if (spans > most)
       report("touches " + std::to_string(spans) + " spans", std::to_string(most) + " at most");

@@ -84,8 +84,8 @@ class Swapping {
         lasts_(rank.buffers.size()) {
     for (const plan::Program& program : rank.programs) find_followed(program);
     for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
-      really_.emplace_back(rank.buffers[b].elements, -1 - static_cast<std::int64_t>(b));
-      without_.push_back(really_.back());
+      actual_.emplace_back(rank.buffers[b].elements, -1 - static_cast<std::int64_t>(b));
+      without_.push_back(actual_.back());
     }
   }
 
@@ -103,7 +103,7 @@ class Swapping {
   void finish() {
     for (std::size_t b = 0; b < rank_.buffers.size(); ++b) {
       const Access all{plan::BufferId(b), 0, rank_.buffers[b].elements};
-      if (!lasts_[b] || really_[b].of(all) == without_[b].of(all)) continue;
+      if (!lasts_[b] || actual_[b].of(all) == without_[b].of(all)) continue;
       spot_ = {rank_.rank, "", -1};
       report("does not put back all of " + rank_.buffers[b].name + " that was changed",
              "Let OUT follow every update.");
@@ -137,7 +137,7 @@ class Swapping {
   bool move(const Op& op) {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Access &from = op.reads[i], &to = op.writes[i];
-      really_[to.buffer.index()].put(to, really_[from.buffer.index()].of(from));
+      actual_[to.buffer.index()].put(to, actual_[from.buffer.index()].of(from));
       if (op.kind == OpKind::swap_in && lasts_[from.buffer.index()])
         home_of_[{to.buffer.index(), to.first}] = from;
     }
@@ -150,18 +150,18 @@ class Swapping {
     const auto at = home_of_.find({span.buffer.index(), span.first});
     return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
   }
-  bool is_for_guests(std::size_t buffer) const {
+  bool holds_fetched(std::size_t buffer) const {
     return std::any_of(home_of_.begin(), home_of_.end(),
                        [&](const auto& entry) { return entry.first.first == buffer; });
   }
 
   bool reads(const Op& op, const Access& span) {
     const Access* home = this->home(span);
-    if (home == nullptr && is_for_guests(span.buffer.index()))
+    if (home == nullptr && holds_fetched(span.buffer.index()))
       return report("reads " + range_text(rank_, span) + ", which was not brought",
                     "Let IN bring it.");
     const Access& place = home == nullptr ? span : *home;
-    if (really_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
+    if (actual_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
       return report("reads " + range_text(rank_, span) + ", which is not what was put aside last",
                     "Put aside what the next op reads, after it was written, and bring it back "
                     "before that op.");
@@ -179,12 +179,12 @@ class Swapping {
 
   bool writes(const Op&, const Access& span) {
     const Access* home = this->home(span);
-    if (home == nullptr && is_for_guests(span.buffer.index()))
+    if (home == nullptr && holds_fetched(span.buffer.index()))
       return report("writes " + range_text(rank_, span) + ", which has no home",
                     "Let IN bring what it changes.");
     const Access& place = home == nullptr ? span : *home;
     const std::vector<CopiedPiece> fresh{{0, span.count, ++values_, 0}};
-    really_[span.buffer.index()].put(span, fresh);
+    actual_[span.buffer.index()].put(span, fresh);
     without_[place.buffer.index()].put(place, fresh);
     return true;
   }
@@ -194,7 +194,7 @@ class Swapping {
   Spot spot_;
   std::vector<bool> is_followed_,
       lasts_;  // by buffer: OUT or IN touches it; it is a home of persistent values
-  std::vector<CopiedContents> really_,
+  std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
       home_of_;  // by location on the device: buffer and first element

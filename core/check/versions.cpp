@@ -42,9 +42,9 @@ struct Version {
 using Versions = std::vector<Version>;
 
 // One program of one rank; all relevant ops are on its compute lane.
-class Following {
+class VersionTracker {
  public:
-  Following(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
+  VersionTracker(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
       : rank_(rank),
         number_(program),
         cells_(cells),
@@ -166,14 +166,14 @@ class Following {
 };
 
 // Losses of one micro-batch number over all programs of one name, and their stated fractions.
-struct PartsOfUpdate {
+struct UpdateFractions {
   std::vector<Spot> said;  // one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
 
 void add_parts(const plan::RankPlan& rank, const Program& program,
-               std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate>& parts) {
+               std::map<std::pair<std::string, std::int32_t>, UpdateFractions>& parts) {
   const plan::BufferId metrics =
       rank.buffer("metrics");  // only one of the ranks that split a layer writes metrics
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -182,7 +182,7 @@ void add_parts(const plan::RankPlan& rank, const Program& program,
         std::any_of(op.writes.begin(), op.writes.end(),
                     [&](const plan::Access& write) { return write.buffer == metrics; });
     if (op.kind != OpKind::loss || !tells) continue;
-    PartsOfUpdate& of_update = parts[{program.name, op.micro}];
+    UpdateFractions& of_update = parts[{program.name, op.micro}];
     of_update.said.push_back({rank.rank, program.name, static_cast<int>(i)});
     of_update.samples += op.weights.numerators.empty() ? 0 : op.weights.numerators.front();
     of_update.of.insert(op.weights.denominator);
@@ -190,7 +190,7 @@ void add_parts(const plan::RankPlan& rank, const Program& program,
 }
 
 void prove_parts_of_updates(const Scope& scope, Findings& findings) {
-  std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate> parts;
+  std::map<std::pair<std::string, std::int32_t>, UpdateFractions> parts;
   for (const plan::RankPlan& rank : scope.ranks)
     for (const Program& program : rank.programs)
       if (updates_each(program)) add_parts(rank, program, parts);
@@ -219,7 +219,7 @@ void prove_versions(const Scope& scope, Findings& findings) {
     const Cells cells(rank);
     for (std::size_t p = 0; p < rank.programs.size(); ++p)
       if (updates_each(rank.programs[p]))
-        Following(rank, static_cast<int>(p), cells, findings).run();
+        VersionTracker(rank, static_cast<int>(p), cells, findings).run();
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weighted sums of parameters in integers, and the buffer elements that hold them; used by the
-// proofs of averaging.
+// WeightedInputs sums of parameters in integers, and the buffer elements that hold them; used by
+// the proofs of averaging.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ int all_reduce_chunks(Algorithm algorithm, const Formation& formation) {
 
 }  // namespace
 
-Algorithm carried_out_as(Collective collective, Algorithm algorithm) {
+Algorithm program_algorithm(Collective collective, Algorithm algorithm) {
   switch (collective) {
     case Collective::all_reduce: return algorithm;
     case Collective::reduce_scatter:
@@ -82,7 +82,7 @@ Rounds program(Collective collective, Algorithm algorithm, const Formation& form
 
 int chunks(Collective collective, Algorithm algorithm, const Formation& formation) {
   if (collective == Collective::all_reduce) return all_reduce_chunks(algorithm, formation);
-  return shares_out(collective) ? formation.members : 1;
+  return is_sharded(collective) ? formation.members : 1;
 }
 
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes) {
@@ -134,21 +134,21 @@ bool fits(Algorithm algorithm, const Formation& formation) {
 }
 
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position) {
-  const Circle circle = everyone(formation, position);
-  return carried_out_as(Collective::reduce_scatter, algorithm) == Algorithm::ring
+  const MemberRing circle = everyone(formation, position);
+  return program_algorithm(Collective::reduce_scatter, algorithm) == Algorithm::ring
              ? ring_reduce_scatter(circle)
              : direct_reduce_scatter(circle);
 }
 
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position) {
-  const Circle circle = everyone(formation, position);
-  return carried_out_as(Collective::all_gather, algorithm) == Algorithm::ring
+  const MemberRing circle = everyone(formation, position);
+  return program_algorithm(Collective::all_gather, algorithm) == Algorithm::ring
              ? ring_all_gather(circle)
              : direct_all_gather(circle);
 }
 
-Circle everyone(const Formation& formation, int position) {
-  Circle circle{std::vector<int>(static_cast<std::size_t>(formation.members)), position, 0, 1};
+MemberRing everyone(const Formation& formation, int position) {
+  MemberRing circle{std::vector<int>(static_cast<std::size_t>(formation.members)), position, 0, 1};
   std::iota(circle.members.begin(), circle.members.end(), 0);
   return circle;
 }

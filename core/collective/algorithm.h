@@ -48,12 +48,12 @@ enum class Collective {
 };
 
 enum class StepKind : std::uint8_t {
-  send,         // to `peer`
-  recv,         // from `peer`: overwrites the chunks
-  recv_reduce,  // from `peer`: adds to the local chunks
-  reduce_many,  // from all other `summands`: the sum of all chunks, in that order
-  sum_aside,    // as reduce_many, but into scratch, because peers still read the local chunks
-  put_back,     // copies the sum from scratch to the chunks, which peers no longer read
+  send,               // to `peer`
+  recv,               // from `peer`: overwrites the chunks
+  recv_reduce,        // from `peer`: adds to the local chunks
+  reduce_many,        // from all other `summands`: the sum of all chunks, in that order
+  sum_to_scratch,     // as reduce_many, but into scratch, because peers still read the local chunks
+  copy_from_scratch,  // copies the sum from scratch to the chunks, which peers no longer read
 };
 
 // Works on chunks [chunk, chunk + chunks).
@@ -85,8 +85,8 @@ Rounds torus(const Formation& formation, int position);
 
 // Other collectives; `root` is a position. Reduce-scatter and all-gather are the halves of
 // all-reduces that consist of these two phases. Collectives with a root use a binomial tree or a
-// single round. Each collective has one or two distinct programs, named by `carried_out_as`.
-Algorithm carried_out_as(
+// single round. Each collective has one or two distinct programs, named by `program_algorithm`.
+Algorithm program_algorithm(
     Collective collective,
     Algorithm algorithm);  // returns the algorithm whose program `algorithm` uses
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
@@ -107,7 +107,7 @@ std::string_view description(Algorithm algorithm);  // one line: method, bytes a
 bool fits(Algorithm algorithm, const Formation& formation);
 
 // True if a member begins or ends with one chunk.
-constexpr bool shares_out(Collective collective) {
+constexpr bool is_sharded(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather ||
          collective == Collective::scatter || collective == Collective::gather;
 }

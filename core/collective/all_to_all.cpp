@@ -12,8 +12,8 @@ Rounds all_to_all(const Formation& formation, int position) {
   Round round;
   for (const int peer : members)
     if (peer != position) round.push_back({StepKind::send, peer, 0});
-  round.push_back({StepKind::sum_aside, -1, 0, 1, members});
-  return {round, {{StepKind::put_back, -1, 0}}};
+  round.push_back({StepKind::sum_to_scratch, -1, 0, 1, members});
+  return {round, {{StepKind::copy_from_scratch, -1, 0}}};
 }
 
 }  // namespace trainyard::collective

@@ -8,8 +8,8 @@ namespace trainyard::collective {
 namespace {
 
 Tree tree_of(Collective collective, Algorithm algorithm, int members, int root) {
-  return carried_out_as(collective, algorithm) == Algorithm::star ? star_tree(members, root)
-                                                                  : binomial_tree(members, root);
+  return program_algorithm(collective, algorithm) == Algorithm::star ? star_tree(members, root)
+                                                                     : binomial_tree(members, root);
 }
 
 }  // namespace

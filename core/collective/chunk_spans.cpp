@@ -5,7 +5,7 @@ namespace trainyard::collective {
 
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise) {
   const int cuts =
-      shares_out(exercise.collective)
+      is_sharded(exercise.collective)
           ? 1
           : segments(exercise.elements, static_cast<int>(base::size_of(exercise.dtype)),
                      exercise.segment_bytes);

@@ -7,7 +7,7 @@
 
 namespace trainyard::collective {
 
-struct Circle {
+struct MemberRing {
   std::vector<int> members;  // positions in the group, ascending
   int self = 0;              // index in `members` of the member whose program this is
   int first = 0, width = 1;  // chunks: piece i is [first + i * width, + width)
@@ -20,16 +20,16 @@ struct Circle {
 };
 
 // Returns a circle of all members of the group, with one chunk each.
-Circle everyone(const Formation& formation, int position);
+MemberRing everyone(const Formation& formation, int position);
 
 // Ring phases of n - 1 rounds each. Reduce-scatter: a member ends with the sum of its piece.
 // All-gather: a member begins with its piece and ends with all.
-Rounds ring_reduce_scatter(const Circle& circle);
-Rounds ring_all_gather(const Circle& circle);
+Rounds ring_reduce_scatter(const MemberRing& circle);
+Rounds ring_all_gather(const MemberRing& circle);
 
 // Pairwise phases: one round each, none for a single member.
-Rounds direct_reduce_scatter(const Circle& circle);
-Rounds direct_all_gather(const Circle& circle);
+Rounds direct_reduce_scatter(const MemberRing& circle);
+Rounds direct_all_gather(const MemberRing& circle);
 
 void append(Rounds& rounds, Rounds more);
 

@@ -56,7 +56,7 @@ double touches(const Step& step) {
   switch (step.kind) {
     case StepKind::recv_reduce: return 3;
     case StepKind::reduce_many:
-    case StepKind::sum_aside: return static_cast<double>(step.summands.size()) + 1;
+    case StepKind::sum_to_scratch: return static_cast<double>(step.summands.size()) + 1;
     default: return 2;
   }
 }
@@ -68,7 +68,7 @@ class Estimate {
         work_(work),
         routes_(routes),
         formation_(formation(work.hosts)),
-        pieces_(shares_out(work.collective) ? 0 : segment_bytes, work,
+        pieces_(is_sharded(work.collective) ? 0 : segment_bytes, work,
                 chunks(work.collective, algorithm, formation_)) {}
 
   base::Result<Cost> run() {
@@ -187,7 +187,7 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table) {
     if (algorithm == Algorithm::automatic) continue;
     if (stop.stop_requested())
-      return base::fail({base::ProblemCode::cancelled, "", "nobody waits for it any more", "", ""});
+      return base::fail({base::ProblemCode::canceled, "", "nobody waits for it any more", "", ""});
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
       offer.unfit = std::string(name) + " asks for equally many ranks on every host";

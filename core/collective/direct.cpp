@@ -6,7 +6,7 @@
 
 namespace trainyard::collective {
 
-Rounds direct_reduce_scatter(const Circle& c) {
+Rounds direct_reduce_scatter(const MemberRing& c) {
   if (c.size() == 1) return {};
   Round round;
   for (int i = 0; i < c.size(); ++i)
@@ -15,7 +15,7 @@ Rounds direct_reduce_scatter(const Circle& c) {
   return {round};
 }
 
-Rounds direct_all_gather(const Circle& c) {
+Rounds direct_all_gather(const MemberRing& c) {
   if (c.size() == 1) return {};
   Round round;
   for (int i = 0; i < c.size(); ++i) {
@@ -27,7 +27,7 @@ Rounds direct_all_gather(const Circle& c) {
 }
 
 Rounds direct(const Formation& formation, int position) {
-  const Circle circle = everyone(formation, position);
+  const MemberRing circle = everyone(formation, position);
   Rounds rounds = direct_reduce_scatter(circle);
   append(rounds, direct_all_gather(circle));
   return rounds;

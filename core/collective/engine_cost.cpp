@@ -31,7 +31,7 @@ base::Result<double> tree_seconds(const Work& work, const topology::Network& net
 base::Result<double> engine_seconds(Collective collective, const Work& work,
                                     const topology::Network& network) {
   if (work.devices.size() < 2) return 0.0;
-  const bool ring = collective == Collective::all_reduce || shares_out(collective);
+  const bool ring = collective == Collective::all_reduce || is_sharded(collective);
   if (!ring || collective == Collective::scatter || collective == Collective::gather)
     return tree_seconds(work, network);
   return cost(Algorithm::ring, 0, work, network).map([&](const Cost& cost) {

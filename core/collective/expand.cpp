@@ -34,8 +34,8 @@ OpKind kind_of(StepKind kind) {
     case StepKind::recv: return OpKind::recv;
     case StepKind::recv_reduce: return OpKind::recv_reduce;
     case StepKind::reduce_many:
-    case StepKind::sum_aside: return OpKind::reduce_many;
-    case StepKind::put_back: return OpKind::copy;
+    case StepKind::sum_to_scratch: return OpKind::reduce_many;
+    case StepKind::copy_from_scratch: return OpKind::copy;
   }
   return OpKind::send;
 }
@@ -97,7 +97,7 @@ Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& g
           program(collective, method.algorithm, formation, group.position(rank.rank), root),
           chunks(collective, method.algorithm, formation)};
   const auto element_bytes = static_cast<int>(base::size_of(dtype));
-  if (!shares_out(collective))
+  if (!is_sharded(collective))
     job.segments = segments(bucket.count, element_bytes, method.segment_bytes);
   return job;
 }
@@ -208,7 +208,7 @@ class Expansion {
     if (op.kind == OpKind::reduce_many)
       op.flops =
           op.writes.front().count * addition_flops(job.dtype) * (std::ssize(step.summands) - 1);
-    const bool changes = op.kind != OpKind::send && step.kind != StepKind::sum_aside;
+    const bool changes = op.kind != OpKind::send && step.kind != StepKind::sum_to_scratch;
     order_after_touches(job.whole, op, changes);
     const Touch touch{op.lane, round, count_[op.lane.index()] + 1, changes};
     for (int c = 0; c < op.chunks; ++c) touched_[chunk_index(op, c)].push_back(touch);
@@ -219,10 +219,13 @@ class Expansion {
     const Access bucket = job.whole.writes.front();
     const auto [first, count] = job.span(step, segment);
     const Access chunk{bucket.buffer, bucket.first + first, count};
-    const bool aside = step.kind == StepKind::sum_aside || step.kind == StepKind::put_back;
+    const bool aside =
+        step.kind == StepKind::sum_to_scratch || step.kind == StepKind::copy_from_scratch;
     const Access beside = aside ? Access{aside_for(job), first, count} : Access{};
-    if (op.kind != OpKind::recv) op.reads = {step.kind == StepKind::put_back ? beside : chunk};
-    if (op.kind != OpKind::send) op.writes = {step.kind == StepKind::sum_aside ? beside : chunk};
+    if (op.kind != OpKind::recv)
+      op.reads = {step.kind == StepKind::copy_from_scratch ? beside : chunk};
+    if (op.kind != OpKind::send)
+      op.writes = {step.kind == StepKind::sum_to_scratch ? beside : chunk};
   }
 
   // Returns the scratch buffer for sums: one per group and dtype, as long as the group's longest

@@ -15,7 +15,7 @@ std::int64_t bytes_over_all_segments(const Step& step, const Pieces& pieces) {
 
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work) {
   const Formation group = formation(work.hosts);
-  const Pieces pieces(shares_out(work.collective) ? 0 : segment_bytes, work,
+  const Pieces pieces(is_sharded(work.collective) ? 0 : segment_bytes, work,
                       chunks(work.collective, algorithm, group));
   std::vector<Flow> all;
   for (int position = 0; position < group.members; ++position) {

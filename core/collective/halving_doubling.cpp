@@ -14,10 +14,10 @@
 namespace trainyard::collective {
 namespace {
 
-struct Folded {
+struct FoldedGroup {
   int most;   // m
   int extra;  // n - m
-  explicit Folded(int members)
+  explicit FoldedGroup(int members)
       : most(static_cast<int>(std::bit_floor(static_cast<unsigned>(members)))),
         extra(members - most) {}
 
@@ -28,7 +28,7 @@ struct Folded {
 };
 
 // Returns the program of the remaining member `number`.
-Rounds halve_and_double(const Folded& folded, int number) {
+Rounds halve_and_double(const FoldedGroup& folded, int number) {
   Rounds halving, doubling;
   for (int distance = folded.most / 2; distance > 0; distance /= 2) {
     const int partner = number ^ distance, peer = folded.position(partner);
@@ -46,7 +46,7 @@ Rounds halve_and_double(const Folded& folded, int number) {
 }  // namespace
 
 Rounds halving_doubling(const Formation& formation, int position) {
-  const Folded folded(formation.members);
+  const FoldedGroup folded(formation.members);
   if (folded.waits(position)) {
     Rounds rounds(
         static_cast<std::size_t>(2 * std::countr_zero(static_cast<unsigned>(folded.most)) + 2));

@@ -8,8 +8,8 @@
 namespace trainyard::collective {
 namespace {
 
-Circle leaders(const Formation& formation, int leader) {
-  Circle circle;
+MemberRing leaders(const Formation& formation, int leader) {
+  MemberRing circle;
   for (const auto& host : formation.hosts) {
     if (host.front() == leader) circle.self = circle.size();
     circle.members.push_back(host.front());
@@ -29,7 +29,7 @@ Rounds leader_hierarchical(const Formation& formation, int position) {
     rounds.back() = {{StepKind::recv, leader, 0, hosts}};
     return rounds;
   }
-  const Circle circle = leaders(formation, leader);
+  const MemberRing circle = leaders(formation, leader);
   Rounds between = ring_reduce_scatter(circle);
   append(between, ring_all_gather(circle));
   std::move(between.begin(), between.end(), rounds.begin() + 1);

@@ -8,7 +8,7 @@
 
 namespace trainyard::collective {
 
-Rounds ring_reduce_scatter(const Circle& c) {
+Rounds ring_reduce_scatter(const MemberRing& c) {
   Rounds rounds;
   for (int t = 0; t < c.size() - 1; ++t)
     rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t - 1), c.width},
@@ -16,7 +16,7 @@ Rounds ring_reduce_scatter(const Circle& c) {
   return rounds;
 }
 
-Rounds ring_all_gather(const Circle& c) {
+Rounds ring_all_gather(const MemberRing& c) {
   Rounds rounds;
   for (int t = 0; t < c.size() - 1; ++t)
     rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t), c.width},
@@ -25,7 +25,7 @@ Rounds ring_all_gather(const Circle& c) {
 }
 
 Rounds ring(const Formation& formation, int position) {
-  const Circle circle = everyone(formation, position);
+  const MemberRing circle = everyone(formation, position);
   Rounds rounds = ring_reduce_scatter(circle);
   append(rounds, ring_all_gather(circle));
   return rounds;

@@ -15,10 +15,10 @@ Rounds sharded_hierarchical(const Formation& formation, int position) {
   if (!formation.even()) return {};
   const std::vector<int>& host = formation.host_of(position);
   const int hosts = static_cast<int>(formation.hosts.size());
-  Circle within{host,
-                static_cast<int>(std::find(host.begin(), host.end(), position) - host.begin()), 0,
-                hosts};
-  Circle between{{}, 0, within.chunk(within.self), 1};
+  MemberRing within{host,
+                    static_cast<int>(std::find(host.begin(), host.end(), position) - host.begin()),
+                    0, hosts};
+  MemberRing between{{}, 0, within.chunk(within.self), 1};
   for (const auto& other : formation.hosts) {
     if (other == host) between.self = between.size();
     between.members.push_back(other[static_cast<std::size_t>(within.self)]);

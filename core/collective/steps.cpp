@@ -71,9 +71,9 @@ std::string named_token(Op op, const Exercise& exercise) {
 }
 
 // Puts the ops of all members in playing order.
-class Playing {
+class StepPlayer {
  public:
-  explicit Playing(Steps& steps) : steps_(steps), plans_(expanded_plans(steps.exercise)) {
+  explicit StepPlayer(Steps& steps) : steps_(steps), plans_(expanded_plans(steps.exercise)) {
     for (const plan::RankPlan& plan : plans_) {
       steps_.program.emplace_back();
       for (const Op& op : ops(plan.rank)) {
@@ -107,7 +107,7 @@ class Playing {
       case OpKind::reduce_many: return add_sum(move, op, line);
       case OpKind::copy:
         move.from = position;
-        move.effect = Effect::puts_back;
+        move.effect = Effect::copies_from_scratch;
         return push(move, line);
       default: return;
     }
@@ -218,7 +218,7 @@ base::Result<Steps> steps(const Exercise& exercise) {
   if (result.chunk_bytes.empty())
     return base::fail(cannot_play("segment_bytes", "the bucket has too many chunks to follow",
                                   "at most " + std::to_string(kMostPlayedChunks) + " chunks"));
-  Playing(result).run();
+  StepPlayer(result).run();
   return result;
 }
 

@@ -50,14 +50,14 @@ bool adds_up(Collective collective);
 std::vector<Algorithm> choices(Collective collective, const Formation& formation);
 
 enum class Effect {
-  replaces,   // received data overwrites the chunks
-  adds,       // received data is added to the local chunks
-  sums,       // received data is added to a sum in scratch, until the last summand arrived
-  puts_back,  // a sum in scratch overwrites the chunks; nothing is sent
+  replaces,  // received data overwrites the chunks
+  adds,      // received data is added to the local chunks
+  sums,      // received data is added to a sum in scratch, until the last summand arrived
+  copies_from_scratch,  // a sum in scratch overwrites the chunks; nothing is sent
 };
 
 struct Move {
-  int from = 0, to = 0;  // equal for puts_back
+  int from = 0, to = 0;  // equal for copies_from_scratch
   int chunk = 0, chunks = 1;
   int round = 0;
   Effect effect = Effect::replaces;

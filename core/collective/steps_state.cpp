@@ -35,7 +35,9 @@ void apply(const Move& move, int chunk, State& state, Add add) {
     case Effect::replaces: own = at(state.held, move.from, chunk); return;
     case Effect::adds: own = added(own, at(state.held, move.from, chunk), add); return;
     case Effect::sums: take(move, chunk, state, add); return;
-    case Effect::puts_back: own = std::exchange(at(state.aside, move.to, chunk), {}); return;
+    case Effect::copies_from_scratch:
+      own = std::exchange(at(state.aside, move.to, chunk), {});
+      return;
   }
 }
 

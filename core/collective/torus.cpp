@@ -11,7 +11,7 @@ namespace trainyard::collective {
 Rounds torus(const Formation& formation, int position) {
   const int columns = formation.columns, rows = formation.rows(), row = position / columns,
             column = position % columns;
-  Circle along_row{{}, column, 0, rows}, along_column{{}, row, column * rows, 1};
+  MemberRing along_row{{}, column, 0, rows}, along_column{{}, row, column * rows, 1};
   for (int c = 0; c < columns; ++c) along_row.members.push_back(row * columns + c);
   for (int r = 0; r < rows; ++r) along_column.members.push_back(r * columns + column);
   Rounds rounds = ring_reduce_scatter(along_row);

@@ -33,11 +33,11 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
                    nullptr, 0);
 }
 
-bool rung_since(const Bell& bell, std::uint32_t seen) {
+bool rung_since(const FutexEvent& bell, std::uint32_t seen) {
   return bell.rings.load(std::memory_order_acquire) != seen;
 }
 
-bool spin(const Bell& bell, std::uint32_t seen, nanoseconds span) {
+bool spin(const FutexEvent& bell, std::uint32_t seen, nanoseconds span) {
   const std::int64_t end = base::now_nanoseconds() + span.count();
   do {
     for (int i = 0; i < 32; ++i) {
@@ -48,7 +48,7 @@ bool spin(const Bell& bell, std::uint32_t seen, nanoseconds span) {
   return false;
 }
 
-bool yield(const Bell& bell, std::uint32_t seen, int times, std::int64_t end) {
+bool yield(const FutexEvent& bell, std::uint32_t seen, int times, std::int64_t end) {
   for (int i = 0; i < times && base::now_nanoseconds() < end; ++i) {
     ::sched_yield();
     if (rung_since(bell, seen)) return true;
@@ -59,7 +59,7 @@ bool yield(const Bell& bell, std::uint32_t seen, int times, std::int64_t end) {
 // A sleeper increments `sleepers` before its last check; a ringer increments `rings` before it
 // reads `sleepers`. Both are in one total order, so one of them sees the other. The kernel checks
 // the futex word again before the thread sleeps.
-bool sleep(Bell& bell, std::uint32_t seen, std::int64_t end) {
+bool sleep(FutexEvent& bell, std::uint32_t seen, std::int64_t end) {
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (bell.rings.load(std::memory_order_seq_cst) == seen) {
     const std::int64_t left = end - base::now_nanoseconds();
@@ -88,20 +88,20 @@ Heard& heard_by_this_thread(std::uint64_t listener) {
 
 }  // namespace
 
-void ring(Bell& bell) {
+void ring(FutexEvent& bell) {
   bell.rings.fetch_add(1, std::memory_order_seq_cst);
   if (bell.sleepers.load(std::memory_order_seq_cst) != 0)
     futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-Patience patience(int ranks_on_this_host) {
+SpinPolicy patience(int ranks_on_this_host) {
   // Synchronized ranks rarely wait longer than a millisecond, which is about 2000 yields; sleeping
   // costs a wake-up each time.
   if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 2000};
   return {std::chrono::nanoseconds(500), 20};
 }
 
-bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience,
+bool wait_for_ring(FutexEvent& bell, std::uint32_t seen, SpinPolicy patience,
                    std::chrono::microseconds limit) {
   if (rung_since(bell, seen)) return true;
   if (limit.count() <= 0) return false;
@@ -111,7 +111,7 @@ bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience,
   return sleep(bell, seen, end);
 }
 
-Listener::Listener(Bell& bell, Patience patience) : bell_(&bell), patience_(patience) {
+Listener::Listener(FutexEvent& bell, SpinPolicy patience) : bell_(&bell), patience_(patience) {
   static std::atomic<std::uint64_t> count{0};
   id_ = ++count;
 }

@@ -11,40 +11,40 @@
 
 namespace trainyard::comm {
 
-struct alignas(64) Bell {
+struct alignas(64) FutexEvent {
   std::atomic<std::uint32_t> rings{0};     // the futex word
   std::atomic<std::uint32_t> sleepers{0};  // threads in the system call, or about to enter it
 };
 
-void ring(Bell& bell);
+void ring(FutexEvent& bell);
 
 // Time to spin and yield before sleeping. If there are more ranks than usable cores, spinning would
 // only keep the peer from running, so the wait hardly spins and mostly yields.
-struct Patience {
+struct SpinPolicy {
   std::chrono::nanoseconds spin{0};
   int yields = 0;
 };
-Patience patience(int ranks_on_this_host);
+SpinPolicy patience(int ranks_on_this_host);
 // For ranks that wait for drawn links, which takes long: sleep almost immediately.
-inline constexpr Patience kBriefPatience{std::chrono::microseconds(5), 0};
+inline constexpr SpinPolicy kBriefPatience{std::chrono::microseconds(5), 0};
 
 // Waits until the bell is rung after it showed `seen`, or until `limit` has passed. Returns true if
 // it was rung.
-bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience,
+bool wait_for_ring(FutexEvent& bell, std::uint32_t seen, SpinPolicy patience,
                    std::chrono::microseconds limit);
 
 // A bell with the last value that each thread of this process has seen. So no ring is lost between
 // a thread's check of its messages and its wait, and no other thread consumes it.
 class Listener {
  public:
-  Listener(Bell& bell, Patience patience);
+  Listener(FutexEvent& bell, SpinPolicy patience);
   // The first wait of a thread returns immediately, because its last check may be outdated.
   bool wait(std::chrono::microseconds limit);
   void ring() { comm::ring(*bell_); }
 
  private:
-  Bell* bell_;
-  Patience patience_;
+  FutexEvent* bell_;
+  SpinPolicy patience_;
   std::uint64_t id_;  // unique in this process
 };
 

@@ -27,7 +27,7 @@ Problem late(const Transport& transport, int peer, int channel, const std::strin
               ": it hangs, or it is slower than the limit allows"};
 }
 
-// Calls `attempt` (a Result that is empty or false until ready) until it returns something or
+// RemoteCalls `attempt` (a Result that is empty or false until ready) until it returns something or
 // `limit` has passed.
 template <class Attempt>
 auto attempt_until(Transport& transport, microseconds limit, Attempt attempt) {

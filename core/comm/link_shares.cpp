@@ -187,7 +187,7 @@ void LinkShares::mend(Picoseconds now) {
 }
 
 // The lowest possible rate stands for zero: one byte takes an hour.
-void LinkShares::set_part(Way number, double part, Picoseconds now) {
+void LinkShares::set_fraction(Way number, double part, Picoseconds now) {
   advance(now);
   WayState& way = ways_[number];
   way.capacity = std::max<std::int64_t>(std::llround(static_cast<double>(way.drawn) * part), 1);

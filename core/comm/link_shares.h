@@ -74,7 +74,7 @@ class LinkShares {
 
   // Sets the way's capacity to a fraction (0 to 1) of its formatted value. With 0 nothing crosses,
   // and messages wait.
-  void set_part(Way way, double part, Picoseconds now);
+  void set_fraction(Way way, double part, Picoseconds now);
   int ways() const { return shape().ways; }
 
  private:

@@ -14,7 +14,7 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
 
-Mailbox::Mailbox(MailboxBlock block, int rank, Patience patience)
+Mailbox::Mailbox(MailboxBlock block, int rank, SpinPolicy patience)
     : block_(block),
       rank_(rank),
       listener_(block.bell(rank), patience),
@@ -22,7 +22,7 @@ Mailbox::Mailbox(MailboxBlock block, int rank, Patience patience)
       in_(index(block.ranks(), 0)),
       peers_(static_cast<std::size_t>(block.ranks())) {}
 
-Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience,
+Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, SpinPolicy patience,
                                                std::int64_t process, std::int64_t process_start,
                                                bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
@@ -35,13 +35,13 @@ Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Pat
     return base::fail({base::ProblemCode::refused, rank_name(rank),
                        "is taken: its transport was opened before", "one opening a rank", ""});
   std::unique_ptr<Mailbox> mailbox(new Mailbox(block, rank, patience));
-  if (vacant) mailbox->count_on();
+  if (vacant) mailbox->continue_counters();
   presence.process_start.store(process_start, std::memory_order_relaxed);
   presence.moves.fetch_add(1, std::memory_order_release);
   return mailbox;
 }
 
-void Mailbox::count_on() {
+void Mailbox::continue_counters() {
   for (int peer = 0; peer < block_.ranks(); ++peer)
     for (int channel = 0; channel < block_.channels(); ++channel) {
       Side &sent = out(peer, channel), &received = in(peer, channel);

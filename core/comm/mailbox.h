@@ -22,7 +22,7 @@ class Mailbox {
   // Marks the rank as present. Returns a Problem if it was present before, unless that process left
   // and `takes_place` is true.
   static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank,
-                                                     Patience patience, std::int64_t process,
+                                                     SpinPolicy patience, std::int64_t process,
                                                      std::int64_t process_start,
                                                      bool takes_place = false);
   ~Mailbox();  // marks the rank as left
@@ -51,7 +51,7 @@ class Mailbox {
   base::Result<void> state() const;
   Traffic traffic(int peer) const;
 
-  void may_lose(int peer) { peers_[static_cast<std::size_t>(peer)].may_be_lost = true; }
+  void allow_loss(int peer) { peers_[static_cast<std::size_t>(peer)].may_be_lost = true; }
   bool may_be_lost(int peer) const { return peers_[static_cast<std::size_t>(peer)].may_be_lost; }
   bool has_lost(int peer) const;
   void begin_anew(int peer);
@@ -71,8 +71,8 @@ class Mailbox {
     std::uint32_t forgotten = 0;
   };
 
-  Mailbox(MailboxBlock block, int rank, Patience patience);
-  void count_on();
+  Mailbox(MailboxBlock block, int rank, SpinPolicy patience);
+  void continue_counters();
   base::Result<void> check(int peer, int channel) const;
   Side& out(int peer, int channel) { return out_[index(peer, channel)]; }
   Side& in(int peer, int channel) { return in_[index(peer, channel)]; }

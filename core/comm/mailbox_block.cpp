@@ -43,7 +43,7 @@ std::optional<base::Problem> AbortWord::reason() const {
 
 std::size_t MailboxBlock::bytes(int ranks, int channels) {
   const auto n = static_cast<std::size_t>(ranks);
-  return sizeof(AbortWord) + n * (sizeof(Bell) + sizeof(Presence)) +
+  return sizeof(AbortWord) + n * (sizeof(FutexEvent) + sizeof(Presence)) +
          n * n * static_cast<std::size_t>(channels) * sizeof(Lane);
 }
 

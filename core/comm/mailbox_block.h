@@ -2,7 +2,7 @@
 // Memory block of the mailboxes of one host: the state that ranks (threads or processes) share,
 // apart from payload.
 //
-// Abort word | a Bell per rank | a Presence per rank | a Lane per (from, to, channel)
+// Abort word | a FutexEvent per rank | a Presence per rank | a Lane per (from, to, channel)
 //
 // A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, each
 // on a cache line of its own. All state is lock-free atomics and plain words ordered by them, so
@@ -79,7 +79,7 @@ class MailboxBlock {
   int ranks() const { return ranks_; }
   int channels() const { return channels_; }
   AbortWord& abort_word() const { return *reinterpret_cast<AbortWord*>(memory_); }
-  Bell& bell(int rank) const { return at<Bell>(bells_offset(), rank); }
+  FutexEvent& bell(int rank) const { return at<FutexEvent>(bells_offset(), rank); }
   Presence& presence(int rank) const { return at<Presence>(presences_offset(), rank); }
   Lane& lane(int from, int to, int channel) const {
     return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel);
@@ -92,7 +92,7 @@ class MailboxBlock {
  private:
   static constexpr std::size_t bells_offset() { return sizeof(AbortWord); }
   std::size_t presences_offset() const {
-    return bells_offset() + sizeof(Bell) * static_cast<std::size_t>(ranks_);
+    return bells_offset() + sizeof(FutexEvent) * static_cast<std::size_t>(ranks_);
   }
   std::size_t lanes_offset() const {
     return presences_offset() + sizeof(Presence) * static_cast<std::size_t>(ranks_);

@@ -27,7 +27,7 @@ class MailboxTransport : public Transport {
   void abort(const base::Problem& reason) override { mailbox_->abort(reason); }
   base::Result<void> state() const override { return mailbox_->state(); }
   Traffic traffic(int peer) const override { return mailbox_->traffic(peer); }
-  void may_lose(int peer) override { mailbox_->may_lose(peer); }
+  void allow_loss(int peer) override { mailbox_->allow_loss(peer); }
   bool has_lost(int peer) const override {
     return peer >= 0 && peer < ranks() && mailbox_->has_lost(peer);
   }

@@ -27,7 +27,7 @@ std::string take(std::span<const std::byte>& bytes) {
 }
 
 base::ProblemCode code_of(std::byte byte) {
-  const int last = static_cast<int>(base::ProblemCode::cancelled);
+  const int last = static_cast<int>(base::ProblemCode::canceled);
   const int code = std::to_integer<int>(byte);
   return code <= last ? static_cast<base::ProblemCode>(code) : base::ProblemCode::failed;
 }

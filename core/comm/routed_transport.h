@@ -32,7 +32,7 @@ class RoutedTransport final : public Transport {
   void abort(const base::Problem& reason) override;
   base::Result<void> state() const override;
   Traffic traffic(int peer) const override;
-  void may_lose(int peer) override;
+  void allow_loss(int peer) override;
   bool has_lost(int peer) const override;
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 

@@ -193,14 +193,14 @@ Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
   return Sight{sight.arrived, (again + 999) / 1000 + header_->origin_ns};
 }
 
-Result<void> ShapedLinks::set_part(int edge, double part) {
+Result<void> ShapedLinks::set_fraction(int edge, double part) {
   if (edge < 0 || 2 * edge + 1 >= shares_.ways() || !(part >= 0 && part <= 1))
     return base::fail({ProblemCode::bad_usage, kWhere,
                        "have no edge " + std::to_string(edge) + " that could carry " +
                            std::to_string(part) + " of what is drawn",
                        "0 to 1", ""});
   if (auto ok = lock(-1); !ok) return ok;
-  for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_part(way, part, now());
+  for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_fraction(way, part, now());
   unlock();
   return {};
 }

@@ -49,7 +49,7 @@ class ShapedLinks {
 
   // Sets the capacity of both directions of an edge to a fraction (0 to 1) of the drawn one. The
   // caller owns no lane; errors call it rank -1.
-  base::Result<void> set_part(int edge, double part);
+  base::Result<void> set_fraction(int edge, double part);
 
   // Drops all messages in transit on the lane. Called by rank `by`.
   base::Result<void> forget(const LaneName& lane, int by);

@@ -61,13 +61,13 @@ Result<bool> ShapedTransport::post(int peer, int channel, Tag tag,
 Result<std::optional<Message>> ShapedTransport::receive(int peer, int channel) {
   auto message = inner_->receive(peer, channel);
   if (!message || !*message) return message;
-  const auto seen = may_be_seen(peer, channel);
+  const auto seen = is_due(peer, channel);
   if (!seen) return base::fail(seen.error());
   if (!*seen) return std::nullopt;
   return message;
 }
 
-Result<bool> ShapedTransport::may_be_seen(int peer, int channel) {
+Result<bool> ShapedTransport::is_due(int peer, int channel) {
   Held& held = this->held(peer, channel);
   if (held.seen) return true;
   const std::int64_t until = held.until_ns.load(std::memory_order_relaxed);

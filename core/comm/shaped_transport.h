@@ -43,7 +43,7 @@ class ShapedTransport final : public Transport {
   void abort(const base::Problem& reason) override { inner_->abort(reason); }
   base::Result<void> state() const override { return inner_->state(); }
   Traffic traffic(int peer) const override { return inner_->traffic(peer); }
-  void may_lose(int peer) override { inner_->may_lose(peer); }
+  void allow_loss(int peer) override { inner_->allow_loss(peer); }
   bool has_lost(int peer) const override { return inner_->has_lost(peer); }
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
@@ -62,7 +62,7 @@ class ShapedTransport final : public Transport {
     return held_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) +
                  static_cast<std::size_t>(channel)];
   }
-  base::Result<bool> may_be_seen(int peer, int channel);
+  base::Result<bool> is_due(int peer, int channel);
   std::int64_t first_due() const;
   bool forget_due(std::int64_t now_ns);
 

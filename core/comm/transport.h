@@ -12,7 +12,7 @@
 // that died. Peers may read a rank's posted bytes until they are consumed or its transport is
 // destroyed.
 //
-// Peers that may be lost: if a run continues without a peer, each other rank calls `may_lose`
+// Peers that may be lost: if a run continues without a peer, each other rank calls `allow_loss`
 // before it waits for the first time. Then neither departure nor death of that peer is a Problem:
 // `has_lost` reports it, no more messages arrive from it, and messages posted to it are discarded.
 // After every rank that communicates with it has called `begin_anew`, another process of the next
@@ -88,7 +88,7 @@ class Transport {
 
   virtual Traffic traffic(int peer) const = 0;
 
-  virtual void may_lose(int peer) = 0;
+  virtual void allow_loss(int peer) = 0;
   virtual bool has_lost(int peer) const = 0;
   // Resets the connection to a peer that was lost, or is known to be gone. Messages in both
   // directions are dropped, and `consumed` restarts at 0. Later messages are from the process that

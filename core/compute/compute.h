@@ -59,7 +59,7 @@ class Chain {
 
 // Exported device memory, which other processes of this host may import by its name (CUDA IPC).
 // Zero at first. Only devices can access it; the host uses `copy`.
-struct Lendable {
+struct ExportedMemory {
   Memory memory;
   std::string name;  // Arbitrary bytes.
 };
@@ -77,7 +77,7 @@ class Compute {
   }
   // Allocates memory that the host also reads and writes directly between ops. The device should
   // access little of it.
-  virtual base::Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) {
+  virtual base::Result<Memory> allocate_host_visible(std::int64_t bytes, const std::string& where) {
     return compute::allocate(bytes, where);
   }
   // Gives ops access to other memory of this process, such as memory shared with peers, until the
@@ -87,15 +87,15 @@ class Compute {
   }
   // Allocates memory to export to other processes of this host, for devices of this kind with the
   // numbers `to` (as in topology::Device). Returns a Problem if one of them cannot access it.
-  virtual base::Result<Lendable> allocate_to_lend(std::int64_t /*bytes*/,
-                                                  std::span<const int> /*to*/,
-                                                  const std::string& where) {
-    return base::fail(lends_nothing(where));
+  virtual base::Result<ExportedMemory> allocate_exported(std::int64_t /*bytes*/,
+                                                         std::span<const int> /*to*/,
+                                                         const std::string& where) {
+    return base::fail(cannot_export(where));
   }
   // Imports memory that another process of this host exported, until the returned object is
   // destroyed.
   virtual base::Result<Memory> borrow(const std::string& /*name*/, const std::string& where) {
-    return base::fail(lends_nothing(where));
+    return base::fail(cannot_export(where));
   }
   // True if allocated memory is host memory: this process can access it, and the system reports its
   // pages.
@@ -127,7 +127,7 @@ class Compute {
                           std::span<const float, 256> value_of);
 
  private:
-  base::Problem lends_nothing(const std::string& where) const {
+  base::Problem cannot_export(const std::string& where) const {
     return {base::ProblemCode::unavailable, where, name() + " lends no memory", "", ""};
   }
 };

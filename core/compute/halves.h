@@ -32,9 +32,10 @@ struct Use {
   bool read = false, written = false;
 };
 
-// Calls visit(tensor, use) for each tensor of an op that may have 16 bits, including empty ones.
+// RemoteCalls visit(tensor, use) for each tensor of an op that may have 16 bits, including empty
+// ones.
 template <class AnyOp, class Visit>
-void for_passing(AnyOp& op, const Visit& visit) {
+void for_each_activation(AnyOp& op, const Visit& visit) {
   using OneOp = std::remove_const_t<AnyOp>;
   constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>,
                  adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
@@ -55,9 +56,9 @@ void for_passing(AnyOp& op, const Visit& visit) {
 }
 
 template <class OneOp>
-bool has_halves(const OneOp& op) {
+bool has_half_tensors(const OneOp& op) {
   bool found = false;
-  for_passing(
+  for_each_activation(
       op, [&](const Tensor& tensor, Use) { found |= is_half(tensor.dtype) && !tensor.empty(); });
   return found;
 }
@@ -73,7 +74,7 @@ struct Passing {
 template <class OneOp, class Lend>
 std::vector<Passing> widen(OneOp& op, const Lend& lend) {
   std::vector<Passing> list;
-  for_passing(op, [&](Tensor& tensor, Use use) {
+  for_each_activation(op, [&](Tensor& tensor, Use use) {
     if (!is_half(tensor.dtype)) return;
     const auto same = [&](const Passing& known) {
       return known.half.data == tensor.data && known.half.elements() == tensor.elements();

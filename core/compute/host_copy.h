@@ -10,18 +10,20 @@
 namespace trainyard::compute {
 
 // True if the host can access the device's memory, or if there is no device.
-inline bool is_reached(const Compute* device) { return device == nullptr || device->on_host(); }
+inline bool is_host_accessible(const Compute* device) {
+  return device == nullptr || device->on_host();
+}
 
 inline void bring(Compute* device, std::byte* to, const std::byte* from, std::int64_t bytes) {
   if (bytes <= 0) return;
-  if (is_reached(device)) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  if (is_host_accessible(device)) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   else device->copy(to, from, bytes);
 }
 
 // Returns a tensor that the host can access: the tensor itself, or a zero tensor of the same type
 // in `memory`.
 inline Tensor on_host(Compute* device, const Tensor& tensor, std::vector<std::byte>& memory) {
-  if (is_reached(device) || tensor.empty()) return tensor;
+  if (is_host_accessible(device) || tensor.empty()) return tensor;
   memory.assign(static_cast<std::size_t>(tensor.bytes()), std::byte{});
   return {tensor.dtype, tensor.shape, memory.data()};
 }
@@ -30,7 +32,7 @@ inline Tensor on_host(Compute* device, const Tensor& tensor, std::vector<std::by
 // device.
 template <class Fill>
 void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
-  if (is_reached(device) || tensor.empty()) return fill_it(tensor);
+  if (is_host_accessible(device) || tensor.empty()) return fill_it(tensor);
   std::vector<std::byte> memory;
   const Tensor made = on_host(device, tensor, memory);
   fill_it(made);

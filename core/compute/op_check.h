@@ -19,7 +19,7 @@ inline std::int64_t last_extent(const Tensor& tensor) {
 
 class OpCheck {
  public:
-  OpCheck(std::string_view op, const Reaches& reaches) : op_(op), reaches_(reaches) {}
+  OpCheck(std::string_view op, const IsAccessible& reaches) : op_(op), reaches_(reaches) {}
 
   OpCheck& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
   OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype,
@@ -41,7 +41,7 @@ class OpCheck {
   OpCheck& addressed(std::string_view tensor, const Tensor& found);
 
   std::string_view op_;
-  const Reaches& reaches_;
+  const IsAccessible& reaches_;
   std::optional<base::Problem> problem_;
 };
 

@@ -332,7 +332,7 @@ struct ClipFactor {
 
 // Returns the value of the loss scale; 1 if empty. For devices whose memory this process can
 // access.
-inline double held_by(const Tensor& loss_scale) {
+inline double loss_scale_value(const Tensor& loss_scale) {
   return loss_scale.empty() ? 1 : *loss_scale.as<double>();
 }
 

@@ -253,7 +253,7 @@ std::string_view name(const Op& op) {
   return std::visit([](const auto& one) { return name_of_op(one); }, op);
 }
 
-base::Result<void> validate(const Op& op, const Reaches& reaches) {
+base::Result<void> validate(const Op& op, const IsAccessible& reaches) {
   OpCheck all(name(op), reaches);
   std::visit([&](const auto& one) { check(one, all); }, op);
   return all.result();

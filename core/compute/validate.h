@@ -12,12 +12,12 @@ namespace trainyard::compute {
 
 std::string_view name(const Op& op);  // "linear_forward"
 
-using Reaches = std::function<bool(const std::byte* place)>;
+using IsAccessible = std::function<bool(const std::byte* place)>;
 
 // Returns a Problem that names the op and the first tensor that does not fit, with what was found
 // and what fits. B and P may be 0; a tensor without elements needs no address. Values (such as
 // labels out of range) are not checked. `reaches`: for a device that cannot access all memory of
 // the process.
-base::Result<void> validate(const Op& op, const Reaches& reaches = {});
+base::Result<void> validate(const Op& op, const IsAccessible& reaches = {});
 
 }  // namespace trainyard::compute

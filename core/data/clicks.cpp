@@ -38,7 +38,7 @@ double bias_for(double noise) {
 
 class Clicks : public Dataset {
  public:
-  explicit Clicks(const DataSpec& spec) : summary_(summarise_generated(spec)), truth_(spec) {}
+  explicit Clicks(const DataSpec& spec) : summary_(summarize_generated(spec)), truth_(spec) {}
 
   const DataSummary& summary() const override { return summary_; }
 
@@ -51,24 +51,24 @@ class Clicks : public Dataset {
 
  private:
   DataSummary summary_;
-  ClickTruth truth_;
+  ClickModel truth_;
 };
 
 }  // namespace
 
-ClickTruth::ClickTruth(const DataSpec& spec)
+ClickModel::ClickModel(const DataSpec& spec)
     : seed_(static_cast<std::uint64_t>(spec.seed)),
       slots_(spec.slot_count),
       noise_(spec.noise),
       popularity_(spec.vocabulary / spec.slot_count, spec.zipf_exponent),
       of_index_(draw_weights(seed_, 0, spec.slot_count * popularity_.size(), 1)),
       of_dense_(draw_weights(seed_, 1, spec.dense, kDenseDeviation)) {
-  centre_and_scale();
+  center_and_scale();
 }
 
 // Normalizes the weights by mean and variance of the score over all samples, computed exactly from
 // weights and index probabilities.
-void ClickTruth::centre_and_scale() {
+void ClickModel::center_and_scale() {
   double mean = 0,
          variance = std::inner_product(of_dense_.begin(), of_dense_.end(), of_dense_.begin(), 0.0);
   for (std::int64_t slot = 0; slot < slots_; ++slot) {
@@ -90,7 +90,7 @@ void ClickTruth::centre_and_scale() {
   bias_ = bias_for(noise_) - scale * mean;
 }
 
-double ClickTruth::score(std::span<const float> sample) const {
+double ClickModel::score(std::span<const float> sample) const {
   double sum = bias_;
   for (const float index : sample.first(as_size(slots_)))
     sum += of_index_[static_cast<std::size_t>(index)];
@@ -98,13 +98,13 @@ double ClickTruth::score(std::span<const float> sample) const {
   return std::inner_product(dense.begin(), dense.end(), of_dense_.begin(), sum);
 }
 
-double ClickTruth::probability(std::span<const float> sample) const {
+double ClickModel::probability(std::span<const float> sample) const {
   const double score = this->score(sample);
   if (noise_ == 0) return score > 0 ? 1 : 0;
   return 1 / (1 + std::exp(-score / noise_));
 }
 
-std::int32_t ClickTruth::draw(Split split, std::int64_t index, std::span<float> sample) const {
+std::int32_t ClickModel::draw(Split split, std::int64_t index, std::span<float> sample) const {
   const std::uint32_t item = item_of(split, index);
   const Random random(seed_, Purpose::generate, item);
   for (std::int64_t slot = 0; slot < slots_; ++slot)
@@ -120,7 +120,7 @@ std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec) {
 }
 
 std::vector<std::int32_t> click_labels(const DataSpec& spec) {
-  const ClickTruth truth(spec);
+  const ClickModel truth(spec);
   std::vector<float> sample(as_size(spec.slot_count + spec.dense));
   std::vector<std::int32_t> labels(as_size(spec.train_samples));
   for (std::size_t i = 0; i < labels.size(); ++i)

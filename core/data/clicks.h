@@ -25,9 +25,9 @@ namespace trainyard::data {
 constexpr std::int64_t kMostIndices = 1 << 24;
 
 // Distribution of the columns and of the clicks. Expects a spec that `inspect` accepts.
-class ClickTruth {
+class ClickModel {
  public:
-  explicit ClickTruth(const DataSpec& spec);
+  explicit ClickModel(const DataSpec& spec);
 
   // Distribution of the indices of each slot.
   const Zipf& popularity() const { return popularity_; }
@@ -38,7 +38,7 @@ class ClickTruth {
 
  private:
   double score(std::span<const float> sample) const;
-  void centre_and_scale();
+  void center_and_scale();
 
   std::uint64_t seed_;
   std::int64_t slots_;

@@ -81,7 +81,7 @@ std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
 }
 
 Survey survey_generated(const DataSpec& spec) {
-  Survey survey{summarise_generated(spec), {}};
+  Survey survey{summarize_generated(spec), {}};
   if (spec.kind == DataKind::clicks) return survey.labels.classes = click_labels(spec), survey;
   if (survey.summary.sequences()) return survey;
   for (std::int64_t i = 0; i < spec.train_samples; ++i)
@@ -111,7 +111,7 @@ std::optional<ImageShape> DataSummary::image() const {
   return ImageShape{deep ? sample_shape[2] : 1, sample_shape[0], sample_shape[1]};
 }
 
-DataSummary summarise_generated(const DataSpec& spec) {
+DataSummary summarize_generated(const DataSpec& spec) {
   return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples,
           spec.kind == DataKind::grammar ? spec.context : 1};
 }
@@ -126,7 +126,7 @@ base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::p
     return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
   if (spec.kind == DataKind::text)
     return open_text(spec, directory).map([](const auto& set) { return set->summary(); });
-  return check_generated(spec).map([&] { return summarise_generated(spec); });
+  return check_generated(spec).map([&] { return summarize_generated(spec); });
 }
 
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory) {

@@ -13,7 +13,7 @@ namespace trainyard::data {
 namespace {
 
 constexpr float kGlyphPixels = 18.0f;  // Size of the glyph's box before scaling.
-constexpr float kCentre = (kDigitSide - 1) / 2.0f;
+constexpr float kCenter = (kDigitSide - 1) / 2.0f;
 
 // Random number stream of one sample: returns the next number at each call.
 class Draws {
@@ -73,9 +73,9 @@ class Canvas {
 
 // Maps a point of the glyph's box to the canvas: distorts it by a slow wave, then scales, slants,
 // rotates and shifts it.
-class Hand {
+class GlyphTransform {
  public:
-  Hand(Draws& draws, double noise)
+  GlyphTransform(Draws& draws, double noise)
       : wave_{draws.normal(0.05 * noise), draws.normal(0.05 * noise)},
         phase_{draws.uniform(0, 2 * std::numbers::pi), draws.uniform(0, 2 * std::numbers::pi)},
         size_{stretched(draws, noise), stretched(draws, noise)},
@@ -88,7 +88,7 @@ class Hand {
     const float bent_y = p.y - 0.5f + jitter.y + wave_.y * std::sin(phase_.y + 5.0f * p.x);
     const float x = size_.x * (bent_x - slant_ * bent_y), y = size_.y * bent_y;
     const float c = std::cos(turn_), s = std::sin(turn_);
-    return {kCentre + move_.x + c * x - s * y, kCentre + move_.y + s * x + c * y};
+    return {kCenter + move_.x + c * x - s * y, kCenter + move_.y + s * x + c * y};
   }
 
  private:
@@ -125,8 +125,8 @@ void draw_curve(Canvas& canvas, std::span<const Point> points, Pen pen) {
   }
 }
 
-void draw_stroke(Canvas& canvas, Draws& draws, const Hand& hand, const Stroke& stroke, double noise,
-                 Pen pen) {
+void draw_stroke(Canvas& canvas, Draws& draws, const GlyphTransform& hand, const Stroke& stroke,
+                 double noise, Pen pen) {
   std::array<Point, 16> placed;
   const std::size_t count = std::min(stroke.points.size(), placed.size());
   for (std::size_t i = 0; i < count; ++i)
@@ -148,8 +148,8 @@ void draw_scraps(Canvas& canvas, Draws& draws, double noise) {
 }
 
 // Converts ink to bytes, with uniform paper grain; sixteen pixels per block of random words.
-void develop(const Canvas& canvas, const base::Random& grain, double noise,
-             std::span<std::uint8_t, kDigitPixels> pixels) {
+void quantize_ink(const Canvas& canvas, const base::Random& grain, double noise,
+                  std::span<std::uint8_t, kDigitPixels> pixels) {
   const float depth = static_cast<float>(std::min(36.0 * noise, 255.0)) / 255.0f;
   for (std::size_t start = 0; start < kDigitPixels; start += 16) {
     const auto words = grain.block(start / 16);
@@ -169,13 +169,13 @@ void draw_digit(std::uint64_t seed, std::uint32_t item, int digit, double noise,
   Canvas canvas;
   const auto& glyphs = glyphs_of(digit);
   const Glyph& glyph = glyphs[draws.below(glyphs.size())];
-  const Hand hand(draws, noise);
+  const GlyphTransform hand(draws, noise);
   const double spread = std::min(noise, 1.0);
   const Pen pen{draws.uniform(1.1 - 0.45 * spread, 1.1 + 0.6 * spread),
                 draws.uniform(1.0 - 0.35 * spread, 1.0)};
   for (const Stroke& stroke : glyph) draw_stroke(canvas, draws, hand, stroke, noise, pen);
   draw_scraps(canvas, draws, noise);
-  develop(canvas, base::Random(seed, base::Purpose::noise, item), noise, pixels);
+  quantize_ink(canvas, base::Random(seed, base::Purpose::noise, item), noise, pixels);
 }
 
 }  // namespace trainyard::data

@@ -19,9 +19,9 @@ constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
 using Pixels = std::array<std::uint8_t, kDigitPixels>;
 
 // Cache of the drawn samples of one split. Memory pages without samples are never touched.
-class Album {
+class DigitCache {
  public:
-  explicit Album(std::int64_t samples)
+  explicit DigitCache(std::int64_t samples)
       : kept_(std::min(samples, kKeptAtMost)),
         states_(std::make_unique<std::atomic<State>[]>(static_cast<std::size_t>(kept_))),
         pixels_(std::make_unique_for_overwrite<Pixels[]>(static_cast<std::size_t>(kept_))) {}
@@ -53,7 +53,7 @@ class Album {
 class Digits : public Dataset {
  public:
   explicit Digits(const DataSpec& spec)
-      : summary_(summarise_generated(spec)),
+      : summary_(summarize_generated(spec)),
         seed_(static_cast<std::uint64_t>(spec.seed)),
         noise_(spec.noise),
         train_(summary_.train_samples),
@@ -77,7 +77,7 @@ class Digits : public Dataset {
   }
 
  private:
-  // Calls use(pixels, offset of the sample's features).
+  // RemoteCalls use(pixels, offset of the sample's features).
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
@@ -91,7 +91,7 @@ class Digits : public Dataset {
   // Returns the cached pixels, or draws them.
   const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit,
                           Pixels& drawn) const {
-    Album& album = split == Split::train ? train_ : held_out_;
+    DigitCache& album = split == Split::train ? train_ : held_out_;
     if (const Pixels* kept = album.find(index)) return *kept;
     draw_digit(seed_, item_of(split, index), digit, noise_, drawn);
     album.keep(index, drawn);
@@ -109,7 +109,7 @@ class Digits : public Dataset {
   std::uint64_t seed_;
   double noise_;
   ByteValues value_of_ = standardised();
-  mutable Album train_, held_out_;
+  mutable DigitCache train_, held_out_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec);
 std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec);
 std::vector<std::int32_t> click_labels(const DataSpec& spec);  // Labels of the training samples.
 
-DataSummary summarise_generated(const DataSpec& spec);
+DataSummary summarize_generated(const DataSpec& spec);
 
 // Identifies sample `index` of a split in the streams of base::Random.
 inline std::uint32_t item_of(Split split, std::int64_t index) {

@@ -8,7 +8,8 @@ namespace trainyard::data {
 
 InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler,
                              std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
-                             int depth, std::int64_t most_samples, Rows rows, MakeRoom make_room)
+                             int depth, std::int64_t most_samples, Rows rows,
+                             AllocateBytes make_room)
     : dataset_(std::move(dataset)),
       micro_batches_(std::move(sampler), rank, most_samples, rows),
       first_step_(first_step),
@@ -88,7 +89,7 @@ bool InputPipeline::await_slot(std::int64_t batch) {
 }
 
 void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
-          const MakeRoom& make_room) {
+          const AllocateBytes& make_room) {
   batch.samples = std::ssize(taken.indices);
   batch.own_first = taken.own_first;
   batch.own = taken.own;

@@ -19,7 +19,7 @@
 namespace trainyard::data {
 
 // Allocates memory.
-using MakeRoom = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
+using AllocateBytes = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 
 struct Batch {
   std::int64_t step = -1;
@@ -35,7 +35,7 @@ struct Batch {
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
   std::int64_t room = 0;  // Capacity of `bytes`.
-  void make_room(const MakeRoom& of, std::int64_t count) {
+  void make_room(const AllocateBytes& of, std::int64_t count) {
     if (count > room) bytes = of(count), room = count;
   }
   std::span<std::uint8_t> as_bytes(std::int64_t count) const {
@@ -46,7 +46,7 @@ struct Batch {
 // Fills the batch with the samples of `taken`; the caller sets the step. If the features of the set
 // are bytes and `make_room` is given, fills `bytes` instead of `features`.
 void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
-          const MakeRoom& make_room = {});
+          const AllocateBytes& make_room = {});
 
 // Prefetches a rank's batches, `depth` ahead, on its own thread. Steps are in order, from
 // `first_step` to before `end_step`. A step with more than `most_samples` per rank is split into
@@ -60,7 +60,7 @@ class InputPipeline {
   InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank,
                 std::int64_t first_step, std::int64_t end_step, int depth = 2,
                 std::int64_t most_samples = kWholeStep, Rows rows = Rows::own,
-                MakeRoom make_room = {});
+                AllocateBytes make_room = {});
   ~InputPipeline();  // May be called at any time; waits only for the batch being filled.
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
@@ -81,7 +81,7 @@ class InputPipeline {
   MicroBatches micro_batches_;
   MicroBatch taken_;
   std::int64_t first_step_, end_step_;
-  MakeRoom make_room_;
+  AllocateBytes make_room_;
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;

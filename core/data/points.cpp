@@ -19,7 +19,7 @@ class Points : public Dataset {
   explicit Points(const DataSpec& spec)
       : seed_(static_cast<std::uint64_t>(spec.seed)),
         noise_(spec.noise),
-        summary_(summarise_generated(spec)) {}
+        summary_(summarize_generated(spec)) {}
 
   const DataSummary& summary() const override { return summary_; }
 
@@ -71,10 +71,10 @@ double distance_squared(std::span<const double> a, std::span<const double> b) {
 // Best-candidate sampling (Mitchell, "Spectrally optimal sampling for distribution ray tracing",
 // SIGGRAPH 1991): of a few random points, takes the one farthest from all existing centers. `width`
 // numbers per center.
-std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std::size_t width) {
+std::vector<double> spread_centers(std::uint64_t seed, std::size_t classes, std::size_t width) {
   constexpr std::size_t kCandidates = 12;
   const Random random(seed, Purpose::label, 0);
-  std::vector<double> centres, candidate(width), best(width);
+  std::vector<double> centers, candidate(width), best(width);
   for (std::size_t label = 0; label < classes; ++label) {
     double best_distance = -1;
     for (std::size_t trial = 0; trial < kCandidates; ++trial) {
@@ -83,49 +83,49 @@ std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std:
       double nearest = std::numeric_limits<double>::infinity();
       for (std::size_t other = 0; other < label; ++other)
         nearest = std::min(
-            nearest, distance_squared(candidate, std::span(centres).subspan(other * width, width)));
+            nearest, distance_squared(candidate, std::span(centers).subspan(other * width, width)));
       if (nearest > best_distance) best_distance = nearest, best = candidate;
     }
-    centres.insert(centres.end(), best.begin(), best.end());
+    centers.insert(centers.end(), best.begin(), best.end());
   }
-  return centres;
+  return centers;
 }
 
 class Blobs : public Points {
  public:
   explicit Blobs(const DataSpec& spec)
       : Points(spec),
-        centres_(spread_centres(seed_, as_size(summary_.classes), as_size(summary_.features()))) {
-    centre_and_scale();
+        centers_(spread_centers(seed_, as_size(summary_.classes), as_size(summary_.features()))) {
+    center_and_scale();
   }
 
  private:
   void make(const Random& random, std::size_t label, std::span<float> point) const override {
     for (std::size_t i = 0; i < point.size(); ++i)
       point[i] =
-          static_cast<float>(centres_[label * point.size() + i] + deviation_ * random.normal(i));
+          static_cast<float>(centers_[label * point.size() + i] + deviation_ * random.normal(i));
   }
 
   // Moves the centers to mean zero, and scales so that center and cloud together have unit
   // variance.
-  void centre_and_scale() {
+  void center_and_scale() {
     const std::size_t width = as_size(summary_.features());
     const double classes = static_cast<double>(summary_.classes);
     double square = 0;
     for (std::size_t i = 0; i < width; ++i) {
       double mean = 0;
-      for (std::size_t at = i; at < centres_.size(); at += width) mean += centres_[at] / classes;
-      for (std::size_t at = i; at < centres_.size(); at += width)
-        square += (centres_[at] -= mean) * centres_[at];
+      for (std::size_t at = i; at < centers_.size(); at += width) mean += centers_[at] / classes;
+      for (std::size_t at = i; at < centers_.size(); at += width)
+        square += (centers_[at] -= mean) * centers_[at];
     }
     deviation_ = 0.2 * noise_;
     const double scale =
-        1.0 / std::sqrt(square / static_cast<double>(centres_.size()) + deviation_ * deviation_);
-    for (double& value : centres_) value *= scale;
+        1.0 / std::sqrt(square / static_cast<double>(centers_.size()) + deviation_ * deviation_);
+    for (double& value : centers_) value *= scale;
     deviation_ *= scale;
   }
 
-  std::vector<double> centres_;  // classes x features
+  std::vector<double> centers_;  // classes x features
   double deviation_ = 0;
 };
 

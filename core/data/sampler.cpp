@@ -21,7 +21,8 @@ Sampler::Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> own
 }
 
 std::span<const std::int64_t> Sampler::indices(std::int64_t step, std::int64_t rank) {
-  if (const std::int64_t epoch = step / shares_.steps_per_epoch(); epoch != epoch_) deal(epoch);
+  if (const std::int64_t epoch = step / shares_.steps_per_epoch(); epoch != epoch_)
+    permute_epoch(epoch);
   const std::int64_t start =
       (owners_.empty() ? 0 : starts_[static_cast<std::size_t>(rank)]) + shares_.first(step, rank);
   return std::span<const std::int64_t>(order_).subspan(
@@ -30,7 +31,7 @@ std::span<const std::int64_t> Sampler::indices(std::int64_t step, std::int64_t r
 
 // One permutation of all samples, independent of their owners, so that a rank takes its samples in
 // the order in which one device would.
-void Sampler::deal(std::int64_t epoch) {
+void Sampler::permute_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   const base::Random random(static_cast<std::uint64_t>(seed_), base::Purpose::permute,
                             static_cast<std::uint32_t>(epoch));

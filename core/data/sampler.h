@@ -27,7 +27,7 @@ class Sampler {
   std::span<const std::int64_t> indices(std::int64_t step, std::int64_t rank);
 
  private:
-  void deal(std::int64_t epoch);
+  void permute_epoch(std::int64_t epoch);
 
   std::int64_t seed_;
   Shares shares_;

@@ -12,7 +12,7 @@ using base::Problem;
 using base::Problems;
 
 // True if `where` is `place` or inside it.
-bool lies_in(const std::string& where, const std::string& place) {
+bool is_inside(const std::string& where, const std::string& place) {
   return where.starts_with(place) &&
          (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
 }
@@ -36,66 +36,66 @@ bool is_part(const std::string& where, const Json& kept) {
 bool is_sample_count(const std::string& where) {
   return where == "data.train_samples" || where == "data.held_out_samples";
 }
-bool tells_a_route(const std::string& where) {
+bool is_route_problem(const std::string& where) {
   return where.starts_with("topology.hosts[") && where.ends_with("]");
 }
-bool tells_a_link(const std::string& where) {
-  return lies_in(where, "topology.links") || tells_a_route(where);
+bool is_link_problem(const std::string& where) {
+  return is_inside(where, "topology.links") || is_route_problem(where);
 }
 bool counts_workers(const std::string& where) {
   return where == "topology.hosts" || where == "strategy.kind" ||
          where == "training.batch_per_rank" || where == "training.accumulation_steps" ||
-         lies_in(where, "data.sharding") || is_sample_count(where) || tells_a_route(where);
+         is_inside(where, "data.sharding") || is_sample_count(where) || is_route_problem(where);
 }
 
 // True if a rejected part of the drawing may cause the problem at `where`. Links refer to names,
 // and roles determine the number of workers, so without them neither can be judged.
-bool upsets_the_drawing(const std::string& refused, const std::string& where, const Json& kept) {
-  if (!lies_in(refused, "topology")) return false;
+bool invalidates_drawing(const std::string& refused, const std::string& where, const Json& kept) {
+  if (!is_inside(refused, "topology")) return false;
   const bool part = is_part(refused, kept),
-             may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
-  if ((part || refused.ends_with(".name")) && tells_a_link(where)) return true;
+             may_hold_devices = refused == "topology" || is_inside(refused, "topology.hosts");
+  if ((part || refused.ends_with(".name")) && is_link_problem(where)) return true;
   if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind")
     return true;  // Strategies require devices of a kind.
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 
 // True if the field depends on the mesh, which assigns layers and samples to ranks.
-bool goes_by_the_mesh(const std::string& where) {
-  return lies_in(where, "strategy.mesh") || lies_in(where, "strategy.stages") ||
-         lies_in(where, "strategy.fsdp") || lies_in(where, "model") ||
+bool depends_on_mesh(const std::string& where) {
+  return is_inside(where, "strategy.mesh") || is_inside(where, "strategy.stages") ||
+         is_inside(where, "strategy.fsdp") || is_inside(where, "model") ||
          where == "training.accumulation_steps" || counts_workers(where);
 }
 
 // True if the problem at `where` may only be caused by the default value that replaces the rejected
 // field.
-bool comes_of(const Problem& refused, const std::string& where, const Json& written,
-              const Json& kept) {
-  if (lies_in(where, refused.where) || may_mean(refused, where, written) ||
-      upsets_the_drawing(refused.where, where, kept))
+bool may_be_caused_by(const Problem& refused, const std::string& where, const Json& written,
+                      const Json& kept) {
+  if (is_inside(where, refused.where) || may_mean(refused, where, written) ||
+      invalidates_drawing(refused.where, where, kept))
     return true;
-  if (lies_in(refused.where, "model"))
-    return lies_in(where, "model");  // A layer is validated together with its neighbors.
-  if (lies_in(refused.where, "strategy.mesh")) return goes_by_the_mesh(where);
-  if (refused.where == "data.kind") return lies_in(where, "data");
+  if (is_inside(refused.where, "model"))
+    return is_inside(where, "model");  // A layer is validated together with its neighbors.
+  if (is_inside(refused.where, "strategy.mesh")) return depends_on_mesh(where);
+  if (refused.where == "data.kind") return is_inside(where, "data");
   return is_sample_count(refused.where) && is_sample_count(where);
 }
 
 }  // namespace
 
-Problems problems_besides(const Problems& refused, const Json& written,
-                          const std::filesystem::path* directory) {
+Problems remaining_problems(const Problems& refused, const Json& written,
+                            const std::filesystem::path* directory) {
   Experiment read;
   Problems again;
   base::read_document(written, read, "", again);
   const bool data_as_written =
       std::none_of(refused.begin(), refused.end(),
-                   [](const Problem& problem) { return lies_in(problem.where, "data"); });
+                   [](const Problem& problem) { return is_inside(problem.where, "data"); });
   Problems problems = directory ? examine(read, *directory, data_as_written).problems
-                                : problems_of_meaning(read, nullptr);
+                                : semantic_problems(read, nullptr);
   std::erase_if(problems, [&, kept = to_json(read)](const Problem& problem) {
     return std::any_of(refused.begin(), refused.end(), [&](const Problem& known) {
-      return comes_of(known, problem.where, written, kept);
+      return may_be_caused_by(known, problem.where, written, kept);
     });
   });
   return problems;

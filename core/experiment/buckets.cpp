@@ -74,7 +74,7 @@ collective::Work largest_in_mesh(const Resolved& e) {
       layers = payload;
   }
   for (int rank = 0; rank < mesh.ranks(); ++rank) {
-    const MeshPlace at = mesh.place_of(rank);
+    const MeshCoordinates at = mesh.place_of(rank);
     if (at.replica > 0 || mesh.replicas(at.stage) < 2) continue;
     for (const Bucket& bucket : buckets(of_rank(e, rank)))
       if (bucket.count > gradients.elements) {
@@ -91,10 +91,11 @@ collective::Work largest_in_mesh(const Resolved& e) {
   if (table.bytes() > std::max(gradients.bytes(), layers.bytes()))
     return work_among(e, table, ties.front());
   if (gradients.elements == 0 && layers.elements == 0) return {};
-  const std::vector<int> replicas = mesh.replicas_like(has_most),
-                         among = scatters ? sharing_among(e, replicas).front() : replicas;
-  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, among)
-                                                        : work_among(e, layers, mesh.parts_with(0));
+  const std::vector<int> replicas = mesh.replicas_of(has_most),
+                         among = scatters ? shard_groups_within(e, replicas).front() : replicas;
+  return scatters || gradients.bytes() > layers.bytes()
+             ? work_among(e, gradients, among)
+             : work_among(e, layers, mesh.tensor_group(0));
 }
 
 }  // namespace

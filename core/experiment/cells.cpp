@@ -27,7 +27,8 @@ std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, i
   return cells;
 }
 
-std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches, const Callers& callers) {
+std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches,
+                        const CallerSet& callers) {
   std::vector<Cell> cells = in_rounds(stages, micro_batches, callers.count);
   std::erase_if(cells, [&](const Cell& cell) { return !callers.has(cell.micro); });
   return cells;
@@ -44,20 +45,21 @@ void forward_then_backward(int count, int ahead, Forward forward, Backward backw
   }
 }
 
-// With `weights_apart`, weight gradients are delayed by as many backward passes as stages precede
+// With `has_weight_pass`, weight gradients are delayed by as many backward passes as stages precede
 // this one.
-std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool weights_apart) {
+std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batches,
+                                           bool has_weight_pass) {
   std::vector<Cell> cells;
   const auto add = [&](Pass pass, int m) {
     if (m >= 0) cells.push_back({pass, stage, m});
   };
   const auto back = [&](int m) {
     add(Pass::backward, m);
-    if (weights_apart) add(Pass::backward_weight, m - stage);
+    if (has_weight_pass) add(Pass::backward_weight, m - stage);
   };
   forward_then_backward(
       micro_batches, stages - 1 - stage, [&](int m) { add(Pass::forward, m); }, back);
-  for (int m = std::max(0, micro_batches - stage); weights_apart && m < micro_batches; ++m)
+  for (int m = std::max(0, micro_batches - stage); has_weight_pass && m < micro_batches; ++m)
     add(Pass::backward_weight, m);
   return cells;
 }
@@ -86,18 +88,18 @@ std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, 
 }  // namespace
 
 std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank,
-                           int micro_batches, const Callers& callers) {
+                           int micro_batches, const CallerSet& callers) {
   const std::vector<int> own = stages_on(ranks, rank);
   const int stages = static_cast<int>(ranks.size());
   switch (schedule) {
     case PipelineSchedule::naive: return naive(own, micro_batches, callers);
     case PipelineSchedule::gpipe: break;
     case PipelineSchedule::pipedream:
-    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::one_forward_one_backward:
     case PipelineSchedule::zb_h1:
       return own.empty() ? std::vector<Cell>{}
-                         : one_f_one_b(own.front(), stages, micro_batches,
-                                       schedule == PipelineSchedule::zb_h1);
+                         : one_forward_one_backward(own.front(), stages, micro_batches,
+                                                    schedule == PipelineSchedule::zb_h1);
     case PipelineSchedule::interleaved_1f1b: {
       const int p = own.empty() ? 1 : stages / static_cast<int>(own.size());
       if (!own.empty() && micro_batches % p == 0)

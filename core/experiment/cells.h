@@ -26,7 +26,7 @@ struct Cell {
 
 // Replicas of the first stage that call the later stages, which exist once. Micro-batch i of a step
 // belongs to caller i % count.
-struct Callers {
+struct CallerSet {
   int count = 1, own = -1;  // -1: the rank is called by all callers.
   bool has(int micro) const { return own < 0 || micro % count == own; }
 };
@@ -53,7 +53,7 @@ struct Callers {
 // pipedream:         order and idle time of 1f1b; a stage updates right after each backward
 //                    cell (Harlap et al. 2018, Narayanan et al. 2019)
 std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank,
-                           int micro_batches, const Callers& callers = {});
+                           int micro_batches, const CallerSet& callers = {});
 
 // Returns the maximum number of micro-batches in flight at once. A micro-batch is in flight from
 // the first to the last of its cells for which `is_meant` is true.

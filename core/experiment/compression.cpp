@@ -55,7 +55,7 @@ std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
   const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)),
                               e.ranks, e.hosts, payload.collective};
   const std::int64_t segment_bytes =
-      collective::shares_out(payload.collective) ? 0 : e.document.strategy.segment_bytes;
+      collective::is_sharded(payload.collective) ? 0 : e.document.strategy.segment_bytes;
   const auto sent = collective::sent_bytes(payload.collective, e.document.strategy.algorithm,
                                            segment_bytes, work);
   return std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
@@ -81,11 +81,11 @@ double ratio(std::int64_t a, std::int64_t b) {
 bool all_reduces(const StrategySpec& strategy) {
   return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp &&
          !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&
-         !trains_apart(strategy.kind) && strategy.average == Average::gradients;
+         !has_local_parameters(strategy.kind) && strategy.average == AveragedQuantity::gradients;
 }
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {
-  const bool weights = strategy.average == Average::weights;
+  const bool weights = strategy.average == AveragedQuantity::weights;
   return {ProblemCode::bad_input, "strategy.compression.kind",
           weights ? "weights are averaged, and only gradients are compressed"
                   : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
@@ -131,7 +131,7 @@ std::optional<Savings> savings(const Resolved& e) {
                  counted ? std::optional(ratio(whole_sent, sent)) : std::nullopt};
 }
 
-std::string savings_said(const Savings& savings) {
+std::string savings_line(const Savings& savings) {
   const auto said = [](double saved, const char* less, const char* more) {
     if (times(saved) == times(1) || times(1 / saved) == times(1)) return std::string("as much as");
     return saved > 1 ? times(saved) + " " + less : times(1 / saved) + " " + more;
@@ -156,7 +156,7 @@ base::Problems compression_problems(const Experiment& experiment) {
                           strategy.algorithm == Algorithm::direct ||
                           strategy.algorithm == Algorithm::automatic;
   const bool gathers = compute::compression::gathers(strategy.compression.kind);
-  if (const auto only = only_all_reduce(strategy.kind); only && gathers)
+  if (const auto only = required_all_reduce(strategy.kind); only && gathers)
     problems.push_back(never_gathered(kind, std::string(base::name_of(strategy.kind)),
                                       std::string(base::name_of(only->algorithm))));
   else if (gathers && !may_gather)

@@ -39,7 +39,7 @@ struct Savings {
 };
 // Nothing if gradients are not compressed.
 std::optional<Savings> savings(const Resolved& experiment);
-std::string savings_said(
+std::string savings_line(
     const Savings& savings);  // "encoded 3.98x smaller, sent 1.99x less than uncompressed"
 
 // Returns problems of compression with other settings: fp64, a strategy that does not all-reduce

@@ -86,7 +86,7 @@ Problems with_those_of_meaning(Problems refused, const Json& written,
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
   if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version))
     return refused;
-  Problems besides = problems_besides(refused, written, directory);
+  Problems besides = remaining_problems(refused, written, directory);
   std::move(besides.begin(), besides.end(), std::back_inserter(refused));
   return refused;
 }
@@ -145,7 +145,8 @@ Checked<Experiment> load_judged(const std::filesystem::path& file,
 
 // Sets a missing algorithm to auto for strategies that support only one all-reduce.
 void complete(Experiment& experiment, const Json& written) {
-  if (only_all_reduce(experiment.strategy.kind) && !base::value_at(written, "strategy.algorithm"))
+  if (required_all_reduce(experiment.strategy.kind) &&
+      !base::value_at(written, "strategy.algorithm"))
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 

@@ -144,21 +144,22 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   return std::nullopt;
 }
 
-std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind) {
+std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind) {
   if (kind == StrategyKind::tpu)
     return FixedAlgorithm{collective::Algorithm::torus,
                           "TPUs are wired to their neighbours in a torus"};
   return std::nullopt;
 }
 
-bool trains_apart(StrategyKind kind) {
+bool has_local_parameters(StrategyKind kind) {
   return kind == StrategyKind::gossip || kind == StrategyKind::local_sgd;
 }
 
 namespace {
 
 Problems nothing_to_skip_by(const Experiment& experiment) {
-  if (!trains_apart(experiment.strategy.kind) || experiment.training.non_finite != NonFinite::skip)
+  if (!has_local_parameters(experiment.strategy.kind) ||
+      experiment.training.non_finite != NonFinite::skip)
     return {};
   return {
       {ProblemCode::bad_input, "training.non_finite",
@@ -169,7 +170,7 @@ Problems nothing_to_skip_by(const Experiment& experiment) {
 
 Problems no_order(const Experiment& experiment) {
   if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
-  if (averages_in_pairs(experiment.strategy))
+  if (is_asynchronous_gossip(experiment.strategy))
     return {{ProblemCode::bad_input, "run.clock",
              "the virtual clock orders what servers and their workers do; who averages with whom "
              "before whom in asynchronous gossip it does not",

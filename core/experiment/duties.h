@@ -38,10 +38,10 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind);
 
 // The only all-reduce that a strategy supports, which must be set explicitly or by `auto`; nothing
 // for other strategies.
-std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind);
+std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind);
 
 // True if every rank trains local parameters, so that there is no global gradient.
-bool trains_apart(StrategyKind kind);
+bool has_local_parameters(StrategyKind kind);
 
 // Returns problems of the strategy with a valid drawing that has workers.
 base::Problems duty_problems(const Experiment& experiment);

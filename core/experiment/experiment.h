@@ -55,7 +55,7 @@ enum class StrategyKind {
 };
 
 // Quantity that ranks average at every step, weighted by samples.
-enum class Average {
+enum class AveragedQuantity {
   gradients,  // All ranks then make the same update.
   weights,    // After each rank has updated with its local gradient and local moments.
 };
@@ -89,11 +89,11 @@ enum class VariablePlacement {
   by_hand,
 };
 
-struct VariablePlace {
+struct VariablePlacementEntry {
   std::string variable;     // For example "0.weight".
   std::int64_t server = 0;  // Number of the server, from 0.
 
-  bool operator==(const VariablePlace&) const = default;
+  bool operator==(const VariablePlacementEntry&) const = default;
 };
 
 // Adjustment of the learning rate for stale gradients.
@@ -117,7 +117,7 @@ struct ServerSpec {
   std::int64_t backups = 1;   // b
   VariablePlacement placement = VariablePlacement::balanced;
   StalenessRate staleness_rate = StalenessRate::ignored;
-  std::vector<VariablePlace> places = {};
+  std::vector<VariablePlacementEntry> places = {};
   double delay_compensation = 0;  // lambda of DC-ASGD (Zheng et al. 2017, eq. 10); 0: none.
   TablePull tables = TablePull::rows;
 
@@ -193,13 +193,13 @@ struct SegmentTime {
 
 // Order in which a stage processes the micro-batches of a step, forward and backward (cells.h).
 enum class PipelineSchedule {
-  naive,             // One micro-batch at a time, through all stages and back.
-  gpipe,             // All forward passes, then all backward passes.
-  one_f_one_b,       // Backward as early as possible, alternating with forward.
-  interleaved_1f1b,  // As one_f_one_b, with several stages per rank.
-  zb_h1,             // As one_f_one_b, with weight gradients delayed.
-  // As one_f_one_b, but every micro-batch is an update of its own. Its backward pass uses the
-  // weight version of its forward pass.
+  naive,                     // One micro-batch at a time, through all stages and back.
+  gpipe,                     // All forward passes, then all backward passes.
+  one_forward_one_backward,  // Backward as early as possible, alternating with forward.
+  interleaved_1f1b,          // As one_forward_one_backward, with several stages per rank.
+  zb_h1,                     // As one_forward_one_backward, with weight gradients delayed.
+  // As one_forward_one_backward, but every micro-batch is an update of its own. Its backward pass
+  // uses the weight version of its forward pass.
   pipedream,
 };
 
@@ -207,7 +207,7 @@ struct StageSpec {
   Partition partition = Partition::cost;
   std::vector<StagePlace> places = {};  // Resolved: set for every partition.
   PipelineSchedule schedule =
-      PipelineSchedule::one_f_one_b;    // For pipeline; model_parallel is naive.
+      PipelineSchedule::one_forward_one_backward;  // For pipeline; model_parallel is naive.
   std::int64_t chunks = 2;              // For interleaved_1f1b: number of stages per rank.
   std::vector<SegmentTime> times = {};  // Resolved: set if `partition` is measured.
 
@@ -276,7 +276,7 @@ struct StrategySpec {
   // 0: chosen by whether ranks share memory. Resolved to 0: a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
   Engine engine = Engine::own;  // With other engines, algorithm and segment_bytes have no effect.
-  Average average = Average::gradients;
+  AveragedQuantity average = AveragedQuantity::gradients;
   CompressionSpec compression;
   ServerSpec servers;
   GossipSpec gossip;
@@ -301,7 +301,7 @@ constexpr bool splits_model(StrategyKind kind) {
 
 // True if weights are averaged. `average` only applies to mirrored.
 inline bool averages_weights(const StrategySpec& strategy) {
-  return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights;
+  return strategy.kind == StrategyKind::mirrored && strategy.average == AveragedQuantity::weights;
 }
 
 enum class OptimizerKind { sgd, adam, adamw };
@@ -353,18 +353,18 @@ struct LossScaleSpec {
 };
 
 // Place of data that a device does not need for a while.
-enum class SwapTo {
+enum class OffloadTarget {
   nowhere,  // On the device.
   host,     // In the host's memory.
   disk,     // In a file.
 };
 
-struct SwapSpec {
-  SwapTo activations = SwapTo::nowhere;  // Outputs needed by the backward pass.
-  SwapTo optimizer = SwapTo::nowhere;    // Moments.
-  std::string directory = {};            // Directory of the files; empty: the run directory.
+struct OffloadSpec {
+  OffloadTarget activations = OffloadTarget::nowhere;  // Outputs needed by the backward pass.
+  OffloadTarget optimizer = OffloadTarget::nowhere;    // Moments.
+  std::string directory = {};  // Directory of the files; empty: the run directory.
 
-  bool operator==(const SwapSpec&) const = default;
+  bool operator==(const OffloadSpec&) const = default;
 };
 
 // Number format of the factors of products in linear layers and convolutions, forward and backward
@@ -400,12 +400,12 @@ struct TrainingSpec {
   double clip_norm = 0;  // 0: gradients are not clipped.
   NonFinite non_finite = NonFinite::go_on;
   LossScaleSpec loss_scale;
-  SwapSpec swap;
+  OffloadSpec swap;
 
   std::int64_t samples_per_rank() const {
     return batch_per_rank * accumulation_steps;
   }  // Samples per step.
-  bool judges_gradients() const {
+  bool needs_gradient_norm() const {
     return clip_norm > 0 || non_finite == NonFinite::skip;
   }  // True if an update depends on the norm of the full gradient.
   bool operator==(const TrainingSpec&) const = default;
@@ -435,7 +435,7 @@ enum class RunClock {
   machine,  // Real time: each rank is a process, as fast as it is.
   // Virtual clock from the drawn speeds and the seed. All ranks are in one process; every run is
   // identical.
-  made_up,
+  virtual_time,
 };
 
 struct RunSpec {

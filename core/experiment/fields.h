@@ -61,13 +61,16 @@ template <>
 struct Names<experiment::PipelineSchedule> {
   using P = experiment::PipelineSchedule;
   static constexpr std::pair<P, std::string_view> table[] = {
-      {P::naive, "naive"},      {P::gpipe, "gpipe"},
-      {P::one_f_one_b, "1f1b"}, {P::interleaved_1f1b, "interleaved_1f1b"},
-      {P::zb_h1, "zb_h1"},      {P::pipedream, "pipedream"}};
+      {P::naive, "naive"},
+      {P::gpipe, "gpipe"},
+      {P::one_forward_one_backward, "1f1b"},
+      {P::interleaved_1f1b, "interleaved_1f1b"},
+      {P::zb_h1, "zb_h1"},
+      {P::pipedream, "pipedream"}};
 };
 template <>
-struct Names<experiment::Average> {
-  using A = experiment::Average;
+struct Names<experiment::AveragedQuantity> {
+  using A = experiment::AveragedQuantity;
   static constexpr std::pair<A, std::string_view> table[] = {{A::gradients, "gradients"},
                                                              {A::weights, "weights"}};
 };
@@ -145,8 +148,8 @@ struct Names<experiment::Precision> {
       {P::fp32, "fp32"}, {P::fp64, "fp64"}, {P::bf16, "bf16"}, {P::fp16, "fp16"}};
 };
 template <>
-struct Names<experiment::SwapTo> {
-  using S = experiment::SwapTo;
+struct Names<experiment::OffloadTarget> {
+  using S = experiment::OffloadTarget;
   static constexpr std::pair<S, std::string_view> table[] = {
       {S::nowhere, "nowhere"}, {S::host, "host"}, {S::disk, "disk"}};
 };
@@ -178,7 +181,7 @@ template <>
 struct Names<experiment::RunClock> {
   using K = experiment::RunClock;
   static constexpr std::pair<K, std::string_view> table[] = {{K::machine, "machine"},
-                                                             {K::made_up, "virtual"}};
+                                                             {K::virtual_time, "virtual"}};
 };
 template <>
 struct Names<experiment::DeviceSpeed> {
@@ -188,8 +191,8 @@ struct Names<experiment::DeviceSpeed> {
 };
 
 template <>
-struct Fields<experiment::VariablePlace> {
-  using V = experiment::VariablePlace;
+struct Fields<experiment::VariablePlacementEntry> {
+  using V = experiment::VariablePlacementEntry;
   static constexpr std::string_view title = "Place of a variable";
   static auto table() {
     return std::tuple{field("variable", &V::variable, "", {1, 256},
@@ -501,7 +504,7 @@ struct Fields<experiment::StrategySpec> {
               "it differs, as moments stay each rank's own",
               [](const S& s) {
                 return s.kind == experiment::StrategyKind::mirrored ||
-                       s.average != experiment::Average::gradients;
+                       s.average != experiment::AveragedQuantity::gradients;
               }),
         field("compression", &S::compression, "", {}, "What of the gradients travels", compresses),
         field("servers", &S::servers, "", {}, "How parameter servers go about it",
@@ -574,8 +577,8 @@ struct Fields<experiment::LossScaleSpec> {
   }
 };
 template <>
-struct Fields<experiment::SwapSpec> {
-  using S = experiment::SwapSpec;
+struct Fields<experiment::OffloadSpec> {
+  using S = experiment::OffloadSpec;
   static constexpr std::string_view title = "Memory swap";
   static auto table() {
     return std::tuple{
@@ -586,8 +589,8 @@ struct Fields<experiment::SwapSpec> {
         field("directory", &S::directory, "", {0, 4096},
               "Where files of disk are made, and removed again; empty: in the run's own directory",
               [](const S& s) {
-                return s.activations == experiment::SwapTo::disk ||
-                       s.optimizer == experiment::SwapTo::disk;
+                return s.activations == experiment::OffloadTarget::disk ||
+                       s.optimizer == experiment::OffloadTarget::disk;
               })};
   }
 };

@@ -27,7 +27,7 @@ model::Shape sample_shape(const data::DataSummary& data);
 
 // Returns problems without access to data files or this machine: the same result everywhere. `data`
 // may be null if unknown.
-base::Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data);
+base::Problems semantic_problems(const Experiment& experiment, const data::DataSummary* data);
 
 // Returns a problem if a rank would own no sample. Pure.
 base::Problems shard_problems(const Experiment& experiment, const data::ShardTable& shards);
@@ -36,8 +36,8 @@ base::Problems shard_problems(const Experiment& experiment, const data::ShardTab
 // hold defaults that the user did not write, so problems that may only be caused by a default are
 // left out. Checks the data in `directory` and this machine, which may take long; neither if it is
 // null.
-base::Problems problems_besides(const base::Problems& refused, const base::Json& written,
-                                const std::filesystem::path* directory);
+base::Problems remaining_problems(const base::Problems& refused, const base::Json& written,
+                                  const std::filesystem::path* directory);
 
 // As the other `load`, which only reads the file. If the file is not a valid experiment, this one
 // also checks data and this machine for remaining problems.

@@ -35,7 +35,7 @@ std::vector<std::vector<int>> places(const Resolved& resolved) {
   const Mesh mesh = mesh_of(resolved);
   for (int stage = 0; stage < mesh.pipeline; ++stage)
     for (int part = 0; part < mesh.tensor; ++part)
-      list.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+      list.push_back(mesh.replicas_of(mesh.rank_of({0, stage, part})));
   return list;
 }
 
@@ -52,12 +52,12 @@ bool shards_parameters(const Resolved& resolved) {
   return shards(resolved) && resolved.document.strategy.fsdp.shard == Shard::full;
 }
 
-bool keeps_a_part(const Resolved& resolved) {
+bool has_partial_parameters(const Resolved& resolved) {
   return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved);
 }
 
-std::vector<std::vector<int>> sharing_among(const Resolved& resolved,
-                                            const std::vector<int>& ranks) {
+std::vector<std::vector<int>> shard_groups_within(const Resolved& resolved,
+                                                  const std::vector<int>& ranks) {
   const bool apart = resolved.document.strategy.fsdp.group == ShardGroup::host;
   std::map<int, std::vector<int>> by_host;
   for (const int rank : ranks)
@@ -71,15 +71,15 @@ std::vector<std::vector<int>> sharing_among(const Resolved& resolved,
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
   std::vector<std::vector<int>> groups;
   for (const std::vector<int>& ranks : places(resolved))
-    for (std::vector<int>& members : sharing_among(resolved, ranks))
+    for (std::vector<int>& members : shard_groups_within(resolved, ranks))
       groups.push_back(std::move(members));
   return groups;
 }
 
-std::vector<std::vector<int>> part_groups(const Resolved& resolved) {
+std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved) {
   std::vector<std::vector<int>> groups;
   for (const std::vector<int>& ranks : places(resolved)) {
-    const auto sharing = sharing_among(resolved, ranks);
+    const auto sharing = shard_groups_within(resolved, ranks);
     for (std::size_t part = 0; sharing.size() > 1 && part < sharing.front().size(); ++part) {
       std::vector<int>& alike = groups.emplace_back();
       for (const std::vector<int>& members : sharing) alike.push_back(members[part]);
@@ -91,11 +91,12 @@ std::vector<std::vector<int>> part_groups(const Resolved& resolved) {
 namespace {
 
 // Position in the mesh, and shard there.
-using Has = std::pair<int, int>;
+using ShardPosition = std::pair<int, int>;
 
-Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {
+ShardPosition part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups,
+                      int rank) {
   const Mesh mesh = mesh_of(resolved);
-  const MeshPlace at = mesh.place_of(rank);
+  const MeshCoordinates at = mesh.place_of(rank);
   const int place =
       splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
   if (!shards_parameters(resolved)) return {place, 0};
@@ -106,11 +107,11 @@ Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& group
 
 }  // namespace
 
-std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
+std::vector<std::vector<int>> identical_parameter_groups(const Resolved& resolved) {
   const auto groups =
       shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
   const topology::Network network(resolved.document.topology);
-  std::map<std::pair<Has, bool>, std::vector<int>> by_part;
+  std::map<std::pair<ShardPosition, bool>, std::vector<int>> by_part;
   for (int rank = 0; rank < resolved.world(); ++rank)
     by_part[{part_of(resolved, groups, rank),
              topology::is_on_gpu(network.device(resolved.ranks[static_cast<std::size_t>(rank)]))}]
@@ -127,7 +128,7 @@ const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, 
   });
 }
 
-std::vector<Part> parts_of(const Resolved& resolved, int rank) {
+std::vector<Part> shards_of_rank(const Resolved& resolved, int rank) {
   const auto groups = shard_groups(resolved);
   const std::vector<int>& ranks = group_with(groups, rank);
   const auto position =
@@ -190,7 +191,7 @@ HeldOutRounds held_out_rounds(const Resolved& resolved) {
   return {whole, all > whole * batch * takers};
 }
 
-std::optional<Problem> problem_of_hosts(const std::vector<int>& hosts) {
+std::optional<Problem> host_group_problem(const std::vector<int>& hosts) {
   std::map<int, std::int64_t> counts;
   for (const int host : hosts) ++counts[host];
   if (counts.size() < 2) return std::nullopt;
@@ -212,7 +213,7 @@ base::Problems fsdp_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::fsdp) return {};
   base::Problems problems;
   if (experiment.strategy.fsdp.group == ShardGroup::host)
-    if (const auto problem = problem_of_hosts(hosts_of_workers(experiment.topology)))
+    if (const auto problem = host_group_problem(hosts_of_workers(experiment.topology)))
       problems.push_back(*problem);
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
   if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct &&

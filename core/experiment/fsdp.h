@@ -23,29 +23,29 @@ bool shards_parameters(const Resolved& resolved);  // True if parameters are sha
 
 // True if a rank ends with only a part of the parameters. Then all ranks write the checkpoint
 // together.
-bool keeps_a_part(const Resolved& resolved);
+bool has_partial_parameters(const Resolved& resolved);
 
 // Returns groups of ranks that end with bit-identical parameters: all ranks, or those with the same
 // shard. Ranks on CPUs and on GPUs are in different groups, because they round differently.
-std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
+std::vector<std::vector<int>> identical_parameter_groups(const Resolved& resolved);
 
 // Splits ranks that hold the same part of a model into the groups that shard it: one group, or with
 // fsdp.group `host` one per host.
-std::vector<std::vector<int>> sharing_among(const Resolved& resolved,
-                                            const std::vector<int>& ranks);
+std::vector<std::vector<int>> shard_groups_within(const Resolved& resolved,
+                                                  const std::vector<int>& ranks);
 
 // Returns the groups of ranks that shard one model, or one part of it in a mesh. Ranks are in
 // ascending order.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
 // If several groups shard the same part, returns the groups of ranks that hold the same shard; else
 // none.
-std::vector<std::vector<int>> part_groups(const Resolved& resolved);
+std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
 // Returns the rank's shard of every unit, by number of the bucket: part p of n, where sizes differ
 // by at most one element. The shards of a group cover the model once. In a mesh this refers to the
 // rank's local model (stages.h).
-std::vector<Part> parts_of(const Resolved& resolved, int rank);
+std::vector<Part> shards_of_rank(const Resolved& resolved, int rank);
 
 // True if the unit contains a table that another layer also uses, such as a tied output layer.
 bool has_shared_table(const model::Model& model, const Bucket& unit);
@@ -76,7 +76,7 @@ struct HeldOutRounds {
 HeldOutRounds held_out_rounds(const Resolved& resolved);
 
 // Checks that ranks with the same part, given the host of each, can shard it host by host.
-std::optional<base::Problem> problem_of_hosts(const std::vector<int>& hosts);
+std::optional<base::Problem> host_group_problem(const std::vector<int>& hosts);
 base::Problems fsdp_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -25,21 +25,21 @@ class Walk {
       }
   }
 
-  const std::vector<int>& odd_circle() const { return circle_; }
+  const std::vector<int>& odd_cycle() const { return circle_; }
   int side(std::size_t rank) const { return side_[rank]; }
 
  private:
   // Follows the predecessors of both ends of an edge to their common ancestor. Both paths are
   // equally long, so the cycle is odd.
   std::vector<int> circle(int a, int b) const {
-    const std::vector<int> left = way_back(a), right = way_back(b);
+    const std::vector<int> left = path_to_root(a), right = path_to_root(b);
     const auto meets = std::find_first_of(left.begin(), left.end(), right.begin(), right.end());
     std::vector<int> ranks(left.begin(), meets + 1);
     const auto end = std::find(right.begin(), right.end(), *meets);
     ranks.insert(ranks.end(), std::make_reverse_iterator(end), right.rend());
     return ranks;
   }
-  std::vector<int> way_back(int rank) const {
+  std::vector<int> path_to_root(int rank) const {
     std::vector<int> way;
     for (; rank >= 0; rank = from_[at_rank(rank)]) way.push_back(rank);
     return way;
@@ -84,9 +84,9 @@ base::Problem no_halves(const Experiment& experiment, const std::vector<int>& ci
 
 }  // namespace
 
-Halves halves_of(const Graph& graph) {
+Bipartition bipartition_of(const Graph& graph) {
   const Walk walk(graph);
-  Halves halves{std::vector<bool>(graph.size()), walk.odd_circle()};
+  Bipartition halves{std::vector<bool>(graph.size()), walk.odd_cycle()};
   std::size_t first = 0;
   for (std::size_t rank = 0; rank < graph.size(); ++rank) first += walk.side(rank) == 0 ? 1 : 0;
   const int asks = 2 * first >= graph.size() ? 0 : 1;
@@ -95,14 +95,14 @@ Halves halves_of(const Graph& graph) {
   return halves;
 }
 
-bool averages_in_pairs(const StrategySpec& strategy) {
+bool is_asynchronous_gossip(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::gossip && strategy.gossip.mode == GossipMode::asynchronous;
 }
 
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph) {
-  const Halves halves = halves_of(graph);
-  return halves.odd_circle.empty() ? base::Problems{}
-                                   : base::Problems{no_halves(experiment, halves.odd_circle)};
+  const Bipartition halves = bipartition_of(graph);
+  return halves.odd_cycle.empty() ? base::Problems{}
+                                  : base::Problems{no_halves(experiment, halves.odd_cycle)};
 }
 
 }  // namespace trainyard::experiment

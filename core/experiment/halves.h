@@ -11,17 +11,17 @@
 
 namespace trainyard::experiment {
 
-struct Halves {
+struct Bipartition {
   // By rank: true if it asks; the others answer. The larger side asks; if equal, that of rank 0.
   std::vector<bool> asks;
   // Ranks of an odd cycle in order, which shows why the graph is not bipartite; empty if it is.
-  std::vector<int> odd_circle;
+  std::vector<int> odd_cycle;
 };
 
 // Expects a connected graph.
-Halves halves_of(const Graph& graph);
+Bipartition bipartition_of(const Graph& graph);
 
-bool averages_in_pairs(const StrategySpec& strategy);  // Asynchronous gossip.
+bool is_asynchronous_gossip(const StrategySpec& strategy);  // Asynchronous gossip.
 
 // Returns additional requirements of asynchronous gossip on its connected graph.
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph);

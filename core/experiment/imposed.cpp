@@ -37,7 +37,7 @@ topology::Topology as_imposed(const Experiment& experiment) {
   return drawing;
 }
 
-double longest_silence_seconds(const Resolved& resolved) {
+double max_op_gap_seconds(const Resolved& resolved) {
   if (!imposes_links(resolved.document.run)) return 0;
   double narrowest = kFastest, latencies = 0;
   const auto crosses = [&](double bandwidth_bits_per_second, double latency_seconds) {
@@ -57,20 +57,20 @@ double longest_silence_seconds(const Resolved& resolved) {
   return largest * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
 }
 
-std::string link_speeds_said(const RunSpec& run) {
+std::string link_speeds_line(const RunSpec& run) {
   if (!imposes_links(run)) return "drawn, not imposed";
   return run.link_scale == 1 ? "imposed" : "imposed at " + factor(run.link_scale) + " of drawn";
 }
 
-std::string slowness_said(double slow_down, double jitter) {
+std::string slow_down_line(double slow_down, double jitter) {
   if (slow_down == 1 && jitter == 0) return "not slowed down";
   std::string unsteady = jitter > 0 ? "with a jitter of " + factor(jitter) : "";
   if (slow_down == 1) return unsteady;
   return "slowed down " + factor(slow_down) + " times" + (unsteady.empty() ? "" : ", " + unsteady);
 }
 
-std::string speeds_said(const RunSpec& run) {
-  if (run.clock == RunClock::made_up)
+std::string speeds_line(const RunSpec& run) {
+  if (run.clock == RunClock::virtual_time)
     return "VIRTUAL CLOCK: times are those of the drawn devices and links, gradients are real";
   const bool paced = run.devices == DeviceSpeed::paced;
   if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";

@@ -35,7 +35,7 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
   if (places == 1)
     said.push_back(in_vain("strategy.stages.partition", asked,
                            mesh.calls ? "there is one server" : "there is one stage"));
-  else if (mesh.calls && std::ssize(shared_out(strategy, resolved.model)) == places)
+  else if (mesh.calls && std::ssize(partitioned_segments(strategy, resolved.model)) == places)
     said.push_back(in_vain("strategy.stages.partition", asked, "each server has one"));
 }
 
@@ -48,7 +48,7 @@ void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& 
 
 }  // namespace
 
-std::vector<std::string> stages_in_vain(const Resolved& resolved) {
+std::vector<std::string> unused_stage_settings(const Resolved& resolved) {
   const StrategySpec& strategy = resolved.document.strategy;
   std::vector<std::string> said;
   if (!has_stages(strategy.kind)) return said;
@@ -59,9 +59,9 @@ std::vector<std::string> stages_in_vain(const Resolved& resolved) {
   return said;
 }
 
-std::optional<std::string> shards_in_vain(const Resolved& resolved) {
+std::optional<std::string> unused_shard_group(const Resolved& resolved) {
   const ShardGroup asked = resolved.document.strategy.fsdp.group;
-  if (!shards(resolved) || asked == FsdpSpec{}.group || !part_groups(resolved).empty())
+  if (!shards(resolved) || asked == FsdpSpec{}.group || !same_shard_groups(resolved).empty())
     return std::nullopt;
   return in_vain("strategy.fsdp.group", asked, "all who share are on one host");
 }

@@ -12,10 +12,10 @@ namespace trainyard::experiment {
 
 // Returns messages about unused settings of partition and schedule: "strategy.stages.schedule=gpipe
 // changes nothing: ...". Default values are not reported. Empty if the strategy has no stages.
-std::vector<std::string> stages_in_vain(const Resolved& resolved);
+std::vector<std::string> unused_stage_settings(const Resolved& resolved);
 
 // Returns a message if strategy.fsdp.group has no effect; nothing if it was not set, or if there is
 // more than one group.
-std::optional<std::string> shards_in_vain(const Resolved& resolved);
+std::optional<std::string> unused_shard_group(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

@@ -10,18 +10,18 @@
 
 namespace trainyard::experiment {
 
-bool awaits_times(const StrategySpec& strategy) {
+bool needs_measured_times(const StrategySpec& strategy) {
   return has_stages(strategy.kind) && strategy.stages.partition == Partition::measured &&
          strategy.stages.times.empty();
 }
 
-std::optional<std::string> times_awaited_said(const StrategySpec& strategy) {
-  if (!awaits_times(strategy)) return std::nullopt;
+std::optional<std::string> times_pending_line(const StrategySpec& strategy) {
+  if (!needs_measured_times(strategy)) return std::nullopt;
   return "what layers take on this machine is measured before the run; until then they are shared "
          "out by cost, and so memory and bytes are told";
 }
 
-void take_times(Resolved& resolved, std::vector<SegmentTime> times) {
+void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times) {
   StageSpec& stages = resolved.document.strategy.stages;
   stages.times = std::move(times);
   stages.places = places_of(resolved);
@@ -29,7 +29,7 @@ void take_times(Resolved& resolved, std::vector<SegmentTime> times) {
 
 std::string times_said(const Resolved& resolved) {
   const std::vector<SegmentTime>& times = resolved.document.strategy.stages.times;
-  if (awaits_times(resolved.document.strategy))
+  if (needs_measured_times(resolved.document.strategy))
     return " (by cost, until layers are measured before the run)";
   if (resolved.document.strategy.stages.partition != Partition::measured) return "";
   std::vector<double> seconds(static_cast<std::size_t>(mesh_of(resolved).pipeline));

@@ -13,14 +13,14 @@
 namespace trainyard::experiment {
 
 // True if times are not measured yet; until then layers are partitioned by cost.
-bool awaits_times(const StrategySpec& strategy);
+bool needs_measured_times(const StrategySpec& strategy);
 
 // Returns a message that times are not measured yet, so memory and bytes shown before the run are
 // those of a partition by cost. Nothing if nothing is to be measured.
-std::optional<std::string> times_awaited_said(const StrategySpec& strategy);
+std::optional<std::string> times_pending_line(const StrategySpec& strategy);
 
 // Sets the measured times of all segments, in order, and the places that follow from them.
-void take_times(Resolved& resolved, std::vector<SegmentTime> times);
+void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times);
 
 // "; as measured, 1.2 ms, 800 us for a sample", rank by rank, or that they are not measured yet;
 // empty for other partitions.

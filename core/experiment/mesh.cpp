@@ -75,9 +75,9 @@ std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topo
   for (int stage = 0; stage < mesh.pipeline; ++stage)
     for (int part = 0; part < mesh.tensor; ++part) {
       std::vector<int> of_place;
-      for (const int rank : mesh.replicas_like(mesh.rank_of({0, stage, part})))
+      for (const int rank : mesh.replicas_of(mesh.rank_of({0, stage, part})))
         of_place.push_back(hosts[static_cast<std::size_t>(rank)]);
-      if (auto problem = problem_of_hosts(of_place)) return problem;
+      if (auto problem = host_group_problem(of_place)) return problem;
     }
   return std::nullopt;
 }
@@ -121,24 +121,24 @@ std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
 
 }  // namespace
 
-MeshPlace Mesh::place_of(int rank) const {
+MeshCoordinates Mesh::place_of(int rank) const {
   const int at = rank / tensor, stage = !calls ? at / data : at < data ? 0 : at - data + 1;
   return {at - first_of(stage), stage, rank % tensor};
 }
 
-Callers Mesh::callers(const MeshPlace& place) const {
-  return calls ? Callers{data, place.stage == 0 ? place.replica : -1} : Callers();
+CallerSet Mesh::callers(const MeshCoordinates& place) const {
+  return calls ? CallerSet{data, place.stage == 0 ? place.replica : -1} : CallerSet();
 }
 
-std::vector<int> Mesh::replicas_like(int rank) const {
+std::vector<int> Mesh::replicas_of(int rank) const {
   std::vector<int> ranks;
-  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < replicas(at.stage);
-       ++to.replica)
+  for (MeshCoordinates at = place_of(rank), to{0, at.stage, at.part};
+       to.replica < replicas(at.stage); ++to.replica)
     ranks.push_back(rank_of(to));
   return ranks;
 }
 
-std::vector<int> Mesh::parts_with(int rank) const {
+std::vector<int> Mesh::tensor_group(int rank) const {
   std::vector<int> ranks;
   for (int first = rank - rank % tensor, r = first; r < first + tensor; ++r) ranks.push_back(r);
   return ranks;
@@ -184,7 +184,7 @@ Mesh mesh_of(const Resolved& resolved) {
 int share_of(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return rank;
   const Mesh mesh = mesh_of(resolved);
-  const MeshPlace at = mesh.place_of(rank);
+  const MeshCoordinates at = mesh.place_of(rank);
   return mesh.is_called(at) ? -1 : at.replica;
 }
 
@@ -197,21 +197,21 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
   const bool have_alike = !mesh.calls || strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<std::vector<int>> groups;
   for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor)
-    groups.push_back(mesh.parts_with(rank));
+    groups.push_back(mesh.tensor_group(rank));
   for (int stage = 0; stage < mesh.pipeline && have_alike; ++stage)
     for (int part = 0; part < mesh.tensor && mesh.replicas(stage) > 1; ++part)
-      groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+      groups.push_back(mesh.replicas_of(mesh.rank_of({0, stage, part})));
   for (int stage = 0; stage < mesh.pipeline && shards && mesh.tensor > 1; ++stage)
     groups.push_back(mesh.stage(stage));
   for (std::vector<int>& group : tie_groups(experiment)) groups.push_back(std::move(group));
-  if (experiment.training.judges_gradients() && mesh.sums_norms(shards)) {
+  if (experiment.training.needs_gradient_norm() && mesh.sums_norms(shards)) {
     std::vector<int>& everyone = groups.emplace_back(static_cast<std::size_t>(mesh.ranks()));
     std::iota(everyone.begin(), everyone.end(), 0);
   }
   return groups;
 }
 
-std::optional<std::string> mesh_said(const Resolved& resolved) {
+std::optional<std::string> mesh_line(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
   const std::string stages = mesh.pipeline > 1 ? " of " + count_of(mesh.pipeline, "stage") : "",

@@ -17,9 +17,9 @@
 
 namespace trainyard::experiment {
 
-struct MeshPlace {
+struct MeshCoordinates {
   int replica = 0, stage = 0, part = 0;
-  bool operator==(const MeshPlace&) const = default;
+  bool operator==(const MeshCoordinates&) const = default;
 };
 
 // Ranks are numbered by part first, then by replica, last by stage. So the two all-reduces of every
@@ -38,20 +38,20 @@ struct Mesh {
   bool sums_norms(bool shards_data) const {
     return pipeline > 1 || tensor > 1 || (shards_data && data > 1);
   }
-  int rank_of(const MeshPlace& place) const {
+  int rank_of(const MeshCoordinates& place) const {
     return (first_of(place.stage) + place.replica % replicas(place.stage)) * tensor + place.part;
   }
-  MeshPlace place_of(int rank) const;
-  Callers callers(const MeshPlace& place) const;
-  bool is_called(const MeshPlace& place) const {
+  MeshCoordinates place_of(int rank) const;
+  CallerSet callers(const MeshCoordinates& place) const;
+  bool is_called(const MeshCoordinates& place) const {
     return calls && place.stage > 0;
   }  // Such a rank has no samples.
   bool operator==(const Mesh&) const = default;
 
   // Ranks that differ in one coordinate, in ascending order: replicas with the same part of the
   // model, and parts that share layers.
-  std::vector<int> replicas_like(int rank) const;
-  std::vector<int> parts_with(int rank) const;
+  std::vector<int> replicas_of(int rank) const;
+  std::vector<int> tensor_group(int rank) const;
   std::vector<int> stage(int number) const;  // All ranks of a stage.
 
  private:
@@ -76,7 +76,7 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
 // "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing for
 // strategies other than hybrid.
-std::optional<std::string> mesh_said(const Resolved& resolved);
+std::optional<std::string> mesh_line(const Resolved& resolved);
 
 // Returns problems such as a mesh that does not cover the workers, or parts of a stage on several
 // hosts; none for other strategies.

@@ -33,21 +33,21 @@ std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
 class Drawing {
  public:
-  explicit Drawing(int ranks) : neighbours_(at_rank(ranks)) {}
+  explicit Drawing(int ranks) : neighbors_(at_rank(ranks)) {}
 
   void join(int a, int b) {
     if (a == b) return;
-    neighbours_[at_rank(a)].insert(b);
-    neighbours_[at_rank(b)].insert(a);
+    neighbors_[at_rank(a)].insert(b);
+    neighbors_[at_rank(b)].insert(a);
   }
   Graph graph() const {
     Graph graph;
-    for (const auto& one : neighbours_) graph.emplace_back(one.begin(), one.end());
+    for (const auto& one : neighbors_) graph.emplace_back(one.begin(), one.end());
     return graph;
   }
 
  private:
-  std::vector<std::set<int>> neighbours_;
+  std::vector<std::set<int>> neighbors_;
 };
 
 Graph in_a_ring(int ranks) {
@@ -80,7 +80,7 @@ Graph of_all(int ranks) {
   return drawing.graph();
 }
 
-Graph as_drawn(const topology::Topology& topology, const std::vector<int>& hosts) {
+Graph trains_drawing(const topology::Topology& topology, const std::vector<int>& hosts) {
   std::set<std::pair<std::string, std::string>> linked;
   for (const topology::Link& link : topology.links)
     linked.insert({link.from, link.to}), linked.insert({link.to, link.from});
@@ -126,7 +126,7 @@ class Writer {
     at(rank, rank) = made_.denominator - others;
   }
 
-  Mixing reduced() {
+  MixingMatrix reduced() {
     std::int64_t common = made_.denominator;
     for (const std::int64_t numerator : made_.numerators) common = std::gcd(common, numerator);
     for (std::int64_t& numerator : made_.numerators) numerator /= common;
@@ -135,10 +135,10 @@ class Writer {
   }
 
  private:
-  Mixing made_;
+  MixingMatrix made_;
 };
 
-void weigh_by_metropolis(const Graph& graph, std::int64_t denominator, Writer& writer) {
+void write_metropolis_weights(const Graph& graph, std::int64_t denominator, Writer& writer) {
   for (int i = 0; i < size(graph); ++i)
     for (const int j : graph[at_rank(i)]) {
       const std::int64_t parts = metropolis_parts(graph, i, j);
@@ -146,7 +146,7 @@ void weigh_by_metropolis(const Graph& graph, std::int64_t denominator, Writer& w
     }
 }
 
-std::int64_t in_parts(double weight) {
+std::int64_t to_numerator(double weight) {
   return std::llround(weight * static_cast<double>(kMostDenominator));
 }
 
@@ -185,7 +185,7 @@ std::string number(double value) {
   return text.ends_with('.') ? text + "0" : text;
 }
 
-std::optional<Problem> negative_entry(const Mixing& m, const std::string& where) {
+std::optional<Problem> negative_entry(const MixingMatrix& m, const std::string& where) {
   for (int i = 0; i < m.ranks; ++i)
     for (int j = 0; j < m.ranks; ++j)
       if (m.at(i, j) < 0)
@@ -198,7 +198,7 @@ std::optional<Problem> negative_entry(const Mixing& m, const std::string& where)
   return std::nullopt;
 }
 
-std::optional<Problem> asymmetry(const Mixing& m, const std::string& where) {
+std::optional<Problem> asymmetry(const MixingMatrix& m, const std::string& where) {
   for (int i = 0; i < m.ranks; ++i)
     for (int j = 0; j < i; ++j)
       if (m.at(i, j) != m.at(j, i))
@@ -210,7 +210,7 @@ std::optional<Problem> asymmetry(const Mixing& m, const std::string& where) {
   return std::nullopt;
 }
 
-std::optional<Problem> other_sum(const Mixing& m, const std::string& where) {
+std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where) {
   for (int i = 0; i < m.ranks; ++i) {
     std::int64_t row = 0, column = 0;
     for (int j = 0; j < m.ranks; ++j) row += m.at(i, j), column += m.at(j, i);
@@ -228,7 +228,7 @@ std::optional<Problem> other_sum(const Mixing& m, const std::string& where) {
 }
 
 // Returns the side (0 or 1) on which each rank is reached from rank 0; -1 if it is not reached.
-std::vector<int> sides_from_first(const Mixing& m, bool& two_sided) {
+std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
   std::vector<int> side(at_rank(m.ranks), -1), open{0};
   side[0] = 0;
   two_sided = true;
@@ -290,9 +290,9 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
                   "Ranks are numbered from 0, in the order of the drawing."));
       continue;
     }
-    const auto& neighbours = graph[static_cast<std::size_t>(list[w].a)];
+    const auto& neighbors = graph[static_cast<std::size_t>(list[w].a)];
     if (list[w].a == list[w].b ||
-        std::binary_search(neighbours.begin(), neighbours.end(), static_cast<int>(list[w].b)))
+        std::binary_search(neighbors.begin(), neighbors.end(), static_cast<int>(list[w].b)))
       continue;
     problems.push_back(
         unsound(where,
@@ -309,7 +309,8 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
 // eigenvectors.
 class Jacobi {
  public:
-  explicit Jacobi(const Mixing& m) : n_(m.ranks), a_(at_rank(n_) * at_rank(n_)), v_(a_.size(), 0) {
+  explicit Jacobi(const MixingMatrix& m)
+      : n_(m.ranks), a_(at_rank(n_) * at_rank(n_)), v_(a_.size(), 0) {
     for (int i = 0; i < n_; ++i) {
       v(i, i) = 1;
       for (int j = 0; j < n_; ++j) a(i, j) = m.weight(i, j);
@@ -365,7 +366,7 @@ class Jacobi {
 
 }  // namespace
 
-std::vector<int> Mixing::neighbours(int rank) const {
+std::vector<int> MixingMatrix::neighbors(int rank) const {
   std::vector<int> list;
   for (int j = 0; j < ranks; ++j)
     if (j != rank && at(rank, j) != 0) list.push_back(j);
@@ -380,32 +381,33 @@ Graph graph_of(const Experiment& experiment) {
     case GossipGraph::exponential: return by_powers_of_two(ranks);
     case GossipGraph::torus: return in_a_torus(collective::formation(hosts));
     case GossipGraph::complete: return of_all(ranks);
-    case GossipGraph::drawn: return as_drawn(experiment.topology, hosts);
+    case GossipGraph::drawn: return trains_drawing(experiment.topology, hosts);
   }
   return Graph(hosts.size());
 }
 
-Mixing metropolis(const Graph& graph) {
+MixingMatrix metropolis(const Graph& graph) {
   const std::int64_t denominator = common_denominator(graph);
   Writer writer(size(graph), denominator);
-  weigh_by_metropolis(graph, denominator, writer);
+  write_metropolis_weights(graph, denominator, writer);
   for (int i = 0; i < size(graph); ++i) writer.set_rest(i);
   return writer.reduced();
 }
 
-Mixing mixing(const Experiment& experiment) {
+MixingMatrix mixing(const Experiment& experiment) {
   const Graph graph = graph_of(experiment);
   if (experiment.strategy.gossip.weights.empty()) return metropolis(graph);
   const Given given = given_weights(experiment.strategy.gossip.weights, size(graph));
   Writer writer(size(graph), kMostDenominator);
-  weigh_by_metropolis(graph, kMostDenominator, writer);
-  for (const auto& [pair, weight] : given) writer.at(pair.first, pair.second) = in_parts(weight);
+  write_metropolis_weights(graph, kMostDenominator, writer);
+  for (const auto& [pair, weight] : given)
+    writer.at(pair.first, pair.second) = to_numerator(weight);
   for (int i = 0; i < size(graph); ++i)
     given.contains({i, i}) ? round_own_weight(i, size(graph), writer) : writer.set_rest(i);
   return writer.reduced();
 }
 
-Problems mixing_problems(const Mixing& mixing, const std::string& where) {
+Problems mixing_problems(const MixingMatrix& mixing, const std::string& where) {
   Problems problems;
   for (auto&& problem :
        {negative_entry(mixing, where), asymmetry(mixing, where), other_sum(mixing, where)})
@@ -434,7 +436,7 @@ Problems gossip_problems(const Experiment& experiment) {
     return problems;
   }
   const Graph graph = graph_of(experiment);
-  const bool in_pairs = averages_in_pairs(experiment.strategy),
+  const bool in_pairs = is_asynchronous_gossip(experiment.strategy),
              by_hand = !in_pairs && !experiment.strategy.gossip.weights.empty();
   if (!in_pairs) add_weight_problems(experiment, graph, problems);
   for (Problem& problem : mixing_problems(by_hand ? mixing(experiment) : metropolis(graph),
@@ -444,7 +446,7 @@ Problems gossip_problems(const Experiment& experiment) {
   return problems;
 }
 
-Spectrum spectrum(const Mixing& mixing) {
+Spectrum spectrum(const MixingMatrix& mixing) {
   Jacobi jacobi(mixing);
   jacobi.run();
   std::vector<int> order(at_rank(mixing.ranks));
@@ -460,7 +462,7 @@ Spectrum spectrum(const Mixing& mixing) {
   return spectrum;
 }
 
-SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
+SecondEigenvalue second_eigenvalue(const MixingMatrix& mixing) {
   if (mixing.ranks < 2) return {0, std::vector<double>(at_rank(mixing.ranks), 0)};
   const Spectrum all = spectrum(mixing);
   return {std::abs(all.values[1]), all.vectors[1]};
@@ -468,7 +470,7 @@ SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
 
 std::optional<double> lambda_2(const Resolved& experiment) {
   const StrategySpec& strategy = experiment.document.strategy;
-  if (strategy.kind != StrategyKind::gossip || averages_in_pairs(strategy) ||
+  if (strategy.kind != StrategyKind::gossip || is_asynchronous_gossip(strategy) ||
       experiment.world() < 2)
     return std::nullopt;
   return second_eigenvalue(mixing(experiment.document)).absolute;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing matrix of gossip: which ranks average with which weights, and how fast ranks converge. The
-// matrix W of D-PSGD (Lian et al. 2017), x_i <- sum_j W_ij x_j - learning rate g_i, is symmetric
-// and doubly stochastic, so the mean of all ranks moves by the mean of all steps. Without gradients
-// the consensus distance (distance of all ranks from their mean) shrinks at every step by the
-// factor |lambda_2| or more strongly, and by exactly that factor in the direction of its
-// eigenvector (Xiao and Boyd 2004).
+// MixingMatrix matrix of gossip: which ranks average with which weights, and how fast ranks
+// converge. The matrix W of D-PSGD (Lian et al. 2017), x_i <- sum_j W_ij x_j - learning rate g_i,
+// is symmetric and doubly stochastic, so the mean of all ranks moves by the mean of all steps.
+// Without gradients the consensus distance (distance of all ranks from their mean) shrinks at every
+// step by the factor |lambda_2| or more strongly, and by exactly that factor in the direction of
+// its eigenvector (Xiao and Boyd 2004).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace trainyard::experiment {
 
 // W_ij = numerators[i ranks + j] / denominator. Integers make rows and columns sum to one exactly,
 // and can be part of a plan.
-struct Mixing {
+struct MixingMatrix {
   int ranks = 1;
   std::int64_t denominator = 1;
   std::vector<std::int64_t> numerators = {1};
@@ -32,9 +32,9 @@ struct Mixing {
   double weight(int i, int j) const {
     return static_cast<double>(at(i, j)) / static_cast<double>(denominator);
   }
-  std::vector<int> neighbours(
+  std::vector<int> neighbors(
       int rank) const;  // Other ranks with nonzero weight in this rank's average, ascending.
-  bool operator==(const Mixing&) const = default;
+  bool operator==(const MixingMatrix&) const = default;
 };
 
 // Neighbors by rank, ascending. For n ranks:
@@ -54,17 +54,17 @@ Graph graph_of(const Experiment& experiment);
 // max(degree i, degree j)) between neighbors, W_ii the rest; 1/3 in a ring. Exact, unless the
 // degrees have no common multiple below 10^12. Then weights are rounded to 10^-12, and rows still
 // sum to one.
-Mixing metropolis(const Graph& graph);
+MixingMatrix metropolis(const Graph& graph);
 
-// Mixing matrix of the experiment: Metropolis weights, overridden by weights given by hand, to 12
-// decimals. W_ji is W_ij if only one is given, and W_ii is the rest if not given. Pure;
+// MixingMatrix matrix of the experiment: Metropolis weights, overridden by weights given by hand,
+// to 12 decimals. W_ji is W_ij if only one is given, and W_ii is the rest if not given. Pure;
 // `mixing_problems` validates the matrix.
-Mixing mixing(const Experiment& experiment);
+MixingMatrix mixing(const Experiment& experiment);
 
 // Returns problems of the matrix: negative entries, asymmetry, rows or columns that do not sum to
 // 1, a disconnected graph, and a bipartite graph without self-weights, whose two sides swap values
 // at every step and never converge.
-base::Problems mixing_problems(const Mixing& mixing, const std::string& where);
+base::Problems mixing_problems(const MixingMatrix& mixing, const std::string& where);
 
 // Returns requirements of gossip on a document with a valid drawing that has workers.
 base::Problems gossip_problems(const Experiment& experiment);
@@ -75,7 +75,7 @@ struct Spectrum {
   std::vector<double> values;
   std::vector<std::vector<double>> vectors;
 };
-Spectrum spectrum(const Mixing& mixing);
+Spectrum spectrum(const MixingMatrix& mixing);
 
 // Second largest absolute eigenvalue |lambda_2| of a valid matrix, and its eigenvector. The
 // spectral gap is 1 - |lambda_2|. 0 for one rank.
@@ -83,7 +83,7 @@ struct SecondEigenvalue {
   double absolute = 0;
   std::vector<double> vector;
 };
-SecondEigenvalue second_eigenvalue(const Mixing& mixing);
+SecondEigenvalue second_eigenvalue(const MixingMatrix& mixing);
 
 // lambda_2| of an experiment with synchronous gossip of two or more ranks; nothing for others.
 std::optional<double> lambda_2(const Resolved& experiment);

@@ -56,7 +56,7 @@ Placed placed_by(const Experiment& experiment) {
 
 }  // namespace
 
-Multiplies multiplies_of(const Experiment& experiment) {
+Multiplies factor_format_of(const Experiment& experiment) {
   const Multiplies asked = experiment.training.multiplies;
   if (asked == Multiplies::tf32 && !placed_by(experiment).on_gpus) return Multiplies::full;
   if (asked != Multiplies::automatic) return asked;

@@ -12,7 +12,7 @@ namespace trainyard::experiment {
 
 // Resolves `auto`: bfloat16 for the strategy tpu, because the matrix unit of a TPU supports nothing
 // else; full for others. `tf32` becomes full if no rank is on a GPU.
-Multiplies multiplies_of(const Experiment& experiment);
+Multiplies factor_format_of(const Experiment& experiment);
 
 // Returns problems of rounding with fp64 or mixed precision, and of a tpu with another format than
 // bfloat16.

@@ -87,7 +87,7 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   std::vector<int> ranks, held;  // By run.
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
-  const Callers callers = mesh_of(e).callers({0, turns.first, 0});
+  const CallerSet callers = mesh_of(e).callers({0, turns.first, 0});
   const int micro_batches = callers.count * static_cast<int>(training.accumulation_steps);
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
@@ -113,9 +113,9 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
 
 // Cuts consecutive segments into nonempty runs so that the most expensive run is as cheap as
 // possible, and with that limit the sum of squared costs is smallest.
-class Cut {
+class RunPartitioner {
  public:
-  Cut(int segments, int runs, const CostOf& cost)
+  RunPartitioner(int segments, int runs, const CostOf& cost)
       : segments_(segments), runs_(runs), sums_(static_cast<std::size_t>(runs)) {
     for (int r = 0; r < runs; ++r) {
       auto& sums = sums_[static_cast<std::size_t>(r)];
@@ -235,7 +235,7 @@ std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::M
   return owners;
 }
 
-bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
+bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks) {
   for (std::size_t k = 0; k < stages.size(); ++k)
     if (stages[k].rank != stages[k % static_cast<std::size_t>(ranks)].rank) return false;
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
@@ -244,9 +244,9 @@ bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
 // A segment tied to the first one that must be in the same stage is added to it and takes no run.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
-  const bool together = e.model.ties() && !may_be_apart(e.document.strategy);
+  const bool together = e.model.ties() && !may_span_stages(e.document.strategy);
   const int tied = static_cast<int>(segments.size()) - 1;
-  const std::vector<int> shared = shared_out(e.document.strategy, e.model);
+  const std::vector<int> shared = partitioned_segments(e.document.strategy, e.model);
   const int count = static_cast<int>(shared.size());
   std::vector<int> owners(segments.size(), 0);
   if (count > 0) {
@@ -257,7 +257,7 @@ std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
       return cost(run, s) + (together && s == 0 ? cost(run, tied) : 0);
     };
     int run = 0;
-    for (const int first : Cut(count, turns.runs, with_tied).firsts()) {
+    for (const int first : RunPartitioner(count, turns.runs, with_tied).firsts()) {
       for (int i = first; i < count; ++i)
         owners[static_cast<std::size_t>(shared[static_cast<std::size_t>(i)])] = turns.rank_of(run);
       ++run;

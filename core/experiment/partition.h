@@ -21,7 +21,7 @@ int segment_named(const model::Model& model, const std::string& name);
 std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model);
 
 // True if all ranks have equally many stages, in turn.
-bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks);
+bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks);
 
 // Partitions by cost, measured time or memory; see `places_of` in stages.h.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by);

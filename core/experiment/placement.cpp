@@ -112,7 +112,7 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
 }
 
 // Evaluators exchange no data with other ranks.
-std::vector<DeviceId> exchanging(const Network& network) {
+std::vector<DeviceId> data_plane_ranks(const Network& network) {
   std::vector<DeviceId> ranks = network.workers();
   for (const DeviceId server : network.with_role(Role::parameter_server)) ranks.push_back(server);
   return ranks;
@@ -121,7 +121,7 @@ std::vector<DeviceId> exchanging(const Network& network) {
 // Expects a valid drawing with workers.
 void check_network(const Experiment& experiment, const Network& network, Problems& problems) {
   const StrategySpec& strategy = experiment.strategy;
-  check_routes(exchanging(network), network, problems);
+  check_routes(data_plane_ranks(network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
   const bool has_algorithm = strategy.kind != StrategyKind::one_device &&
                              strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
@@ -182,16 +182,16 @@ std::int64_t count_ranks(const Topology& topology) {
   return sum_over_ranks(topology, [](const Device&) { return 1; });
 }
 
-bool normalises(const model::ModelSpec& model) {
+bool normalizes(const model::ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
     return layer.kind == model::LayerKind::batch_norm;
   });
 }
 
 // True if a layer normalizes by each rank's local samples.
-bool normalises_apart(const model::ModelSpec& model) {
+bool has_local_batch_norm(const model::ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
-    return layer.kind == model::LayerKind::batch_norm && !layer.synchronised;
+    return layer.kind == model::LayerKind::batch_norm && !layer.synchronized;
   });
 }
 
@@ -259,7 +259,7 @@ bool is_emulated(const Device& device) {
   return runs(device) && device.kind != topology::DeviceKind::cpu && !topology::is_on_gpu(device);
 }
 
-std::optional<std::string> emulation_said(const Topology& topology) {
+std::optional<std::string> emulation_caveat(const Topology& topology) {
   const auto emulated = [&](auto... kinds) {
     return sum_over_ranks(topology, [=](const Device& device) {
       return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0;
@@ -274,16 +274,17 @@ std::optional<std::string> emulation_said(const Topology& topology) {
          " devices run on the CPU, whose speed says nothing about " + of;
 }
 
-std::optional<std::string> shared_cores(const Topology& topology, const RunSpec& run, int usable) {
+std::optional<std::string> shared_cores_caveat(const Topology& topology, const RunSpec& run,
+                                               int usable) {
   const std::int64_t ranks = count_ranks(topology),
                      wanted =
                          sum_over_ranks(topology, [](const Device&device) { return device.cores; });
-  if (ranks < 2 || wanted <= usable || run.clock == RunClock::made_up) return std::nullopt;
+  if (ranks < 2 || wanted <= usable || run.clock == RunClock::virtual_time) return std::nullopt;
   return base::format_count(ranks) + " ranks share " + base::format_count(usable) +
          (usable == 1 ? " core" : " cores") + ": times include waiting for each other";
 }
 
-std::optional<std::string> shared_gpus(const Topology& topology) {
+std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
   std::map<std::int64_t, int> ranks;
   for (const topology::Host& host : topology.hosts)
     for (const Device& device : host.devices)
@@ -298,7 +299,7 @@ std::optional<std::string> shared_gpus(const Topology& topology) {
                       : std::optional(text + ": times include waiting for each other");
 }
 
-int place_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {
+int index_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {
   const auto own = ranks.begin() + rank;
   const std::int64_t gpu = network.device(*own).gpu;
   return static_cast<int>(std::count_if(ranks.begin(), own, [&](DeviceId other) {
@@ -307,7 +308,7 @@ int place_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int
   }));
 }
 
-std::optional<std::string> unlike_one_device(const Experiment& experiment) {
+std::optional<std::string> equivalence_caveats(const Experiment& experiment) {
   const Mesh mesh = mesh_of(experiment);
   const bool several = mesh.data > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
@@ -319,15 +320,15 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
       experiment.strategy.compression.kind != compute::compression::Scheme::none)
     why.push_back("gradients are compressed (" +
                   std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
-  if (normalises_apart(experiment.model) && several)
+  if (has_local_batch_norm(experiment.model) && several)
     why.emplace_back(
         "batch_norm normalises by the samples of each rank, whose running statistics differ");
-  if (normalises(experiment.model) && experiment.training.accumulation_steps > 1)
+  if (normalizes(experiment.model) && experiment.training.accumulation_steps > 1)
     why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy))
     why.push_back(of_averaged_weights(experiment.training));
   if (several && experiment.strategy.kind == StrategyKind::gossip)
-    why.emplace_back(averages_in_pairs(experiment.strategy)
+    why.emplace_back(is_asynchronous_gossip(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its "
                            "weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its "

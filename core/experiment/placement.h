@@ -26,26 +26,26 @@ bool is_emulated(const topology::Device& device);
 
 // Caveat to show after EMULATED beside measured times: "1 of 2 devices run on the CPU, whose speed
 // says nothing about a GPU". Nothing if no rank is emulated.
-std::optional<std::string> emulation_said(const topology::Topology& topology);
+std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 
 // Caveat to show beside measured times if the ranks need more than the `usable` cores of this
 // machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if each has its
 // own cores, or if times are virtual.
-std::optional<std::string> shared_cores(const topology::Topology& topology, const RunSpec& run,
-                                        int usable);
+std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
+                                               const RunSpec& run, int usable);
 
 // The same for ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times
 // include waiting for each other".
-std::optional<std::string> shared_gpus(const topology::Topology& topology);
+std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
 // Index of a rank among the ranks on its GPU of this machine, in the order of their numbers. Ranks
 // with equal index never share a GPU.
-int place_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
+int index_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 
 // Caveat if n ranks are not equivalent to one device: several ranks own samples, batch_norm sees
 // less than the global batch, averaging weights differs from averaging gradients, and other cases.
-std::optional<std::string> unlike_one_device(const Experiment& experiment);
+std::optional<std::string> equivalence_caveats(const Experiment& experiment);
 
 // Returns problems: no worker, workers without a route between them, a strategy for another number
 // of devices.

@@ -30,14 +30,14 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
 
 // Returns why ranks do not see one common gradient by which to update or skip, and the alternative
 // to bf16. Empty if they do.
-std::pair<std::string, std::string> nobody_judges(const StrategySpec& strategy) {
+std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
     return {"in pipedream every stage updates by itself", "another schedule"};
   if (averages_weights(strategy))
     return {"where weights are averaged every rank updates by its own gradient",
             "strategy.average gradients"};
-  if (trains_apart(strategy.kind))
+  if (has_local_parameters(strategy.kind))
     return {"in " + kind + " every rank updates by its own gradient", "mirrored"};
   if (has_servers(strategy.kind))
     return {"in " + kind + " every worker's gradient is applied by itself", "mirrored"};
@@ -54,7 +54,7 @@ bool hides_scale(const compute::compression::CompressionSpec& compression) {
 base::Problems loss_scale_problems(const Experiment& e) {
   const LossScaleSpec& scale = e.training.loss_scale;
   base::Problems problems;
-  if (const auto [why, instead] = nobody_judges(e.strategy); !why.empty())
+  if (const auto [why, instead] = no_common_gradient(e.strategy); !why.empty())
     problems.push_back(
         refused(e, "the scale of the loss is found by the gradient of all ranks, and " + why,
                 "fp32, bf16", "Take bf16, which needs no scale, or " + instead + "."));

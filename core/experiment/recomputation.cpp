@@ -32,10 +32,10 @@ void drop_last(Runs& runs) {
 
 // True if in every step the rank runs each micro-batch backward through the stage right after its
 // forward pass.
-bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage,
-                   int rank) {
+bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage>& stages,
+                               int stage, int rank) {
   const Mesh mesh = mesh_of(e);
-  const Callers callers = mesh.callers(mesh.place_of(rank));
+  const CallerSet callers = mesh.callers(mesh.place_of(rank));
   std::vector<int> ranks;
   ranks.reserve(stages.size());
   for (const model::Stage& one : stages) ranks.push_back(one.rank);
@@ -56,9 +56,9 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
 }
 
 // Determines which outputs a rank frees.
-class Giving {
+class FreedOutputs {
  public:
-  Giving(const Resolved& e, int rank)
+  FreedOutputs(const Resolved& e, int rank)
       : model_(e.model),
         splits_(model::splits_of(e.model, mesh_of(e).tensor)),
         given_up_(e.model.segments.size(), false) {
@@ -75,7 +75,7 @@ class Giving {
     for (Run& run : runs_) run.again = made_again(run);
     std::erase_if(runs_, [&](const Run& run) {
       return std::none_of(given_up_.begin() + run.first, given_up_.begin() + run.last + 1,
-                          [](bool given_up) { return given_up; });
+                          [](bool freed) { return freed; });
     });
     return {std::move(runs_), std::move(given_up_)};
   }
@@ -86,14 +86,14 @@ class Giving {
   void find_stages(const Resolved& e, std::int64_t k, int rank) {
     owners_ = owners_of(e);
     own_ = mesh_of(e).place_of(rank).stage;
-    const model::Course course = course_of(e);
+    const model::StageGraph course = course_of(e);
     stages_ = course.stages;
     paths_ = course.paths;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (stages_[i].rank != own_) continue;
       if (shards_parameters(e)) add_units(of_rank(e, rank), stages_[i], k);
       else add_runs(stages_[i].first, stages_[i].last, k, runs_);
-      if (turns_at_once(e, stages_, static_cast<int>(i), rank)) drop_last(runs_);
+      if (runs_backward_immediately(e, stages_, static_cast<int>(i), rank)) drop_last(runs_);
     }
   }
 
@@ -111,7 +111,7 @@ class Giving {
 
   // Skips the first layer if it is split by columns, because it is summed over ranks.
   void find_replica(const Resolved& e, std::int64_t k) {
-    add_runs(shares_columns(e) ? 1 : 0, last(), k, runs_);
+    add_runs(shards_columns(e) ? 1 : 0, last(), k, runs_);
     drop_last(runs_);
   }
 
@@ -177,7 +177,7 @@ class Giving {
 
 // Totals over all ranks, per sample.
 struct Sum {
-  std::int64_t given_up = 0, again = 0;  // Outputs.
+  std::int64_t freed = 0, again = 0;  // Outputs.
   std::int64_t flops = 0, flops_again = 0;
 };
 
@@ -188,7 +188,7 @@ Sum sum_of(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   for (int stage = 0; stage < mesh.pipeline; ++stage) {
     const Recomputation of_rank = recomputation_of(e, mesh.rank_of({0, stage, 0}));
-    sum.given_up += std::count(of_rank.given_up.begin(), of_rank.given_up.end(), true);
+    sum.freed += std::count(of_rank.freed.begin(), of_rank.freed.end(), true);
     for (const Run& run : of_rank.runs)
       for (const int s : run.again) {
         const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
@@ -219,20 +219,20 @@ const Run* Recomputation::ending_with(int segment) const {
 
 Recomputation recomputation_of(const Resolved& resolved, int rank) {
   if (resolved.document.training.recompute_segments == 0) return {};
-  return Giving(resolved, rank).find();
+  return FreedOutputs(resolved, rank).find();
 }
 
 double recomputed_share(const Resolved& resolved) { return share_of(sum_of(resolved)); }
 
-std::optional<std::string> recomputation_said(const Resolved& resolved) {
+std::optional<std::string> recomputation_line(const Resolved& resolved) {
   const std::int64_t k = resolved.document.training.recompute_segments;
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
-  if (sum.given_up == 0)
+  if (sum.freed == 0)
     return "nothing is computed again: of " + base::format_count(k) +
            " segments in a row no output can be given up here";
   return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " +
-         base::format_count(sum.given_up) + " are given up after the forward pass, and " +
+         base::format_count(sum.freed) + " are given up after the forward pass, and " +
          base::format_count(sum.again) + " made again before the backward pass: " +
          std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
 }

@@ -32,10 +32,10 @@ struct Recomputation {
   std::vector<Run> runs;  // Runs that free any output, in order.
   // By segment: true if its output is freed because nothing outside its run needs it; empty: none
   // is.
-  std::vector<bool> given_up;
+  std::vector<bool> freed;
 
-  bool gives_up(int segment) const {
-    return !given_up.empty() && given_up[static_cast<std::size_t>(segment)];
+  bool frees(int segment) const {
+    return !freed.empty() && freed[static_cast<std::size_t>(segment)];
   }
   const Run* ending_with(int segment) const;  // Null if there is no such run.
 };
@@ -43,11 +43,11 @@ struct Recomputation {
 // Returns what a training rank frees and recomputes.
 Recomputation recomputation_of(const Resolved& resolved, int rank);
 
-// Recomputed floating-point operations as a fraction of those of a step, over all ranks.
+// ReplayResult floating-point operations as a fraction of those of a step, over all ranks.
 double recomputed_share(const Resolved& resolved);
 
 // Describes in one line what is freed and what that costs over all ranks, or that nothing can be
 // freed. Nothing if recomputation is not requested.
-std::optional<std::string> recomputation_said(const Resolved& resolved);
+std::optional<std::string> recomputation_line(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

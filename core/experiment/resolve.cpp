@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "core/experiment/resolve.h"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
+#include "core/experiment/field_templates.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/local_sgd.h"
@@ -104,7 +104,7 @@ base::Result<void> choose_algorithm(Resolved& resolved) {
     strategy.algorithm = fixed->algorithm;
     return {};
   }
-  if (const auto only = only_all_reduce(strategy.kind)) {
+  if (const auto only = required_all_reduce(strategy.kind)) {
     take_only_all_reduce(resolved, only->algorithm);
     return {};
   }
@@ -133,7 +133,7 @@ void fill_automatic_values(Resolved& resolved) {
     document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
-  document.training.multiplies = multiplies_of(document);
+  document.training.multiplies = factor_format_of(document);
   if (document.training.precision == Precision::fp16)
     document.training.non_finite = NonFinite::skip;  // Required to find the loss scale.
   LocalSgdSpec& local = document.strategy.local_sgd;
@@ -174,9 +174,9 @@ Problems summary_problems(const data::DataSummary& data) {
   double features = 1;
   for (const std::int64_t extent : data.sample_shape)
     features *= extent >= 1 ? static_cast<double>(extent) : kMostFeatures + 1;
-  const bool labelled =
+  const bool labeled =
       data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
-  if (!labelled)
+  if (!labeled)
     return {{ProblemCode::bad_input, "data.labels_of_sample", "is not that of such a sample",
              "1, or one for each number of a sequence", ""}};
   if (features <= kMostFeatures) return {};
@@ -264,7 +264,7 @@ data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
   if (servers > 0)
     return data::Shares::even(data.train_samples, batch,
-                              in_step(document.strategy.servers) ? workers() : 1);
+                              is_lockstep(document.strategy.servers) ? workers() : 1);
   if (splits_model(document.strategy.kind))
     return data::Shares::even(data.train_samples, batch, mesh_of(*this).data);
   if (!data::owns_samples(document.data.sharding))
@@ -275,11 +275,11 @@ data::Shares Resolved::shares() const {
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
   if (servers > 0)
-    return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers())
+    return {0, (evaluators > 0 ? is_evaluator(rank) : rank < workers())
                    ? data.held_out_samples
                    : 0};  // A worker evaluates on request.
   if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
-    const MeshPlace at = mesh.place_of(rank);
+    const MeshCoordinates at = mesh.place_of(rank);
     return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0}
                               : data::slice(data.held_out_samples, mesh.data, at.replica);
   }
@@ -385,7 +385,7 @@ base::Result<Resolved> resolved_from_json(const Json& json) {
   if (!document) return base::fail(document.error().front());
   const auto data = read_summary(json["data"]);
   if (!data) return base::fail(data.error());
-  if (const Problems problems = problems_of_meaning(*document, &*data); !problems.empty())
+  if (const Problems problems = semantic_problems(*document, &*data); !problems.empty())
     return base::fail(problems.front());
   const auto shards = read_shards(json.value("shards", Json::array()), *document, *data);
   if (!shards) return base::fail(shards.error());

@@ -55,7 +55,7 @@ struct Resolved {
   int workers() const { return world() - servers - evaluators; }
   int trainers_and_servers() const { return world() - evaluators; }
   bool serves(int rank) const { return rank >= workers() && rank < trainers_and_servers(); }
-  bool evaluates_alone(int rank) const { return rank >= trainers_and_servers(); }
+  bool is_evaluator(int rank) const { return rank >= trainers_and_servers(); }
   data::Shares shares() const;
   std::pair<std::int64_t, std::int64_t> held_out(
       int rank) const;  // Held-out samples that the rank evaluates: {first, count}.

@@ -33,7 +33,7 @@ std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {
 }
 
 // Reports devices whose role the strategy does not use: they would silently get no rank.
-void add_useless(const Experiment& experiment, Problems& problems) {
+void add_unused_roles(const Experiment& experiment, Problems& problems) {
   if (has_servers(experiment.strategy.kind)) return;
   const std::string strategy(base::name_of(experiment.strategy.kind));
   const bool calls = experiment.strategy.kind == StrategyKind::rpc;
@@ -85,7 +85,7 @@ void add_idle_evaluator(const Experiment& experiment, const data::DataSummary* d
   if (!has_servers(experiment.strategy.kind)) return;
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator)) {
     const std::string is = drawn.device->name + " is an evaluator, ";
-    if (experiment.run.clock == RunClock::made_up)
+    if (experiment.run.clock == RunClock::virtual_time)
       problems.push_back(
           {ProblemCode::bad_input, drawn.path,
            is + "which reads checkpoints, and on the virtual clock none are written on the way",
@@ -111,7 +111,7 @@ int chief_rank(const Experiment& experiment) {
 
 Problems role_problems(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems;
-  add_useless(experiment, problems);
+  add_unused_roles(experiment, problems);
   add_second(experiment, Role::chief, "Make one of them a worker.", problems);
   add_second(experiment, Role::evaluator, "Make one of them idle.", problems);
   add_other_chief(experiment, problems);

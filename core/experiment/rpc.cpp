@@ -23,10 +23,10 @@ std::string server(int place) { return "parameter server " + std::to_string(plac
 
 }  // namespace
 
-model::Calls calls_of(const StrategySpec& strategy) {
-  if (strategy.kind != StrategyKind::rpc) return model::Calls::none;
-  return strategy.rpc.output == RemoteOutput::value ? model::Calls::by_value
-                                                    : model::Calls::by_reference;
+model::RemoteCalls calls_of(const StrategySpec& strategy) {
+  if (strategy.kind != StrategyKind::rpc) return model::RemoteCalls::none;
+  return strategy.rpc.output == RemoteOutput::value ? model::RemoteCalls::by_value
+                                                    : model::RemoteCalls::by_reference;
 }
 
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment) {
@@ -34,12 +34,12 @@ bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment) {
   return rpc.remote == RemoteLayers::embeddings ? has_table(owner) : owner.elements > 0;
 }
 
-std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& model) {
+std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model) {
   const bool tables =
       strategy.kind == StrategyKind::rpc && strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<int> segments;
   for (int s = 0; s < static_cast<int>(model.segments.size()); ++s)
-    if ((may_be_apart(strategy) || model.owner(s) == s) &&
+    if ((may_span_stages(strategy) || model.owner(s) == s) &&
         (!tables || is_remote(strategy.rpc, model, s)))
       segments.push_back(s);
   return segments;
@@ -58,7 +58,7 @@ Problems remote_problems(const Experiment& experiment, const model::Model& model
   if (experiment.strategy.kind != StrategyKind::rpc) return {};
   const bool tables = experiment.strategy.rpc.remote == RemoteLayers::embeddings;
   const std::int64_t servers = count_servers(experiment.topology),
-                     most = std::ssize(shared_out(experiment.strategy, model));
+                     most = std::ssize(partitioned_segments(experiment.strategy, model));
   if (most == 0)
     return {{ProblemCode::bad_input, "strategy.rpc.remote",
              "the model has no table: there is no embedding that a server could keep", "all",

@@ -11,7 +11,7 @@
 
 namespace trainyard::experiment {
 
-model::Calls calls_of(const StrategySpec& strategy);  // `none` for other strategies.
+model::RemoteCalls calls_of(const StrategySpec& strategy);  // `none` for other strategies.
 
 // True if servers keep the parameters of the segment: with `embeddings` a table or a layer tied to
 // one, else any segment with parameters.
@@ -21,7 +21,7 @@ bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 // segments, so that samples are not sent back and forth for a layer without parameters. A tied
 // layer goes with its owner and is not listed. For other strategies: all segments, including a tied
 // one if it may be in another stage (ties.h).
-std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& model);
+std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model);
 
 // Return problems of drawing and document; and once the model is known, of too many servers, and of
 // places by hand. `owners`: by segment, 0 for the trainers or a server from 1 on.

@@ -34,7 +34,7 @@ class Sent {
     const StrategySpec& strategy = e_.document.strategy;
     const auto each = collective::sent_bytes(
         work.collective, strategy.algorithm,
-        collective::shares_out(work.collective) ? 0 : strategy.segment_bytes, work);
+        collective::is_sharded(work.collective) ? 0 : strategy.segment_bytes, work);
     for (std::size_t p = 0; p < ranks.size(); ++p)
       sent_[static_cast<std::size_t>(ranks[p])] += times * each[p];
   }
@@ -51,8 +51,8 @@ class Sent {
 
   // Adds collectives of ranks that hold the same model part and shard it in groups: within each
   // group, and among ranks with the same shard.
-  void among_alike(const std::vector<int>& ranks, const Resolved& own) {
-    const auto groups = sharing_among(e_, ranks);
+  void add_sharded_replicas(const std::vector<int>& ranks, const Resolved& own) {
+    const auto groups = shard_groups_within(e_, ranks);
     for (const auto& members : groups) among_sharers(members, own);
     for (std::size_t p = 0; p < groups.front().size(); ++p) {
       std::vector<int> with_part;
@@ -97,10 +97,10 @@ class ShardedBytes {
   std::vector<std::int64_t> of_run() {
     std::vector<int> everyone(static_cast<std::size_t>(e_.world()));
     std::iota(everyone.begin(), everyone.end(), 0);
-    sent_.among_alike(everyone, e_);
+    sent_.add_sharded_replicas(everyone, e_);
     const std::int64_t segments = std::ssize(e_.model.segments);
     within_groups({Collective::all_reduce, base::DType::fp64, 3 * segments}, e_.steps);
-    if (e_.document.training.judges_gradients())
+    if (e_.document.training.needs_gradient_norm())
       within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
     return sent_.take();
   }
@@ -135,7 +135,7 @@ class MeshBytes {
                           own.owner(own.segments.back()).elements},
                   e_.steps);
     }
-    if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards(e_)))
+    if (e_.document.training.needs_gradient_norm() && mesh_.sums_norms(shards(e_)))
       sent_.among(everyone(),
                   Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)},
                   e_.steps);
@@ -152,7 +152,7 @@ class MeshBytes {
   // Adds what a rank sends to other stages: activations and their gradients, or samples. A called
   // rank sends to all callers.
   void add_crossings(int rank) {
-    const MeshPlace at = mesh_.place_of(rank);
+    const MeshCoordinates at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
     std::int64_t forward = 0, in_training = 0;
     for (const model::Crossing& crossing : course_.crossings) {
@@ -178,9 +178,9 @@ class MeshBytes {
   }
 
   // Adds sums among ranks that share layers.
-  void add_layers(const MeshPlace& at) {
+  void add_layers(const MeshCoordinates& at) {
     const int rank = mesh_.rank_of(at);
-    const std::vector<int> parts = mesh_.parts_with(rank);
+    const std::vector<int> parts = mesh_.tensor_group(rank);
     for_each_micro_batch(
         e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
           for (const LayerSum& sum : layer_sums(e_))
@@ -202,12 +202,12 @@ class MeshBytes {
   }
 
   // Adds collectives among replicas.
-  void add_gradients(const MeshPlace& at) {
+  void add_gradients(const MeshCoordinates& at) {
     const Resolved own = of_rank(e_, mesh_.rank_of(at));
-    const std::vector<int> replicas = mesh_.replicas_like(mesh_.rank_of(at));
+    const std::vector<int> replicas = mesh_.replicas_of(mesh_.rank_of(at));
     if (shards(e_)) {
-      sent_.among_alike(replicas, own);
-      for (const auto& ranks : at.part == 0 ? sharing_among(e_, mesh_.stage(at.stage))
+      sent_.add_sharded_replicas(replicas, own);
+      for (const auto& ranks : at.part == 0 ? shard_groups_within(e_, mesh_.stage(at.stage))
                                             : std::vector<std::vector<int>>{})
         add_statistics(ranks);
       return;
@@ -221,7 +221,7 @@ class MeshBytes {
 
   const Resolved& e_;
   Mesh mesh_;
-  model::Course course_;
+  model::StageGraph course_;
   Sent sent_;
 };
 
@@ -237,7 +237,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
     return std::nullopt;
   const auto add_work = [&](const collective::Work& work, std::int64_t times) {
     const std::int64_t segment_bytes =
-        collective::shares_out(work.collective) ? 0 : strategy.segment_bytes;
+        collective::is_sharded(work.collective) ? 0 : strategy.segment_bytes;
     const auto each =
         collective::sent_bytes(work.collective, strategy.algorithm, segment_bytes, work);
     for (std::size_t rank = 0; rank < sent.size(); ++rank) sent[rank] += times * each[rank];

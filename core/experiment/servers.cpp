@@ -33,7 +33,7 @@ bool by_rows(const Resolved& e, const model::Segment& segment) {
 }
 
 // Rounds an element inside a table down to the beginning of its row, so that no row is split.
-std::int64_t at_row(const Resolved& e, std::int64_t element) {
+std::int64_t round_down_to_row(const Resolved& e, std::int64_t element) {
   for (const model::Segment& s : e.model.segments)
     if (by_rows(e, s) && element > s.first && element < s.first + s.elements)
       return element - (element - s.first) % s.table[1];
@@ -44,8 +44,8 @@ std::vector<Share> balanced(const Resolved& e) {
   std::vector<Share> shares;
   for (int server = 0; server < e.servers; ++server) {
     const auto [first, part] = collective::part(e.model.elements, e.servers, server);
-    const std::int64_t from = at_row(e, first);
-    add(shares, {server, from, at_row(e, first + part) - from});
+    const std::int64_t from = round_down_to_row(e, first);
+    add(shares, {server, from, round_down_to_row(e, first + part) - from});
   }
   return shares;
 }
@@ -62,7 +62,7 @@ std::vector<Share> by_turns(const Resolved& e) {
 std::vector<Share> by_hand(const Resolved& e) {
   std::vector<std::int64_t> has(static_cast<std::size_t>(e.servers));
   std::map<std::string, int> of_variable;
-  for (const VariablePlace& place : e.document.strategy.servers.places)
+  for (const VariablePlacementEntry& place : e.document.strategy.servers.places)
     of_variable[place.variable] = static_cast<int>(place.server);
   for (const model::Parameter& variable : e.model.parameters)
     if (const auto at = of_variable.find(variable.name); at != of_variable.end())
@@ -188,12 +188,13 @@ void add_refusals(const Experiment& experiment, Problems& problems) {
 
 bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_server; }
 
-bool in_step(const ServerSpec& servers) {
+bool is_lockstep(const ServerSpec& servers) {
   return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers;
 }
 
 std::int64_t ranks_of_step(const Experiment& experiment) {
-  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
+  const bool apart =
+      has_servers(experiment.strategy.kind) && !is_lockstep(experiment.strategy.servers);
   const std::int64_t trainers = count_trainers(experiment);
   if (splits_model(experiment.strategy.kind)) return trainers > 0 ? mesh_of(experiment).data : 0;
   return apart ? std::min<std::int64_t>(trainers, 1) : trainers;
@@ -208,7 +209,7 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
   }
 }
 
-std::optional<std::string> softsync_said(const Experiment& experiment) {
+std::optional<std::string> softsync_line(const Experiment& experiment) {
   const ServerSpec& servers = experiment.strategy.servers;
   const std::int64_t workers = count_workers(experiment.topology), n = servers.softsync;
   if (!has_servers(experiment.strategy.kind) || servers.mode != ServerMode::softsync || n < 1 ||
@@ -226,7 +227,7 @@ std::optional<std::string> softsync_said(const Experiment& experiment) {
 
 std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step) {
   const bool apart = has_servers(experiment.strategy.kind) &&
-                     !in_step(experiment.strategy.servers) &&
+                     !is_lockstep(experiment.strategy.servers) &&
                      experiment.run.clock == RunClock::machine;
   if (!apart || !(seconds_per_step > 0)) return std::nullopt;
   return "a pace gives workers their turns one after another: while it holds, no gradient is "
@@ -234,14 +235,14 @@ std::optional<std::string> paced_turns_said(const Experiment& experiment, double
 }
 
 int least_workers(const ServerSpec& servers, int workers) {
-  return in_step(servers) ? gradients_per_update(servers, workers) : 1;
+  return is_lockstep(servers) ? gradients_per_update(servers, workers) : 1;
 }
 
 bool ranks_are_processes(const RunSpec& run) {
   return run.clock == RunClock::machine && run.transport != TransportKind::inproc;
 }
 
-std::optional<std::string> restarts_said(const Experiment& e) {
+std::optional<std::string> unused_restarts_line(const Experiment& e) {
   const auto workers = static_cast<int>(count_workers(e.topology));
   const bool goes_on =
       has_servers(e.strategy.kind) && least_workers(e.strategy.servers, workers) < workers;
@@ -253,9 +254,8 @@ std::optional<std::string> restarts_said(const Experiment& e) {
 
 bool may_be_lost(const Resolved& e, int rank) {
   if (!ranks_are_processes(e.document.run) || e.servers == 0) return false;
-  return e.evaluates_alone(rank) ||
-         (rank < e.workers() &&
-          least_workers(e.document.strategy.servers, e.workers()) < e.workers());
+  return e.is_evaluator(rank) || (rank < e.workers() && least_workers(e.document.strategy.servers,
+                                                                      e.workers()) < e.workers());
 }
 
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
@@ -316,7 +316,7 @@ Problems checkpoint_problems(const Experiment& experiment) {
   Problems problems;
   const RunSpec& run = experiment.run;
   if (has_servers(experiment.strategy.kind) && run.clock == RunClock::machine) return problems;
-  const std::string why = run.clock == RunClock::made_up
+  const std::string why = run.clock == RunClock::virtual_time
                               ? "a run on the virtual clock can be had again from its seed"
                               : "replicas are saved at the end alone";
   if (run.checkpoint_every_steps > 0)

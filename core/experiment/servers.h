@@ -16,7 +16,7 @@ bool has_servers(StrategyKind kind);
 
 // True if workers take samples in lockstep, each its part of a global batch. Otherwise each request
 // of a worker gets the next batch.
-bool in_step(const ServerSpec& servers);
+bool is_lockstep(const ServerSpec& servers);
 
 // Number of ranks whose samples make a step: all that take samples, but 1 for asynchronous workers,
 // and the number of replicas if the model is split.
@@ -27,10 +27,10 @@ int gradients_per_update(const ServerSpec& servers, int workers);
 
 // Message for softsync if n does not divide the number of workers: how many gradients an update
 // takes, and which mode that equals.
-std::optional<std::string> softsync_said(const Experiment& experiment);
+std::optional<std::string> softsync_line(const Experiment& experiment);
 
 // Message that run.restarts has no effect; nothing if it has.
-std::optional<std::string> restarts_said(const Experiment& experiment);
+std::optional<std::string> unused_restarts_line(const Experiment& experiment);
 
 // Message for asynchronous workers with a pace: the pace is kept by giving one worker a turn at a
 // time.

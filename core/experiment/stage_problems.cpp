@@ -100,9 +100,10 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
   const std::string one = who(experiment.strategy);
   if (schedule == PipelineSchedule::naive || schedule == PipelineSchedule::gpipe) return {};
-  if (in_turn(stages, ranks) && (interleaves || static_cast<std::int64_t>(stages.size()) == ranks))
+  if (is_round_robin(stages, ranks) &&
+      (interleaves || static_cast<std::int64_t>(stages.size()) == ranks))
     return {};
-  const bool bound = model.ties() && !may_be_apart(experiment.strategy);
+  const bool bound = model.ties() && !may_span_stages(experiment.strategy);
   const std::string why = bound ? "the last layer is tied to the first, and stays with it" +
                                       why_together(experiment.strategy)
                           : interleaves
@@ -138,7 +139,7 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   for (std::size_t s = 0; s < owners.size(); ++s)
     if (const int tied = model.segments[s].tied_to;
         tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s] &&
-        !may_be_apart(experiment.strategy))
+        !may_span_stages(experiment.strategy))
       return {{ProblemCode::bad_input, kPlaces,
                model.segments[s].name + " uses the weight of layer " +
                    place_name(model.segments[static_cast<std::size_t>(tied)]) +
@@ -150,7 +151,7 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
 // Problems if there are too few segments.
 Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
                          const model::Model& model) {
-  const bool bound = model.ties() && !may_be_apart(strategy);
+  const bool bound = model.ties() && !may_span_stages(strategy);
   const std::int64_t most = std::ssize(model.segments) - (bound ? 1 : 0);
   const bool interleaves = schedule_of(strategy) == PipelineSchedule::interleaved_1f1b &&
                            strategy.stages.partition != Partition::by_hand;
@@ -193,7 +194,7 @@ Problems split_problems(const Experiment& experiment) {
                             " takes one after the other and updates once a step",
                         "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1: the same here",
                         "Take another schedule, or the strategy pipeline."});
-  if (updates_each_micro_batch(experiment.strategy) && experiment.training.judges_gradients())
+  if (updates_each_micro_batch(experiment.strategy) && experiment.training.needs_gradient_norm())
     problems.push_back(
         {ProblemCode::bad_input,
          experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
@@ -215,7 +216,7 @@ Problems split_problems(const Experiment& experiment) {
     problems.push_back(
         {ProblemCode::bad_input, "data.sharding.kind",
          "in " + kind + " " +
-             (calls_of(experiment.strategy) == model::Calls::none
+             (calls_of(experiment.strategy) == model::RemoteCalls::none
                   ? "every sample passes all ranks, so nobody owns any"
                   : "trainers are dealt the samples of every step alike, so nobody owns any"),
          "iid", "Set it to iid."});

@@ -38,14 +38,14 @@ std::vector<int> owners_by_segment(const Resolved& resolved) {
              : std::vector<int>(resolved.model.segments.size(), 0);
 }
 
-model::Course course_of(const Resolved& resolved) {
+model::StageGraph course_of(const Resolved& resolved) {
   return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)};
 }
 
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
   const Mesh mesh = mesh_of(resolved);
-  const MeshPlace at = mesh.place_of(rank);
+  const MeshCoordinates at = mesh.place_of(rank);
   Resolved own = resolved;
   if (mesh.tensor > 1) own.model = model::split_of(own.model, mesh.tensor, at.part);
   if (has_stages(resolved.document.strategy.kind))
@@ -69,14 +69,15 @@ bool updates_each_micro_batch(const StrategySpec& strategy) {
   return schedule_of(strategy) == PipelineSchedule::pipedream;
 }
 
-std::optional<double> ideal_bubble(const Resolved& resolved) {
+std::optional<double> ideal_bubble_fraction(const Resolved& resolved) {
   const Experiment& e = resolved.document;
   if (!has_stages(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc) return std::nullopt;
   const std::vector<model::Stage> stages = model::stages_of(owners_of(resolved));
   const PipelineSchedule schedule = schedule_of(e.strategy);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
   const int pipeline = mesh_of(resolved).pipeline;
-  if (!in_turn(stages, pipeline) || (!interleaves && std::cmp_not_equal(stages.size(), pipeline)))
+  if (!is_round_robin(stages, pipeline) ||
+      (!interleaves && std::cmp_not_equal(stages.size(), pipeline)))
     return std::nullopt;
   const double p = pipeline, m = static_cast<double>(e.training.accumulation_steps),
                v = static_cast<double>(stages.size()) / p;
@@ -98,7 +99,7 @@ std::string ranks_said(int first, int last) {
 
 }  // namespace
 
-std::optional<std::string> stages_said(const Resolved& resolved) {
+std::optional<std::string> stages_line(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
   std::string text;
@@ -116,7 +117,7 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     text += "; " + ranks_said(0, mesh.data - 1) + (mesh.data > 1 ? " call" : " calls") +
             " what others have";
   text += times_said(resolved);
-  for (const std::string& said : stages_in_vain(resolved)) text += "; " + said;
+  for (const std::string& said : unused_stage_settings(resolved)) text += "; " + said;
   return text;
 }
 

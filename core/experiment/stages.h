@@ -25,7 +25,7 @@ std::vector<int> owners_by_segment(
 
 // Returns the stages that samples pass, in order, and the values sent between them. One stage if
 // nothing is split.
-model::Course course_of(const Resolved& resolved);
+model::StageGraph course_of(const Resolved& resolved);
 
 // Returns the experiment as the rank sees it: only its local layers have parameters
 // (`model::part_of`), or only its parts of layers (`model::split_of`). Unchanged if nothing is
@@ -55,11 +55,11 @@ bool updates_each_micro_batch(const StrategySpec& strategy);
 // Idle fraction of all ranks' time by the formula of the schedule (cells.h). Assumes equally long
 // stages, no communication time, no update, and for zb_h1 F = B = W. Nothing if no formula is
 // known: a rank has stages out of turn, or nothing is split.
-std::optional<double> ideal_bubble(const Resolved& resolved);
+std::optional<double> ideal_bubble_fraction(const Resolved& resolved);
 
 // "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3", followed by measured times and unused
 // settings. Nothing if there are no stages.
-std::optional<std::string> stages_said(const Resolved& resolved);
+std::optional<std::string> stages_line(const Resolved& resolved);
 
 // Return problems of stages; none if the strategy does not split the model. `stage_problems` needs
 // the model.

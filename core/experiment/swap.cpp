@@ -45,14 +45,14 @@ std::string why_no_file(const std::string& directory) {
 }  // namespace
 
 Problems swap_problems(const Experiment& e) {
-  const SwapSpec& swap = e.training.swap;
+  const OffloadSpec& swap = e.training.swap;
   Problems problems;
-  if (swap.optimizer != SwapTo::nowhere && has_servers(e.strategy.kind))
+  if (swap.optimizer != OffloadTarget::nowhere && has_servers(e.strategy.kind))
     problems.push_back(
         of_optimizer("servers keep the moments, and update when gradients come: they cannot tell "
                      "what is needed next",
                      "Set it to nowhere, or draw more servers: each keeps its share."));
-  else if (swap.optimizer != SwapTo::nowhere && !keeps_moments(e.training.optimizer))
+  else if (swap.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
     problems.push_back(of_optimizer("sgd without momentum keeps no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
     problems.push_back(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Offload of activations and optimizer moments (SwapSpec). Implemented in core/strategy/swap.h.
+// Offload of activations and optimizer moments (OffloadSpec). Implemented in core/strategy/swap.h.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -7,10 +7,12 @@
 namespace trainyard::experiment {
 
 inline bool swaps(const TrainingSpec& training) {
-  return training.swap.activations != SwapTo::nowhere || training.swap.optimizer != SwapTo::nowhere;
+  return training.swap.activations != OffloadTarget::nowhere ||
+         training.swap.optimizer != OffloadTarget::nowhere;
 }
 inline bool swaps_to_disk(const TrainingSpec& training) {
-  return training.swap.activations == SwapTo::disk || training.swap.optimizer == SwapTo::disk;
+  return training.swap.activations == OffloadTarget::disk ||
+         training.swap.optimizer == OffloadTarget::disk;
 }
 
 // Returns problems of offloaded moments that do not exist or are kept by servers, whose accesses

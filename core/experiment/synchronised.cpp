@@ -11,8 +11,8 @@
 namespace trainyard::experiment {
 namespace {
 
-bool is_synchronised(const model::LayerSpec& layer) {
-  return layer.kind == model::LayerKind::batch_norm && layer.synchronised;
+bool is_sync_batch_norm(const model::LayerSpec& layer) {
+  return layer.kind == model::LayerKind::batch_norm && layer.synchronized;
 }
 
 // Returns why sums over ranks would not be those of one batch; empty if they are.
@@ -28,7 +28,7 @@ std::string reason_against(const Experiment& experiment) {
     return kind +
            " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in "
            "the midst of them";
-  if (trains_apart(strategy.kind))
+  if (has_local_parameters(strategy.kind))
     return "in " + kind + " every rank has parameters of its own, and a batch of its own";
   if (averages_weights(strategy))
     return "weights are averaged, so each rank's gradient is the mean over its own samples, and "
@@ -53,7 +53,7 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 
 }  // namespace
 
-bool synchronises(const Resolved& e) {
+bool synchronizes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   if (splits_model(strategy.kind))
     return false;  // The one rank that has the layer sees the full micro-batch.
@@ -61,7 +61,7 @@ bool synchronises(const Resolved& e) {
       !reason_against(e.document).empty())
     return false;
   return std::any_of(e.model.segments.begin(), e.model.segments.end(),
-                     [](const model::Segment& segment) { return segment.synchronised; });
+                     [](const model::Segment& segment) { return segment.synchronized; });
 }
 
 bool sums_gradients(const model::Model& model, int segment) {
@@ -70,9 +70,9 @@ bool sums_gradients(const model::Model& model, int segment) {
 
 std::vector<std::int64_t> summed_elements(const Resolved& e) {
   std::vector<std::int64_t> list;
-  for (std::size_t s = 0; synchronises(e) && s < e.model.segments.size(); ++s) {
+  for (std::size_t s = 0; synchronizes(e) && s < e.model.segments.size(); ++s) {
     const model::Segment& segment = e.model.segments[s];
-    if (!segment.synchronised) continue;
+    if (!segment.synchronized) continue;
     list.push_back(2 * segment.channels() + 1);
     if (sums_gradients(e.model, static_cast<int>(s))) list.push_back(2 * segment.channels());
   }
@@ -91,12 +91,12 @@ std::int64_t count_micro_steps(const Resolved& e) {
   return epochs * micro_steps_of_epoch(e, e.steps_per_epoch) + micro_steps_of_epoch(e, rest);
 }
 
-base::Problems synchronised_problems(const Experiment& experiment) {
+base::Problems sync_batch_norm_problems(const Experiment& experiment) {
   const std::string reason = reason_against(experiment);
   if (reason.empty()) return {};
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)
-    if (is_synchronised(experiment.model.layers[i]))
+    if (is_sync_batch_norm(experiment.model.layers[i]))
       problems.push_back(
           {base::ProblemCode::bad_input, "model.layers[" + std::to_string(i) + "].synchronised",
            reason, "false",

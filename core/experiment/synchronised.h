@@ -10,7 +10,7 @@
 namespace trainyard::experiment {
 
 // True if a layer requests it and there are several ranks.
-bool synchronises(const Resolved& experiment);
+bool synchronizes(const Resolved& experiment);
 
 // True if the backward pass needs sums as well: if the layer has an input gradient.
 bool sums_gradients(const model::Model& model, int segment);
@@ -27,6 +27,6 @@ std::int64_t most_samples(const data::Shares& shares, std::int64_t step);
 std::int64_t count_micro_steps(const Resolved& experiment);
 
 // Returns problems at the field of each layer that requests it where it is not possible.
-base::Problems synchronised_problems(const Experiment& experiment);
+base::Problems sync_batch_norm_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -22,14 +22,14 @@ bool is_tied(const model::ModelSpec& model) {
 
 }  // namespace
 
-bool may_be_apart(const StrategySpec& strategy) {
+bool may_span_stages(const StrategySpec& strategy) {
   return strategy.kind != StrategyKind::rpc && !shards_stages(strategy) &&
          !updates_each_micro_batch(strategy);
 }
 
-std::optional<Tie> tie_apart(const Experiment& experiment) {
+std::optional<Tie> split_tie(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
-  if (!has_stages(strategy.kind) || !may_be_apart(strategy) || !is_tied(experiment.model))
+  if (!has_stages(strategy.kind) || !may_span_stages(strategy) || !is_tied(experiment.model))
     return std::nullopt;
   const std::vector<StagePlace>& places = strategy.stages.places;
   const Tie tie =
@@ -40,7 +40,7 @@ std::optional<Tie> tie_apart(const Experiment& experiment) {
 }
 
 std::vector<std::vector<int>> tie_groups(const Experiment& experiment) {
-  const auto tie = tie_apart(experiment);
+  const auto tie = split_tie(experiment);
   const Mesh mesh = mesh_of(experiment);
   std::vector<std::vector<int>> groups;
   if (!tie || std::max(tie->table, tie->tied) >= mesh.pipeline) return groups;

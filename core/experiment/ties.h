@@ -15,7 +15,7 @@ namespace trainyard::experiment {
 // True if table and tied layer may be in different stages. False for pipedream (it would update
 // before the sum), shards_data (each stage would shard its table differently), and rpc (a called
 // stage would learn from other trainers' samples).
-bool may_be_apart(const StrategySpec& strategy);
+bool may_span_stages(const StrategySpec& strategy);
 
 // Stage numbers.
 struct Tie {
@@ -24,7 +24,7 @@ struct Tie {
 
 // Returns the stages from the document alone: by its places, or as balanced partitions put them.
 // Nothing if one stage has both, or nothing is tied.
-std::optional<Tie> tie_apart(const Experiment& experiment);
+std::optional<Tie> split_tie(const Experiment& experiment);
 
 // Returns for each part of the table the ranks that hold it and sum its gradient. Empty if one
 // stage has both.

@@ -57,7 +57,7 @@ Problems other_than_tpus(const topology::Topology& topology) {
 }
 
 Problems torus_problems(const StrategySpec& strategy) {
-  const auto only = only_all_reduce(strategy.kind);
+  const auto only = required_all_reduce(strategy.kind);
   if (!only) return {};
   Problems problems;
   if (strategy.engine != Engine::own) problems.push_back(not_our_engine(strategy.engine));

@@ -90,7 +90,7 @@ Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t s
 
 Problems average_problems(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
-  if (strategy.average == Average::gradients) return {};
+  if (strategy.average == AveragedQuantity::gradients) return {};
   if (strategy.kind == StrategyKind::mirrored && experiment.training.non_finite != NonFinite::skip)
     return {};
   if (strategy.kind == StrategyKind::mirrored)
@@ -167,7 +167,7 @@ data::ShardTable count_among_trainers(const Experiment& experiment, const data::
   if (splits_model(experiment.strategy.kind)) return {};  // Every sample passes all ranks.
   if (survey.summary.sequences()) return {};              // A sequence has no single class.
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
-  if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers))
+  if (has_servers(experiment.strategy.kind) && !is_lockstep(experiment.strategy.servers))
     return {};  // Each request gets the next samples.
   if (data::owns_samples(experiment.data.sharding))
     return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
@@ -214,7 +214,7 @@ model::Shape sample_shape(const data::DataSummary& data) {
   return {data.features()};
 }
 
-Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
+Problems semantic_problems(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
   append(problems, role_problems(experiment, data));
@@ -225,7 +225,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, accumulation_problems(experiment));
   append(problems, checkpoint_problems(experiment));
   append(problems, compression_problems(experiment));
-  append(problems, synchronised_problems(experiment));
+  append(problems, sync_batch_norm_problems(experiment));
   append(problems, mesh_problems(experiment));
   append(problems, split_problems(experiment));
   append(problems, fsdp_problems(experiment));
@@ -245,7 +245,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
                  bool data_as_written) {
   const auto data = looked_at(experiment.data, directory);
   Findings findings{
-      problems_of_meaning(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
+      semantic_problems(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
   if (data && data_as_written && may_be_dealt(findings.problems)) {
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));

@@ -144,7 +144,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.training.steps = wanted.steps;
   e.run.evaluate_every_steps = kNoStep;
   e.run.seconds_per_step = 0;
-  if (const auto only = only_all_reduce(e.strategy.kind);
+  if (const auto only = required_all_reduce(e.strategy.kind);
       only && !torus_problems(e.strategy).empty())
     return base::fail(another_all_reduce(e.strategy, *only));
   if (const auto ok = fit_strategy(e.strategy, hosts_of_workers(e.topology)); !ok)

@@ -39,7 +39,7 @@ std::string reason_against(const StrategySpec& strategy) {
     return "in rpc trainers have whole samples, and servers none";
   if (strategy.kind == StrategyKind::hybrid)
     return "in hybrid a rank has but a part of the model, and takes the same samples as others";
-  if (trains_apart(strategy.kind))
+  if (has_local_parameters(strategy.kind))
     return "in " + kind +
            " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu)
@@ -58,7 +58,7 @@ std::string reason_against(const StrategySpec& strategy) {
 
 std::string advice_against(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
-  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) &&
+  const bool fits = !fixed_algorithm(strategy.kind) && !has_local_parameters(strategy.kind) &&
                     strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp &&
                     !splits_model(strategy.kind);
   return fits ? "Set strategy.engine to own, or take iid."
@@ -123,14 +123,14 @@ std::int64_t times_in_run(const Resolved& e, const data::Stretch& stretch) {
 
 }  // namespace
 
-bool shares_columns(const Resolved& e) {
+bool shards_columns(const Resolved& e) {
   return e.world() > 1 && data::owns_columns(e.document.data.sharding) &&
          e.document.strategy.kind != StrategyKind::one_device;
 }
 
 ColumnTable columns_by_rank(const Resolved& e) {
   ColumnTable list;
-  for (int rank = 0; shares_columns(e) && rank < e.world(); ++rank)
+  for (int rank = 0; shards_columns(e) && rank < e.world(); ++rank)
     list.push_back(data::columns_of(e.data.features(), e.world(), rank));
   return list;
 }
@@ -171,7 +171,7 @@ collective::Work exchanged(const Resolved& e, std::int64_t rows,
 
 std::vector<Exchange> exchanges(const Resolved& e) {
   std::vector<Exchange> list;
-  if (!shares_columns(e)) return list;
+  if (!shards_columns(e)) return list;
   for (const data::Stretch& stretch : e.shares().stretches())
     for (const std::int64_t rows : rows_of_micro_steps(e, stretch.first_step))
       add(list, rows, times_in_run(e, stretch), true);

@@ -15,7 +15,7 @@
 namespace trainyard::experiment {
 
 // True if columns are sharded: requested, and there are several ranks.
-bool shares_columns(const Resolved& experiment);
+bool shards_columns(const Resolved& experiment);
 
 // {first, count} of the columns of each rank; empty if a rank has them all.
 using ColumnTable = std::vector<std::pair<std::int64_t, std::int64_t>>;

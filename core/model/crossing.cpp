@@ -23,7 +23,7 @@ std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value
 }
 
 // Inserts the caller's stage right before each called stage, if outputs are passed by value.
-std::vector<int> relayed(const std::vector<int>& path, const std::vector<Stage>& stages) {
+std::vector<int> with_relays(const std::vector<int>& path, const std::vector<Stage>& stages) {
   const auto rank_of = [&](int stage) { return stages[static_cast<std::size_t>(stage)].rank; };
   std::vector<int> all;
   for (const int stage : path) {
@@ -39,8 +39,8 @@ bool drops(const Segment& segment) { return segment.kind == LayerKind::dropout; 
 
 // Adds crossings of `value` to each rank with a segment that needs it, from the caller's last stage
 // before that.
-void add_brought(const std::vector<Stage>& stages, int value, const std::function<bool(int)>& asks,
-                 std::vector<Crossing>& list) {
+void add_sample_transfers(const std::vector<Stage>& stages, int value,
+                          const std::function<bool(int)>& asks, std::vector<Crossing>& list) {
   std::set<int> have{kCaller};
   for (int k = 0, caller = 0; k < static_cast<int>(stages.size()); ++k) {
     const Stage& stage = stages[static_cast<std::size_t>(k)];
@@ -52,21 +52,21 @@ void add_brought(const std::vector<Stage>& stages, int value, const std::functio
 
 }  // namespace
 
-Course::Course(const Model& model, const std::vector<int>& owners, Calls calls)
+StageGraph::StageGraph(const Model& model, const std::vector<int>& owners, RemoteCalls calls)
     : stages(stages_of(owners)) {
   const int segments = static_cast<int>(model.segments.size());
-  if (calls != Calls::none) stages = called(stages, calls == Calls::by_value);
+  if (calls != RemoteCalls::none) stages = called(stages, calls == RemoteCalls::by_value);
   paths = paths_of(model, stages);
-  if (paths.back().back() != last() && calls != Calls::none) paths.back().push_back(last());
-  if (calls == Calls::by_value)
-    for (auto& path : paths) path = relayed(path, stages);
+  if (paths.back().back() != last() && calls != RemoteCalls::none) paths.back().push_back(last());
+  if (calls == RemoteCalls::by_value)
+    for (auto& path : paths) path = with_relays(path, stages);
   const auto segment = [&](int s) -> const Segment& {
     return model.segments[static_cast<std::size_t>(s)];
   };
-  if (calls != Calls::none) {
-    add_brought(
+  if (calls != RemoteCalls::none) {
+    add_sample_transfers(
         stages, kSamples, [&](int s) { return s == 0 || segment(s).looks_up(); }, crossings);
-    add_brought(
+    add_sample_transfers(
         stages, kSampleNumbers, [&](int s) { return drops(segment(s)); }, crossings);
   }
   for (int value = 0; value < segments; ++value) {

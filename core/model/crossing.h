@@ -22,7 +22,7 @@ struct Crossing {
 
 // Remote calls: rank 0, which alone has samples and computes the loss, calls the layers of all
 // others. States how an output reaches another called rank.
-enum class Calls {
+enum class RemoteCalls {
   // No calls: ranks that need samples have them, and the loss is on the rank of the last layer.
   none,
   by_value,      // Back to rank 0, which sends it on.
@@ -31,8 +31,8 @@ enum class Calls {
 
 // Stages in the order of samples. With calls, rank 0 has the first and the last stage, and by value
 // one between any two stages of other ranks. Some of its stages have no segment.
-struct Course {
-  Course(const Model& model, const std::vector<int>& owners, Calls calls);
+struct StageGraph {
+  StageGraph(const Model& model, const std::vector<int>& owners, RemoteCalls calls);
 
   std::vector<Stage> stages;
   // By segment: stages that its output passes, as `model::paths_of`, plus relaying stages.

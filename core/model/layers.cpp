@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 namespace trainyard::model {
 namespace {
 
@@ -137,7 +136,7 @@ compute::Window window_of(const LayerSpec& layer) {
   return {layer.kernel, stride, layer.padding};
 }
 
-std::vector<BlockPart> parts_of_block(const LayerSpec& transformer, std::int64_t width) {
+std::vector<BlockLayer> layers_of_block(const LayerSpec& transformer, std::int64_t width) {
   const std::int64_t hidden = transformer.hidden > 0 ? transformer.hidden : 4 * width;
   return {{{.kind = LayerKind::layer_norm}, width},
           {{.kind = LayerKind::linear}, 3 * width},

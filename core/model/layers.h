@@ -38,14 +38,14 @@ std::string to_text(const Shape& sample);  // "28 x 28 x 1", "784"
 inline bool is_sequence(const Shape& sample) { return sample.dimensions == 2; }
 
 // Layer of a transformer block, on rows of `width` numbers.
-struct BlockPart {
+struct BlockLayer {
   LayerSpec layer;
   std::int64_t outputs = 0;  // Numbers per row.
 };
 // x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))):
 // pre-norm as in GPT-2 (Radford et al. 2019). The addend of an `add` is the input of its half of
 // the block.
-std::vector<BlockPart> parts_of_block(const LayerSpec& transformer, std::int64_t width);
+std::vector<BlockLayer> layers_of_block(const LayerSpec& transformer, std::int64_t width);
 
 // Returns the output shapes of the layers, up to the first that does not fit, which is reported in
 // `problem` at its field. Expects a list that is otherwise valid.

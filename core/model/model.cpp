@@ -95,7 +95,7 @@ class Builder {
     int part = 0;
     for (std::int64_t block = 0; block < layer.blocks; ++block) {
       int came_in = static_cast<int>(model_.segments.size()) - 1;
-      for (const BlockPart& one : parts_of_block(layer, width)) {
+      for (const BlockLayer& one : layers_of_block(layer, width)) {
         const Shape output{rows, one.outputs};
         const bool sums = one.layer.kind == LayerKind::add;
         Segment& segment =
@@ -119,7 +119,7 @@ class Builder {
     s.outputs = s.output_shape.elements();
     if (has_window(layer)) s.window = window_of(layer);
     s.momentum = layer.momentum;
-    s.synchronised = layer.kind == LayerKind::batch_norm && layer.synchronised;
+    s.synchronized = layer.kind == LayerKind::batch_norm && layer.synchronized;
     s.probability = layer.probability;
     if (is_embedding(layer)) s.vocabulary = {layer.rows == 0 ? classes_ : layer.rows, layer.width};
     if (is_attention(layer)) s.heads = layer.heads;
@@ -191,24 +191,24 @@ void store(const Tensor& flat, std::int64_t offset, std::int64_t elements, Numbe
   }
 }
 
-void initialise_parameter(const Model& model, std::int64_t seed, std::size_t index,
+void initialize_parameter(const Model& model, std::int64_t seed, std::size_t index,
                           const Tensor& parameters) {
   const Parameter& parameter = model.parameters[index];
   const Segment& segment = model.segments[static_cast<std::size_t>(parameter.segment)];
   const std::int64_t elements = parameter.shape.elements();
   if (segment.kind == LayerKind::wide)
     return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
-  if (segment.kind == LayerKind::batch_norm || normalises_rows(segment.kind))
+  if (segment.kind == LayerKind::batch_norm || normalizes_rows(segment.kind))
     return store(
         parameters, parameter.offset, elements,
         [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
-  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise,
+  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialize,
                             parameter.number);
   const std::int64_t inputs =
       segment.split == Split::inputs ? segment.split_of : segment.inputs_of_output();
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   store(parameters, parameter.offset, elements, [&](std::int64_t i) {
-    return random.uniform(static_cast<std::uint64_t>(parameter.in_whole(i)), -bound, bound);
+    return random.uniform(static_cast<std::uint64_t>(parameter.index_in_full(i)), -bound, bound);
   });
 }
 
@@ -228,10 +228,10 @@ bool Model::drops() const {
                      [](const Segment& segment) { return segment.kind == LayerKind::dropout; });
 }
 
-void initialise(const Model& model, std::int64_t seed, const Tensor& parameters,
+void initialize(const Model& model, std::int64_t seed, const Tensor& parameters,
                 const Tensor& state) {
   for (std::size_t p = 0; p < model.parameters.size() && !parameters.empty(); ++p)
-    initialise_parameter(model, seed, p, parameters);
+    initialize_parameter(model, seed, p, parameters);
   for (std::size_t p = 0; p < model.state.size() && !state.empty(); ++p)
     store(state, model.state[p].offset, model.state[p].shape.elements(),
           [variance = p % 2 == 1](std::int64_t) { return variance ? 1.0 : 0.0; });

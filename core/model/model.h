@@ -34,7 +34,7 @@ struct Parameter {
   Box box = {};              // Position in the full tensor, if it is a part of one.
 
   // Returns the row-major index in the full tensor of element `i`.
-  std::int64_t in_whole(std::int64_t i) const;
+  std::int64_t index_in_full(std::int64_t i) const;
 };
 
 // Dimension in which a layer is split among ranks that take the same samples (core/model/split.h).
@@ -62,7 +62,7 @@ struct Segment {
   Shape input_shape, output_shape;
   compute::Window window;     // conv2d and pools
   double momentum = 0;        // batch_norm
-  bool synchronised = false;  // batch_norm: statistics over the samples of all ranks.
+  bool synchronized = false;  // batch_norm: statistics over the samples of all ranks.
   double probability = 0;     // dropout
   std::int64_t slot_count =
       0;        // Lookup layers: the first columns of the sample, which are row numbers.
@@ -157,7 +157,7 @@ inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features,
 // model of TensorFlow (tf.feature_column.linear_model): there is no symmetry to break, and rows
 // never looked up then contribute nothing. Equal for every number of ranks, and for every dtype up
 // to rounding. `state` (may be empty): means 0, variances 1.
-void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters,
+void initialize(const Model& model, std::int64_t seed, const compute::Tensor& parameters,
                 const compute::Tensor& state = {});
 
 }  // namespace trainyard::model

@@ -48,7 +48,7 @@ enum class LayerKind {
   wide,
 };
 
-constexpr bool normalises_rows(LayerKind kind) {
+constexpr bool normalizes_rows(LayerKind kind) {
   return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm;
 }
 
@@ -67,7 +67,7 @@ struct LayerSpec {
   std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools.
   std::int64_t padding = 0;    // conv2d and pools: pixels around the image.
   double momentum = 0.1;       // batch_norm
-  bool synchronised = false;   // batch_norm: over the samples of all ranks.
+  bool synchronized = false;   // batch_norm: over the samples of all ranks.
   double probability = 0.5;    // dropout
   std::int64_t back = 2;       // add: layers back to the one whose output is added.
   std::int64_t slot_count =
@@ -132,7 +132,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   }
   static constexpr bool looks_up(const L& l) { return trainyard::model::looks_up(l.kind); }
   static constexpr bool has_table(const L& l) { return looks_up(l) || l.kind == K::embedding; }
-  static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
+  static constexpr bool normalizes(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
         field("kind", &L::kind, "", {}, "What the layer computes"),
@@ -156,13 +156,13 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
               "Pixels of 0 around the image; a maximum passes them over", has_window),
         field("momentum", &L::momentum, "", {0, 1},
               "Share of the newest batch in the running statistics, which evaluation uses",
-              normalises),
-        field("synchronised", &L::synchronised, "", {},
+              normalizes),
+        field("synchronised", &L::synchronized, "", {},
               "Train by the mean and variance over the samples of all ranks, which takes two small "
               "all-reduces a micro-step; else each rank normalises by its "
               "own samples, and several ranks do not quite equal one device. One rank alone: no "
               "difference",
-              normalises),
+              normalizes),
         field("probability", &L::probability, "", {0, 0.999},
               "Share of the elements that is dropped in training; the same ones whatever the ranks",
               [](const L& l) { return l.kind == K::dropout; }),

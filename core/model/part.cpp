@@ -84,14 +84,14 @@ std::vector<int> inputs_of(const Model& model, int segment) {
   return inputs;
 }
 
-bool goes_back_by_output(const Segment& s) {
+bool backward_needs_output(const Segment& s) {
   return s.kind == LayerKind::max_pool || s.kind == LayerKind::attention ||
          (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
 }
 
-bool goes_back_by_input(const Segment& s) {
+bool backward_needs_input(const Segment& s) {
   return s.kind == LayerKind::batch_norm || s.kind == LayerKind::max_pool ||
-         s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalises_rows(s.kind);
+         s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalizes_rows(s.kind);
 }
 
 // Batch normalization reverts its activation in its weight gradient.
@@ -102,9 +102,10 @@ std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const bool goes_back = segment > model.first_with_parameters ||
                          (segment == model.first_with_parameters && activates);
   std::vector<int> inputs;
-  if ((learns && !s.looks_up()) || (segment > model.first_with_parameters && goes_back_by_input(s)))
+  if ((learns && !s.looks_up()) ||
+      (segment > model.first_with_parameters && backward_needs_input(s)))
     inputs.push_back(segment - 1);
-  if (goes_back && (goes_back_by_output(s) || (s.kind == LayerKind::batch_norm && activates)))
+  if (goes_back && (backward_needs_output(s) || (s.kind == LayerKind::batch_norm && activates)))
     inputs.push_back(segment);
   std::erase(inputs, -1);
   return inputs;

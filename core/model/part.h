@@ -29,8 +29,8 @@ std::vector<int> inputs_of(const Model& model, int segment);
 
 // True if the input gradient, or the gradient before its activation, depends on the segment's
 // output (or input).
-bool goes_back_by_output(const Segment& segment);
-bool goes_back_by_input(const Segment& segment);
+bool backward_needs_output(const Segment& segment);
+bool backward_needs_input(const Segment& segment);
 // Returns the outputs needed by its backward pass, including its weight gradients; for segments
 // whose gradient is needed.
 std::vector<int> backward_inputs_of(const Model& model, int segment);

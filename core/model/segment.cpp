@@ -25,7 +25,7 @@ std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64
 
 }  // namespace
 
-std::int64_t Parameter::in_whole(std::int64_t i) const {
+std::int64_t Parameter::index_in_full(std::int64_t i) const {
   if (!box.any()) return i;
   const std::int64_t columns = shape.elements() / shape[0],
                      of = box.whole.elements() / box.whole[0];
@@ -90,12 +90,12 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
     case LayerKind::layer_norm:
-      return 14 * outputs;  // Recomputed statistics, two means, and the result.
+      return 14 * outputs;  // ReplayResult statistics, two means, and the result.
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
     case LayerKind::attention:
       return attention_flops(*this, 5, kExponential + 6) +
-             2 * outputs;  // Recomputed scores, and a mean per row.
+             2 * outputs;  // ReplayResult scores, and a mean per row.
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
@@ -103,7 +103,7 @@ std::int64_t Segment::backward_input_flops() const {
 
 std::int64_t Segment::backward_weight_flops() const {
   if (kind == LayerKind::batch_norm) return 6 * outputs;
-  if (normalises_rows(kind)) return (kind == LayerKind::layer_norm ? 10 : 6) * outputs;
+  if (normalizes_rows(kind)) return (kind == LayerKind::layer_norm ? 10 : 6) * outputs;
   if (looks_up()) return slot_count * table[1];
   if (kind == LayerKind::embedding) return 2 * outputs;
   return weight_shape().dimensions > 0 ? products(*this) + 2 * outputs : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "core/model/segment_ops.h"
+
+#include "core/compute/ops.h"
 
 namespace trainyard::model {
 namespace {
@@ -84,7 +85,7 @@ Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
 }
 
 // Ops that are the same in training and evaluation.
-Ops forward_alike(const Segment& s, const SegmentTensors& t) {
+Ops common_forward(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
     case LayerKind::linear:
       return {compute::LinearForward{input_rows(s, t.input), weight(s, t.parameters),
@@ -114,7 +115,7 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
 }
 
 // Passes the gradient of a sum on to its inputs.
-Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
+Op pass_gradient_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
   if (accumulates) return compute::Accumulate{gradient, to};
   return compute::Copy{gradient, to};
 }
@@ -147,7 +148,7 @@ Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
 
 Op sums(const SegmentTensors& t) { return compute::BatchNormSums{t.input, t.sums}; }
 
-Op normalised(const Segment& s, const SegmentTensors& t) {
+Op normalized(const Segment& s, const SegmentTensors& t) {
   return compute::BatchNormForward{.input = t.input,
                                    .weight = weight(s, t.parameters),
                                    .bias = bias(s, t.parameters),
@@ -194,22 +195,22 @@ void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
 Ops forward(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   if (s.kind == LayerKind::dropout) return {dropout(s, t, t.input, t.output)};
-  if (s.kind != LayerKind::batch_norm) return forward_alike(s, t);
-  return {sums(t), normalised(s, t)};
+  if (s.kind != LayerKind::batch_norm) return common_forward(s, t);
+  return {sums(t), normalized(s, t)};
 }
 
 Ops batch_statistics(const Segment& s, const SegmentTensors& tensors) {
   return {sums(in_shape(s, tensors))};
 }
 
-Ops normalise(const Segment& s, const SegmentTensors& tensors) {
-  return {normalised(s, in_shape(s, tensors))};
+Ops normalize(const Segment& s, const SegmentTensors& tensors) {
+  return {normalized(s, in_shape(s, tensors))};
 }
 
 Ops partial_sums(const Segment& s, const SegmentTensors& tensors) {
   Segment linear = s;
   linear.activation = compute::Activation::none;
-  return forward_alike(linear, in_shape(s, tensors));
+  return common_forward(linear, in_shape(s, tensors));
 }
 
 Ops activate_sum(const Segment& s, const SegmentTensors& tensors) {
@@ -220,7 +221,7 @@ Ops activate_sum(const Segment& s, const SegmentTensors& tensors) {
 Ops evaluate(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   if (s.kind == LayerKind::dropout) return {compute::Copy{t.input, t.output}};
-  if (s.kind != LayerKind::batch_norm) return forward_alike(s, t);
+  if (s.kind != LayerKind::batch_norm) return common_forward(s, t);
   return {compute::BatchNormEvaluate{.input = t.input,
                                      .weight = weight(s, t.parameters),
                                      .bias = bias(s, t.parameters),
@@ -235,9 +236,9 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
   if (s.kind != LayerKind::batch_norm) activation_backward(s, t, ops);
   if (s.kind == LayerKind::add || s.kind == LayerKind::wide) {
     if (!t.input_gradient.empty())
-      ops.push_back(hand_on(t.output_gradient, t.input_gradient, s.accumulates));
+      ops.push_back(pass_gradient_on(t.output_gradient, t.input_gradient, s.accumulates));
     if (!t.addend_gradient.empty())
-      ops.push_back(hand_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
+      ops.push_back(pass_gradient_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
   } else if (!t.input_gradient.empty()) {
     ops.push_back(input_gradient(s, t, s.accumulates ? t.partial : t.input_gradient));
     if (s.accumulates) ops.emplace_back(compute::Accumulate{t.partial, t.input_gradient});
@@ -253,7 +254,7 @@ Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
                                                 t.squared_norm, s.slot_count}};
   const Tensor of_bias = bias(s, t.gradients);
   if (s.kind == LayerKind::embedding) return embedding_backward(s, t, of_weight, of_bias);
-  if (normalises_rows(s.kind))
+  if (normalizes_rows(s.kind))
     return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias,
                                            t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)

@@ -32,7 +32,7 @@ std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& t
 // The `forward` of batch normalization in two parts, so that the sums can be all-reduced in
 // between.
 std::vector<compute::Op> batch_statistics(const Segment& segment, const SegmentTensors& tensors);
-std::vector<compute::Op> normalise(const Segment& segment, const SegmentTensors& tensors);
+std::vector<compute::Op> normalize(const Segment& segment, const SegmentTensors& tensors);
 // For a segment whose outputs are summed over ranks (split.h): the rank's partial sums, and the
 // activation after the all-reduce.
 std::vector<compute::Op> partial_sums(const Segment& segment, const SegmentTensors& tensors);

@@ -71,7 +71,7 @@ base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answ
                                         " are not both there"));
   RecordedAnswers order;
   order.asks_.assign(ranks.size(), first_step);
-  order.merged_ = Merged<Answer>(std::move(ranks));
+  order.merged_ = MergedLogs<Answer>(std::move(ranks));
   return order;
 }
 

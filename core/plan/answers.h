@@ -21,10 +21,10 @@ namespace trainyard::plan {
 // Position of a rank in its steps: `ops` compute ops of step `step` are complete, and all earlier
 // steps. Ops between steps, such as evaluation, do not count, because they change no parameters.
 // After the last op of a step the position is the start of the next step.
-struct StepPlace {
+struct StepPosition {
   std::int64_t step = 0;
   std::int32_t ops = 0;
-  auto operator<=>(const StepPlace&) const =
+  auto operator<=>(const StepPosition&) const =
       default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
 };
 
@@ -37,7 +37,7 @@ struct Answer {
   };
   Kind kind = Kind::answers;
   std::int32_t rank = -1;    // passive rank that logs the event
-  StepPlace place;           // position of that rank at the event
+  StepPosition place;        // position of that rank at the event
   std::int32_t active = -1;  // `answers`: the active rank
   std::int64_t step = 0;     // `answers`: step of the active rank
 
@@ -63,7 +63,7 @@ class RecordedAnswers {
   std::int64_t left() const { return static_cast<std::int64_t>(merged_.left()); }
 
  private:
-  Merged<Answer> merged_;
+  MergedLogs<Answer> merged_;
   std::vector<std::int64_t> asks_;  // by rank: step of its next offer
 };
 

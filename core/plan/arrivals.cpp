@@ -6,28 +6,28 @@
 
 namespace trainyard::plan {
 
-Arrivals::Arrivals(const ArrivalRule& rule)
+ArrivalQueue::ArrivalQueue(const ArrivalRule& rule)
     : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
 // Forgets the rounds that were assigned but not pushed at the checkpoint: the samples that workers
 // had in progress are skipped or seen twice.
-void Arrivals::go_on_from(std::int64_t version, std::int64_t steps) {
+void ArrivalQueue::resume_from(std::int64_t version, std::int64_t steps) {
   version_ = version;
   given_ = pushed_ = steps;
 }
 
-void Arrivals::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
+void ArrivalQueue::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
 
 // A rejoined worker continues level with the slowest worker, so that no worker waits for it to
 // catch up.
-void Arrivals::join(int worker) {
+void ArrivalQueue::join(int worker) {
   Worker& joins = workers_[static_cast<std::size_t>(worker)];
   joins.clock = std::max(joins.clock, slowest());
   joins.state = State::waits;
   asked_.push_back(worker);
 }
 
-void Arrivals::leave(int worker) {
+void ArrivalQueue::leave(int worker) {
   Worker& leaves = workers_[static_cast<std::size_t>(worker)];
   if (leaves.state == State::computes && !rule_.answers_after_update)
     returned_.push_back(leaves.round);
@@ -35,7 +35,7 @@ void Arrivals::leave(int worker) {
   std::erase(asked_, worker);
 }
 
-Arrivals::Push Arrivals::push(int worker) {
+ArrivalQueue::Push ArrivalQueue::push(int worker) {
   Worker& pushes = workers_[static_cast<std::size_t>(worker)];
   Push push{pushes.version, version_ - pushes.version, pushes.round};
   push.dropped = rule_.answers_after_update && push.staleness > 0;
@@ -50,9 +50,10 @@ Arrivals::Push Arrivals::push(int worker) {
   return push;
 }
 
-std::optional<Arrivals::Answer> Arrivals::answer(const std::function<bool(int worker)>& ready) {
+std::optional<ArrivalQueue::Answer> ArrivalQueue::answer(
+    const std::function<bool(int worker)>& ready) {
   const auto may = [&](int worker) {
-    return may_go_on(workers_[static_cast<std::size_t>(worker)]) && (!ready || ready(worker));
+    return may_continue(workers_[static_cast<std::size_t>(worker)]) && (!ready || ready(worker));
   };
   const auto first = std::find_if(asked_.begin(), asked_.end(), may);
   if (first == asked_.end()) return std::nullopt;
@@ -65,7 +66,7 @@ std::optional<Arrivals::Answer> Arrivals::answer(const std::function<bool(int wo
   return Answer{number, version_, worker.round};
 }
 
-std::int64_t Arrivals::next_round(int worker) {
+std::int64_t ArrivalQueue::next_round(int worker) {
   if (rule_.answers_after_update) return version_ * rule_.workers + worker;
   if (returned_.empty()) return given_++;
   const std::int64_t round = returned_.front();
@@ -73,18 +74,18 @@ std::int64_t Arrivals::next_round(int worker) {
   return round;
 }
 
-bool Arrivals::rounds_left() const {
+bool ArrivalQueue::rounds_left() const {
   if (rule_.answers_after_update) return version_ < allowed_;
   return !returned_.empty() || given_ < allowed_;
 }
 
-bool Arrivals::may_go_on(const Worker& worker) const {
+bool ArrivalQueue::may_continue(const Worker& worker) const {
   if (!rounds_left()) return false;
   if (rule_.answers_after_update && worker.pushed_to == version_) return false;
   return rule_.clock_bound < 0 || worker.clock - slowest() <= rule_.clock_bound;
 }
 
-std::int64_t Arrivals::slowest() const {
+std::int64_t ArrivalQueue::slowest() const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Worker& worker : workers_)
     if (worker.state != State::away) least = std::min(least, worker.clock);

@@ -38,12 +38,12 @@ struct ArrivalRule {
   bool operator==(const ArrivalRule&) const = default;
 };
 
-class Arrivals {
+class ArrivalQueue {
  public:
-  explicit Arrivals(const ArrivalRule& rule);
+  explicit ArrivalQueue(const ArrivalRule& rule);
 
   // Continues a run from `version` updates and `steps` steps. Call it before any other function.
-  void go_on_from(std::int64_t version, std::int64_t steps);
+  void resume_from(std::int64_t version, std::int64_t steps);
   // Raises the limit of the run: in updates if `answers_after_update`, else in rounds. It never
   // decreases.
   void allow(std::int64_t steps);
@@ -103,7 +103,7 @@ class Arrivals {
     std::int64_t pushed_to = -1;  // version that its last gradient contributed to
   };
   bool rounds_left() const;
-  bool may_go_on(const Worker& worker) const;
+  bool may_continue(const Worker& worker) const;
   std::int64_t next_round(int worker);
   std::int64_t slowest() const;
 

@@ -24,7 +24,7 @@ inline std::string version_name(std::ptrdiff_t version) {
 
 // True for buffers that the host reads or writes between ops: losses, norms and other reported
 // numbers, and inputs of ops such as the learning rate.
-inline bool is_told(std::string_view name) {
+inline bool is_host_accessed(std::string_view name) {
   constexpr std::array<std::string_view, 8> kTold{"metrics",        "local_norms", "statistics",
                                                   "rate",           "factor",      "loss_scale",
                                                   "squared_errors", "spread"};

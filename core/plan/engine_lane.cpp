@@ -3,17 +3,17 @@
 
 namespace trainyard::plan {
 
-RankPlan handed_to(RankPlan coarse, const std::string& engine) {
+RankPlan assign_to_engine(RankPlan coarse, const std::string& engine) {
   for (Lane& lane : coarse.lanes)
     if (lane.kind == LaneKind::comm) lane.name = engine + ".g" + std::to_string(lane.group);
   for (Buffer& buffer : coarse.buffers) buffer.shared = false;
   return coarse;
 }
 
-Plan handed_to(const Plan& coarse, const std::string& engine) {
+Plan assign_to_engine(const Plan& coarse, const std::string& engine) {
   return {coarse.ranks, coarse.groups, coarse.schedule,
           [rank_plan = coarse.rank_plan, engine](std::int32_t rank) {
-            return handed_to(rank_plan(rank), engine);
+            return assign_to_engine(rank_plan(rank), engine);
           }};
 }
 

@@ -10,8 +10,8 @@
 namespace trainyard::plan {
 
 // Assigns the collectives of a coarse plan to an engine. Afterwards no buffer is shared with peers.
-RankPlan handed_to(RankPlan coarse, const std::string& engine);
-Plan handed_to(const Plan& coarse, const std::string& engine);
+RankPlan assign_to_engine(RankPlan coarse, const std::string& engine);
+Plan assign_to_engine(const Plan& coarse, const std::string& engine);
 
 // Returns the engine that runs a lane's collectives; empty if they are to be expanded to chunks.
 std::string engine_of(const Lane& lane);

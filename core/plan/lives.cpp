@@ -117,7 +117,7 @@ std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& 
 
 struct Life {
   std::vector<Stretch> stretches;
-  bool begins_anew = true;
+  bool is_written_first = true;
 };
 
 // Computes liveness backward, from the last op to the first: a read makes elements live before it,
@@ -136,7 +136,7 @@ Life life_of(const std::vector<Touch>& touches) {
     for (const Access& read : touches[i].reads) wanted.add(read.first, read.first + read.count);
   }
   std::reverse(life.stretches.begin(), life.stretches.end());
-  life.begins_anew =
+  life.is_written_first =
       wanted.empty() && std::all_of(touches.begin(), touches.end(),
                                     [](const Touch& touch) { return touch.when.bounded; });
   return life;
@@ -158,13 +158,13 @@ bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
 
 }  // namespace
 
-Lives::Lives(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
+Liveness::Liveness(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
   for (const Program& program : rank.programs) {
     auto& of_program = stretches_.emplace_back();
     const auto touches = touches_of(rank, program);
     for (std::size_t b = 0; b < touches.size(); ++b) {
       Life life = life_of(touches[b]);
-      if (!life.begins_anew) begins_anew_[b] = false;
+      if (!life.is_written_first) begins_anew_[b] = false;
       if (!is_read(touches[b]) && !life.stretches.empty())
         life.stretches = {{life.stretches.front().first, life.stretches.back().last}};
       of_program.push_back(std::move(life.stretches));
@@ -172,7 +172,7 @@ Lives::Lives(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
   }
 }
 
-bool Lives::meet(std::size_t a, std::size_t b) const {
+bool Liveness::meet(std::size_t a, std::size_t b) const {
   return std::any_of(stretches_.begin(), stretches_.end(),
                      [&](const auto& program) { return plan::meet(program[a], program[b]); });
 }

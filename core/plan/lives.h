@@ -22,9 +22,9 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
-class Lives {
+class Liveness {
  public:
-  explicit Lives(const RankPlan& rank);
+  explicit Liveness(const RankPlan& rank);
 
   // Returns the live ranges of a buffer, ascending and disjoint. A buffer that no op of the program
   // reads has one range, from the first op that touches it to the last, because the host may read
@@ -34,7 +34,7 @@ class Lives {
   }
   // True if every program writes the buffer before it reads it, and no copy of the buffer is in
   // progress when a program begins or ends: no value survives from program to program.
-  bool begins_anew(std::size_t buffer) const { return begins_anew_[buffer]; }
+  bool is_written_first(std::size_t buffer) const { return begins_anew_[buffer]; }
   // True if both buffers are live at the same op of some program.
   bool meet(std::size_t a, std::size_t b) const;
 

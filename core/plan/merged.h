@@ -18,10 +18,10 @@ inline base::Problem damaged_order(const std::string& what) {
 }
 
 template <class Event>
-class Merged {
+class MergedLogs {
  public:
-  Merged() = default;
-  explicit Merged(std::vector<std::vector<Event>> logs)
+  MergedLogs() = default;
+  explicit MergedLogs(std::vector<std::vector<Event>> logs)
       : logs_(std::move(logs)), at_(logs_.size()) {}
 
   // Takes the next event that is possible after all events taken so far; null if none is possible

@@ -78,7 +78,7 @@ TokenOutcome read_token(std::string_view text) {
   if (op.kind == OpKind::reduce_many || op.kind == OpKind::mix) {
     if (!take_summands(rest, op)) return failed("a number should follow");
   } else {
-    const auto peer = take_field(rest, sends_away(op.kind) ? ">r" : "<r");
+    const auto peer = take_field(rest, names_destination(op.kind) ? ">r" : "<r");
     if (!peer) return failed("a number should follow");
     op.peer = *peer;
   }

@@ -84,14 +84,14 @@ const Access* carried(const Op& op) {
   return spans.empty() ? nullptr : &spans.front();
 }
 
-bool evaluates_alone(const RankPlan& rank) {
+bool is_evaluator(const RankPlan& rank) {
   return !rank.programs.empty() && std::ranges::all_of(rank.programs, [](const Program& one) {
     return purpose(one.name) == Purpose::evaluation;
   });
 }
 
 Plan without_evaluators(Plan plan) {
-  while (plan.ranks > 1 && evaluates_alone(plan.rank_plan(plan.ranks - 1))) --plan.ranks;
+  while (plan.ranks > 1 && is_evaluator(plan.rank_plan(plan.ranks - 1))) --plan.ranks;
   return plan;
 }
 
@@ -114,7 +114,7 @@ bool coarse(OpKind kind) { return kind >= OpKind::all_reduce && kind <= OpKind::
 bool reads_peers(OpKind kind) {
   return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many;
 }
-bool sends_away(OpKind kind) {
+bool names_destination(OpKind kind) {
   return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather ||
          kind == OpKind::push;
 }

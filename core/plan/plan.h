@@ -261,7 +261,9 @@ struct Schedule {
   bool ends_local_steps(std::int64_t step) const {
     return local_steps > 0 && (step + 1) % local_steps == 0;
   }
-  bool meets_at_times() const { return local_steps > 1; }  // true if only some steps synchronize
+  bool synchronizes_periodically() const {
+    return local_steps > 1;
+  }  // true if only some steps synchronize
   std::string stretch(
       std::int64_t step) const;  // program of the step, ignoring the end of local steps
 };
@@ -285,7 +287,7 @@ inline constexpr std::int64_t kListHead = 2, kListHeadSent = 1;
 
 // True if a rank neither trains nor serves: it evaluates held-out samples with parameters from
 // other ranks. Such ranks come last.
-bool evaluates_alone(const RankPlan& rank);
+bool is_evaluator(const RankPlan& rank);
 // Returns the plan without its evaluators: the ranks that train and serve, which is all that is
 // simulated.
 Plan without_evaluators(Plan plan);
@@ -295,11 +297,11 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
 
 // True if the kind runs on comm: it works on a bucket of a group, mostly together with other ranks.
 bool communicates(OpKind kind);
-bool coarse(OpKind kind);       // a full collective
-bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
-bool sends_away(OpKind kind);   // names its peer as a destination: send, reduce, gather, push
-bool serves(OpKind kind);       // between workers and servers: turn, push, pull, take, give
-bool pairs_up(OpKind kind);     // between an active and a passive rank: offer, agree, answer
+bool coarse(OpKind kind);             // a full collective
+bool reads_peers(OpKind kind);        // recv, recv_reduce, reduce_many
+bool names_destination(OpKind kind);  // names its peer as a destination: send, reduce, gather, push
+bool serves(OpKind kind);             // between workers and servers: turn, push, pull, take, give
+bool pairs_up(OpKind kind);           // between an active and a passive rank: offer, agree, answer
 
 // Returns the ranks that a reduce_many sums, itself included, in order.
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups);

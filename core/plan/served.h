@@ -15,7 +15,7 @@
 
 namespace trainyard::plan {
 
-struct Served {
+struct ServerEvent {
   enum class Kind : std::uint8_t {
     joins,   // a worker requests its first parameters
     takes,   // a worker's gradient is added to an update, or dropped
@@ -34,20 +34,20 @@ struct Served {
   std::int64_t done = 0;       // completed steps of the run, as this server counts them
   std::int64_t time_ns = 0;    // time on the servers' clock
 
-  bool operator==(const Served&) const = default;
+  bool operator==(const ServerEvent&) const = default;
 };
 
 // Serializes an event for a file or a message: little-endian on every machine, 56 bytes an event.
 // `served_of` returns a Problem if the bytes are not valid events.
-void append(const Served& event, std::string& bytes);
-base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes);
+void append(const ServerEvent& event, std::string& bytes);
+base::Result<std::vector<ServerEvent>> served_of(std::span<const std::byte> bytes);
 
 // Source of server events: a virtual clock that generates them, or a recorded run. Events of one
 // server are in its order. A gradient is taken after all servers gave the parameters it was
 // computed from. A lost worker joins again after all servers saw it leave.
-class ServedOrder {
+class ServerEventSource {
  public:
-  virtual ~ServedOrder() = default;
+  virtual ~ServerEventSource() = default;
 
   // Raises the limit of the run, in steps; it never decreases. `last`: the limit is final.
   virtual void allow(std::int64_t steps, bool last) = 0;
@@ -55,27 +55,28 @@ class ServedOrder {
   // `jitter` slower still.
   virtual void slow(int rank, double slow_down, double jitter) = 0;
   // Returns the next event; nothing if the limit is reached or the run is over.
-  virtual base::Result<std::optional<Served>> next() = 0;
+  virtual base::Result<std::optional<ServerEvent>> next() = 0;
   virtual bool over() const = 0;
 };
 
 // Recorded events of all servers, merged into one order that is consistent with every log.
-class RecordedOrder final : public ServedOrder {
+class RecordedOrder final : public ServerEventSource {
  public:
   // `servers`: logs by server. Returns a Problem if an event names a server or worker that does not
   // exist.
-  static base::Result<RecordedOrder> make(std::vector<std::vector<Served>> servers, int workers);
+  static base::Result<RecordedOrder> make(std::vector<std::vector<ServerEvent>> servers,
+                                          int workers);
 
   void allow(std::int64_t, bool) override {}  // ignored: a recorded run ends where it ended
   void slow(int, double, double) override {}
-  base::Result<std::optional<Served>> next() override;
+  base::Result<std::optional<ServerEvent>> next() override;
   bool over() const override;
 
  private:
-  bool possible(const Served& event) const;
-  void count(const Served& event);
+  bool possible(const ServerEvent& event) const;
+  void count(const ServerEvent& event);
 
-  Merged<Served> servers_;
+  MergedLogs<ServerEvent> servers_;
   // Counters between a worker and a server. A worker lost before it joined also counts as left, so
   // that `left` counts the workers that occupied the place.
   struct Between {

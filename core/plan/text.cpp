@@ -191,7 +191,7 @@ std::string token(const Op& op) {
   append_field(text, ".t", op.round);
   append_field(text, ".c", op.chunk);
   if (op.chunk >= 0 && op.chunks > 1) text += "-" + std::to_string(op.chunk + op.chunks - 1);
-  append_field(text, sends_away(op.kind) ? ">r" : "<r", op.peer);
+  append_field(text, names_destination(op.kind) ? ">r" : "<r", op.peer);
   for (std::size_t i = 0; i < op.summands.size(); ++i)
     text += (i == 0 ? "<r" : ",r") + std::to_string(op.summands[i]);
   return text;

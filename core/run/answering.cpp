@@ -11,7 +11,7 @@ namespace trainyard::run {
 
 using base::Result;
 
-Answering::Answering(const AnsweringParts& parts)
+OfferAnswerer::OfferAnswerer(const AnsweringParts& parts)
     : parts_(parts), queue_(parts.compute->make_queue()) {
   for (const plan::Pairing& pairing : parts.plan->pairs)
     askers_.push_back({&pairing, asked_from(pairing, parts.first_step)});
@@ -19,18 +19,18 @@ Answering::Answering(const AnsweringParts& parts)
 
 // Returns the first step, from `step` on, in which the active rank asks this rank; the end of the
 // run if there is none.
-std::int64_t Answering::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
+std::int64_t OfferAnswerer::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
   while (step < parts_.steps && pairing.partner(step) != parts_.plan->rank) ++step;
   return step;
 }
 
-int Answering::owes(std::int64_t step) const {
+int OfferAnswerer::owes(std::int64_t step) const {
   for (std::size_t i = 0; i < askers_.size(); ++i)
     if (askers_[i].next <= step && askers_[i].next < parts_.steps) return static_cast<int>(i);
   return -1;
 }
 
-Result<bool> Answering::answer(const std::function<void(const Answered&)>& told) {
+Result<bool> OfferAnswerer::answer(const std::function<void(const AnsweredOffer&)>& told) {
   bool any = false;
   for (std::size_t i = 0; i < askers_.size(); ++i) {
     auto answered = answer(i, told);
@@ -42,8 +42,8 @@ Result<bool> Answering::answer(const std::function<void(const Answered&)>& told)
 
 // An active rank makes no new offer before it has read the answer. So there is room for one answer,
 // and its buffer has no reader while it is written.
-Result<bool> Answering::answer(std::size_t number,
-                               const std::function<void(const Answered&)>& told) {
+Result<bool> OfferAnswerer::answer(std::size_t number,
+                                   const std::function<void(const AnsweredOffer&)>& told) {
   Asker& asker = askers_[number];
   const BoundOp& op = parts_.answers->ops[number];
   const int peer = asker.pairing->active;
@@ -52,7 +52,8 @@ Result<bool> Answering::answer(std::size_t number,
                                               {tag, static_cast<std::size_t>(op.bytes)});
   if (!message) return base::fail(message.error());
   if (!*message) return false;
-  Answered done{static_cast<int>(number), asker.next, base::now_nanoseconds(), 0, 2 * op.bytes};
+  AnsweredOffer done{static_cast<int>(number), asker.next, base::now_nanoseconds(), 0,
+                     2 * op.bytes};
   if (const auto ran = average(op, (*message)->bytes.data()); !ran) return base::fail(ran.error());
   if (const auto released = parts_.transport->release(peer, op.channel); !released)
     return base::fail(released.error());
@@ -72,7 +73,7 @@ Result<bool> Answering::answer(std::size_t number,
 
 // Computes the average in the send buffer, writes it to the rank's parameters, and copies the
 // result back for sending.
-Result<void> Answering::average(const BoundOp& op, const std::byte* offered) {
+Result<void> OfferAnswerer::average(const BoundOp& op, const std::byte* offered) {
   const std::array<const std::byte*, 2> both{op.own, offered};
   compute::combine(*parts_.compute, base::Reduction::sum, op.dtype, op.data, both, op.elements);
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);

@@ -25,20 +25,21 @@ struct AnsweringParts {
 };
 
 // An answered offer: its op in program "answer", and the step of the active rank.
-struct Answered {
+struct AnsweredOffer {
   int op = 0;
   std::int64_t step = 0, begin_ns = 0, end_ns = 0, bytes = 0;  // `bytes`: both directions
 };
 
-class Answering {
+class OfferAnswerer {
  public:
-  explicit Answering(const AnsweringParts& parts);
+  explicit OfferAnswerer(const AnsweringParts& parts);
 
   // Answers all offers that have arrived, and calls `told` for each. Returns true if there were
   // any.
-  base::Result<bool> answer(const std::function<void(const Answered&)>& told);
+  base::Result<bool> answer(const std::function<void(const AnsweredOffer&)>& told);
   // Likewise, for one active rank, by the index of its pair.
-  base::Result<bool> answer(std::size_t number, const std::function<void(const Answered&)>& told);
+  base::Result<bool> answer(std::size_t number,
+                            const std::function<void(const AnsweredOffer&)>& told);
 
   // Returns the op that will answer an outstanding offer of this step or an earlier one; -1 if all
   // are answered.

@@ -250,7 +250,7 @@ class Binder : BufferMap {
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input:
         return touches(op.writes, "pre_grad.s0")
-                   ? hand_out_gradient(segment(op), tensors(op), columns(op))
+                   ? scatter_gradient_rows(segment(op), tensors(op), columns(op))
                    : model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
@@ -280,7 +280,7 @@ class Binder : BufferMap {
   // An op that reads batch norm sums normalizes by the reduced sums.
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment)))
-      return model::normalise(segment(op), tensors(op));
+      return model::normalize(segment(op), tensors(op));
     if (touches(op.reads, "pre.s0")) return finish_forward(segment(op), tensors(op), columns(op));
     if (model::activates_sum(segment(op))) return model::activate_sum(segment(op), tensors(op));
     return trains_ ? model::forward(segment(op), tensors(op))
@@ -291,7 +291,7 @@ class Binder : BufferMap {
   std::vector<compute::Op> recompute(const Op& op) {
     model::SegmentTensors t = tensors(op);
     t.state = {};
-    return segment(op).kind == model::LayerKind::batch_norm ? model::normalise(segment(op), t)
+    return segment(op).kind == model::LayerKind::batch_norm ? model::normalize(segment(op), t)
                                                             : model::forward(segment(op), t);
   }
 
@@ -525,7 +525,7 @@ class Binder : BufferMap {
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, const OwnArena& own_arena,
+                             compute::Compute& compute, const PrivateArena& own_arena,
                              const SharedArena& shared_arena, const SwapSpace* aside,
                              const Lent& lent) {
   return Binder(BufferMap(plan, own_arena, shared_arena, aside, lent), plan, groups, model, recipe,

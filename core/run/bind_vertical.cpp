@@ -30,8 +30,9 @@ std::vector<compute::Op> finish_forward(const model::Segment& s, const model::Se
   return {compute::AddBias{c.own_sums, part(t.parameters, 0, {s.outputs}), t.output, s.activation}};
 }
 
-std::vector<compute::Op> hand_out_gradient(const model::Segment& s, const model::SegmentTensors& t,
-                                           const ColumnTensors& c) {
+std::vector<compute::Op> scatter_gradient_rows(const model::Segment& s,
+                                               const model::SegmentTensors& t,
+                                               const ColumnTensors& c) {
   std::vector<compute::Op> ops;
   if (s.activation != compute::Activation::none)
     ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});

@@ -67,7 +67,7 @@ struct NamedRows {
   bool is_list = false;  // the op carries the list itself
 
   std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
-  std::byte* handed_to(int worker) const { return handed + worker * most * row_bytes; }
+  std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
 };
 
 // Copy of an offload or fetch: the bytes on the device, and their home in host memory or, from an
@@ -136,8 +136,8 @@ struct BoundProgram {
 };
 
 // Bytes of an arena, and their purpose.
-struct ResidentPart {
-  MemoryPart part = MemoryPart::other;
+struct MemorySpan {
+  MemoryPurpose part = MemoryPurpose::other;
   const std::byte* begin = nullptr;  // null: not in host memory
   std::int64_t bytes = 0;
 };
@@ -163,7 +163,7 @@ struct BoundPlan {
   // server with delay compensation: what it last gave each worker, share by share; scratch for a
   // compensated gradient
   compute::Tensor given, compensated;
-  std::vector<ResidentPart> memory;  // memory of all buffers, by purpose
+  std::vector<MemorySpan> memory;  // memory of all buffers, by purpose
   // optimizer moments of all that the rank updates, wherever stored; may be empty
   std::vector<compute::Tensor> moments;
   compute::Tensor state;  // persistent state besides parameters (model::Model::state); may be empty
@@ -187,12 +187,12 @@ struct Lent {
 
 // Private arena. If `at_hand` is not null, it holds the first `result_bytes` of the layout, and
 // `memory` begins after them.
-struct OwnArena {
+struct PrivateArena {
   std::span<std::byte> memory;
   std::byte* at_hand = nullptr;
 
-  OwnArena() = default;
-  OwnArena(std::span<std::byte> others, std::byte* results = nullptr)
+  PrivateArena() = default;
+  PrivateArena(std::span<std::byte> others, std::byte* results = nullptr)
       : memory(others), at_hand(results) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
@@ -212,7 +212,7 @@ struct SharedArena {
 // of `lent`. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, const OwnArena& own_arena,
+                             compute::Compute& compute, const PrivateArena& own_arena,
                              const SharedArena& shared_arena, const SwapSpace* aside = nullptr,
                              const Lent& lent = {});
 

@@ -7,7 +7,7 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
   const Layout places = layout(rank.plan);
   const std::string where = "rank " + std::to_string(rank.plan.rank);
   if (!rank.own) {
-    auto own = OwnMemory::make(places, *parts.compute, where);
+    auto own = PrivateMemory::make(places, *parts.compute, where);
     if (!own) return base::fail(own.error());
     rank.own = std::move(*own);
   }

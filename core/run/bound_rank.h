@@ -12,8 +12,8 @@ namespace trainyard::run {
 
 struct BoundRank {
   plan::RankPlan plan;
-  std::optional<OwnMemory> own;  // private memory
-  std::span<std::byte> shared;   // memory that other ranks read
+  std::optional<PrivateMemory> own;  // private memory
+  std::span<std::byte> shared;       // memory that other ranks read
   SwapSpace aside;
   BoundPlan bound;
 

@@ -5,7 +5,7 @@ namespace trainyard::run {
 
 using compute::Tensor;
 
-BufferMap::BufferMap(const plan::RankPlan& plan, const OwnArena& own, const SharedArena& shared,
+BufferMap::BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
                      const SwapSpace* aside, const Lent& lent)
     : plan_(plan), layout_(layout(plan)), own_(own), shared_(shared), aside_(aside), lent_(lent) {}
 
@@ -23,18 +23,18 @@ base::Result<void> BufferMap::fits() const {
   return {};
 }
 
-std::vector<ResidentPart> BufferMap::in_memory(bool on_device) const {
-  std::vector<ResidentPart> parts;
+std::vector<MemorySpan> BufferMap::in_memory(bool on_device) const {
+  std::vector<MemorySpan> parts;
   for (const MemoryRegion& region : memory_regions(plan_, layout_))
     parts.push_back({region.part, begin_of(region, on_device), region.bytes});
   return parts;
 }
 
 const std::byte* BufferMap::begin_of(const MemoryRegion& region, bool on_device) const {
-  if (region.part == MemoryPart::disk) return nullptr;
-  if (region.part == MemoryPart::host) return aside_->host(region.offset);
+  if (region.part == MemoryPurpose::disk) return nullptr;
+  if (region.part == MemoryPurpose::host) return aside_->host(region.offset);
   const bool of_device =
-      region.shared ? is_lent(region.offset) : on_device && !is_at_hand(region.offset);
+      region.shared ? is_lent(region.offset) : on_device && !is_host_accessible(region.offset);
   return of_device ? nullptr : in_arena(region.shared, region.offset);
 }
 
@@ -52,7 +52,8 @@ std::byte* BufferMap::address(plan::BufferId id) const {
 
 std::byte* BufferMap::in_arena(bool shared, std::int64_t offset) const {
   if (!shared)
-    return is_at_hand(offset) ? own_.at_hand + offset : own_.memory.data() + (offset - apart());
+    return is_host_accessible(offset) ? own_.at_hand + offset
+                                      : own_.memory.data() + (offset - apart());
   return is_lent(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes)
                          : shared_.memory.data() + offset;
 }

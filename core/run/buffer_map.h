@@ -12,14 +12,14 @@ namespace trainyard::run {
 class BufferMap {
  public:
   // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
-  BufferMap(const plan::RankPlan& plan, const OwnArena& own, const SharedArena& shared,
+  BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
             const SwapSpace* aside, const Lent& lent);
 
   // Returns a Problem if some buffer does not fit its memory.
   base::Result<void> fits() const;
 
   // Returns all memory by purpose. Memory on a device other than the host has no address there.
-  std::vector<ResidentPart> in_memory(bool on_device) const;
+  std::vector<MemorySpan> in_memory(bool on_device) const;
   // Returns the file to which the buffer is offloaded; null if there is none.
   const SwapSpace* file_of(plan::BufferId id) const;
 
@@ -45,7 +45,7 @@ class BufferMap {
   bool is_lent(std::int64_t offset) const {
     return shared_.on_device != nullptr && offset >= layout_.shared_host_bytes;
   }
-  bool is_at_hand(std::int64_t offset) const {
+  bool is_host_accessible(std::int64_t offset) const {
     return own_.at_hand != nullptr && offset < layout_.result_bytes;
   }
   std::int64_t apart() const { return own_.at_hand != nullptr ? layout_.result_bytes : 0; }
@@ -54,7 +54,7 @@ class BufferMap {
 
   const plan::RankPlan& plan_;
   Layout layout_;
-  OwnArena own_;
+  PrivateArena own_;
   SharedArena shared_;
   const SwapSpace* aside_;
   Lent lent_;

@@ -23,7 +23,7 @@ bool waits_for_others(const plan::Op& op) {
 
 }  // namespace
 
-bool has_part_of_host(OpKind kind) { return kind == OpKind::pack || kind == OpKind::rate; }
+bool needs_host(OpKind kind) { return kind == OpKind::pack || kind == OpKind::rate; }
 bool leaves_loss(const BoundOp& op) { return op.leaves_loss || op.kind == OpKind::loss; }
 
 std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
@@ -38,10 +38,10 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   };
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BoundOp& op = bound.ops[ops[i]];
-    if (open.count == most || waits_for_others(program.ops[ops[i]]) || has_part_of_host(op.kind) ||
+    if (open.count == most || waits_for_others(program.ops[ops[i]]) || needs_host(op.kind) ||
         (has_loss && leaves_loss(op)))
       close(i);
-    if (has_part_of_host(op.kind)) close(i + 1);
+    if (needs_host(op.kind)) close(i + 1);
     else ++open.count, has_loss |= leaves_loss(op);
   }
   close(ops.size());

@@ -12,7 +12,7 @@
 namespace trainyard::run {
 
 // True if the host works when the op is submitted; the device must then be idle.
-bool has_part_of_host(plan::OpKind kind);
+bool needs_host(plan::OpKind kind);
 // True if the op overwrites results of an earlier op that the host has yet to read.
 bool leaves_loss(const BoundOp& op);
 

@@ -36,14 +36,14 @@ class FirstCollectives {
   explicit FirstCollectives(const plan::Program& program) {
     for (std::size_t i = 0; i < program.ops.size(); ++i)
       if (const Op& op = program.ops[i];
-          plan::communicates(op.kind) && !plan::coarse(op.kind) && !is_of_neighbours(program, op))
+          plan::communicates(op.kind) && !plan::coarse(op.kind) && !is_mixing_transfer(program, op))
         add(op, static_cast<int>(i));
   }
   const std::map<Key, std::vector<int>>& ops() const { return ops_; }
 
  private:
   // Transfers for mixing are not part of a collective.
-  static bool is_of_neighbours(const plan::Program& program, const Op& op) {
+  static bool is_mixing_transfer(const plan::Program& program, const Op& op) {
     return std::any_of(program.wanted.begin(), program.wanted.end(),
                        [&](const plan::Wanted& wanted) {
                          return wanted.kind == OpKind::mix && wanted.group == op.group &&
@@ -129,7 +129,7 @@ std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket) {
 
 ChunkSampler::ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                            const BoundPlan& bound, const collective::Method& method,
-                           const Gate& gate, telemetry::ValuesBox& box)
+                           const Gate& gate, telemetry::ChunkValueQueue& box)
     : device_(bound.device), gate_(gate), box_(box) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
     const plan::Purpose purpose = plan::purpose(plan.programs[p].name);

@@ -32,7 +32,7 @@ class ChunkSampler {
   // All arguments but `method` must outlive the sampler. `method`: used to expand the plan.
   ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                const BoundPlan& bound, const collective::Method& method, const Gate& gate,
-               telemetry::ValuesBox& box);
+               telemetry::ChunkValueQueue& box);
 
   // To be called for each communicating op, by the thread that runs it: before any of its data
   // moves, and when it is complete.
@@ -67,7 +67,7 @@ class ChunkSampler {
   std::vector<Program> programs_;
   compute::Compute* device_;  // device that holds the values
   const Gate& gate_;
-  telemetry::ValuesBox& box_;
+  telemetry::ChunkValueQueue& box_;
   std::size_t put_bytes_ = 0;
   bool full_ = false;
 };

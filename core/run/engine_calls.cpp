@@ -25,7 +25,7 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
 
 // Makes one call and waits until it is complete.
 base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op,
-                        const Onlooker& onlooker) {
+                        const WarmUpCallbacks& onlooker) {
   auto completed = engine.completed(op.channel);
   if (!completed) return base::fail(completed.error());
   const std::uint64_t before = *completed;
@@ -34,7 +34,7 @@ base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const Bo
   while (ok && completed && *completed == before) {
     engine.wait(kSlice);
     completed = engine.completed(op.channel);
-    ok = onlooker.may_go_on();
+    ok = onlooker.may_continue();
   }
   if (!completed) return base::fail(completed.error());
   return ok;
@@ -43,7 +43,7 @@ base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const Bo
 }  // namespace
 
 std::uint64_t& EngineCalls::handed_over(int group) {
-  const auto [at, is_new] = handed_over_.try_emplace(group, 0);
+  const auto [at, is_new] = submitted_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
     at->second = *before;  // calls submitted earlier, by warm-up
@@ -72,8 +72,8 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
   });
 }
 
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
-                                  const Onlooker& onlooker) {
+base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
+                                  const WarmUpCallbacks& onlooker) {
   using Way = std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
   std::map<Way, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)

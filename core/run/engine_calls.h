@@ -28,19 +28,19 @@ class EngineCalls final : public Exchange {
 
   comm::Collectives& engine_;
   base::Reduction reduction_;
-  std::map<int, std::uint64_t> handed_over_;  // submitted calls, by group
+  std::map<int, std::uint64_t> submitted_;  // submitted calls, by group
 };
 
 // Callbacks during warm-up calls.
-struct Onlooker {
+struct WarmUpCallbacks {
   std::function<void(int program, int op)> begins, ends;
-  std::function<base::Result<void>()> may_go_on;  // checked while waiting for peers
+  std::function<base::Result<void>()> may_continue;  // checked while waiting for peers
 };
 
 // Warms up an engine: makes one call for each distinct group, kind, root and length of the rank's
 // ops, in one order on all members. So connections and memory that an engine creates on first use
 // exist before training. Buffer contents are undefined afterwards.
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
-                                  const Onlooker& onlooker);
+base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
+                                  const WarmUpCallbacks& onlooker);
 
 }  // namespace trainyard::run

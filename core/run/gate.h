@@ -62,12 +62,12 @@ class Gate {
   // Failed peers, by rank and generation of the connection. One thread reports them, another takes
   // them.
   using Gone = std::vector<std::pair<int, std::uint32_t>>;
-  void tell_gone(int rank, std::uint32_t generation) {
+  void report_failed_peer(int rank, std::uint32_t generation) {
     const std::lock_guard lock(mutex_);
     gone_.emplace_back(rank, generation);
     any_gone_.store(true, std::memory_order_release);
   }
-  Gone take_gone() {  // returns those reported since the last call
+  Gone take_failed_peers() {  // returns those reported since the last call
     if (!any_gone_.load(std::memory_order_acquire)) return {};
     const std::lock_guard lock(mutex_);
     any_gone_.store(false, std::memory_order_release);

@@ -52,10 +52,10 @@ std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts,
 
 // Returns an allocator for samples as bytes, which a device other than the host converts to floats;
 // none if samples come as floats.
-data::MakeRoom room_for_bytes(compute::Compute& compute) {
+data::AllocateBytes room_for_bytes(compute::Compute& compute) {
   if (compute.on_host()) return {};
   return [&compute](std::int64_t bytes) {
-    auto at_hand = compute.allocate_at_hand(bytes, "samples");
+    auto at_hand = compute.allocate_host_visible(bytes, "samples");
     return at_hand ? *at_hand
                    : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)],
                                      std::default_delete<std::byte[]>());
@@ -87,8 +87,8 @@ Interpreter::State::State(InterpreterParts p)
       meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
       staleness(*parts.plan),
       queue(parts.compute->make_queue()),
-      one_by_one((parts.slowness != nullptr && parts.slowness->active()) || parts.plan->answers() ||
-                 !parts.plan->pairs.empty()),
+      enqueue_uncaptured((parts.slowness != nullptr && parts.slowness->active()) ||
+                         parts.plan->answers() || !parts.plan->pairs.empty()),
       columns(columns_of(*parts.bound)),
       held_out(held_out_of(parts, columns)),
       step_ops(step_ops_of(*parts.plan)) {
@@ -105,7 +105,8 @@ Interpreter::State::State(InterpreterParts p)
     else if (kind == LaneKind::copy) copy_lane = LaneId(l);
     else comm_lanes.emplace_back(l);
   }
-  if (!one_by_one) chains.emplace(*parts.plan, *parts.bound, compute_lane, *parts.compute, kLinks);
+  if (!enqueue_uncaptured)
+    chains.emplace(*parts.plan, *parts.bound, compute_lane, *parts.compute, kLinks);
   if (copy_lane.valid())
     swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound,
                                           *parts.compute, transfers.get(), parts.slowness);
@@ -140,7 +141,7 @@ bool Interpreter::complete() const {
   const std::int64_t admitted = state_->frontier.admitted();
   return admitted == 0 || state_->frontier.instance_complete(admitted - 1);
 }
-plan::StepPlace Interpreter::place() const { return state_->place; }
+plan::StepPosition Interpreter::place() const { return state_->place; }
 
 // Input and offloading run on the rank's own threads, so waiting for them counts as progress.
 base::Result<bool> Interpreter::progress() {
@@ -165,16 +166,16 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (parts.plan->program("turn") >= 0) return run_rounds();
   open(first_step);
   if (parts.plan->answers())
-    answering = std::make_unique<Answering>(
+    answering = std::make_unique<OfferAnswerer>(
         AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport,
                        parts.compute, parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store({}, std::memory_order_relaxed);
-    const auto answer = stand_at_gate(step);
+    const auto answer = wait_at_gate(step);
     if (!answer) return base::fail(in_op(answer.error()));
     if (*answer == Gate::Answer::finish) break;
-    if (*answer == Gate::Answer::closed) return base::fail(told_to_stop());
+    if (*answer == Gate::Answer::closed) return base::fail(stop_problem());
     if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
     meter.begin_anew(base::now_nanoseconds());
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
@@ -185,7 +186,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
 }
 
 // A passive rank also answers while it waits at the gate.
-base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) {
+base::Result<Gate::Answer> Interpreter::State::wait_at_gate(std::int64_t step) {
   if (!answering) return parts.gate->wait_for(step);
   for (;;) {
     if (const auto answer = parts.gate->ask(step)) return *answer;
@@ -199,9 +200,9 @@ base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) 
 // rank that asks has finished the meeting.
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
-  return answering->answer([this](const Answered& made) {
+  return answering->answer([this](const AnsweredOffer& made) {
     parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
-    write_down(plan::Answer::Kind::answers,
+    log_answer(plan::Answer::Kind::answers,
                parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
     if (parts.record_ops && parts.events != nullptr)
       meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns,
@@ -210,12 +211,12 @@ base::Result<bool> Interpreter::State::answer() {
 }
 
 // Records the event at the current position.
-void Interpreter::State::write_down(plan::Answer::Kind kind, int active, std::int64_t step) const {
+void Interpreter::State::log_answer(plan::Answer::Kind kind, int active, std::int64_t step) const {
   if (parts.order != nullptr && parts.plan->answers())
     parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
 }
 
-void Interpreter::State::tell_averages(std::int64_t step) {
+void Interpreter::State::report_averages(std::int64_t step) {
   meter.averaged_in_pairs(step, answering ? answering->averages() : asked);
 }
 
@@ -229,7 +230,7 @@ base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
     wait_for_peers(kWaitSlice, parts.plan->pairs[static_cast<std::size_t>(op)].active);
     const std::int64_t begin = lap();
     meter.times.wait_ns += now_ns - begin;
-    if (parts.gate->closed()) return base::fail(told_to_stop());
+    if (parts.gate->closed()) return base::fail(stop_problem());
   }
   return {};
 }
@@ -293,7 +294,7 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
     asked += parts.plan->pairs.empty() || answering ? 0 : 1;
-    if (!averages_after(step)) tell_averages(step);
+    if (!averages_after(step)) report_averages(step);
     else if (auto ok = average(step); !ok) return ok;
     if (parts.schedule.evaluates_after(step))
       if (auto ok = evaluate(step); !ok) return ok;
@@ -309,7 +310,7 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
-  tell_averages(step);  // includes those answered after the step
+  report_averages(step);  // includes those answered after the step
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);
@@ -321,7 +322,7 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   if (parts.plan->program("end") < 0) return {};
   if (!averages_after(last_step))
     if (auto ok = average(last_step); !ok) return ok;
-  write_down(plan::Answer::Kind::ends);
+  log_answer(plan::Answer::Kind::ends);
   return run_once("end", last_step);
 }
 
@@ -347,7 +348,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     if (program < 0) continue;
     samples += bound_program(program).samples * bound_program(program).repeats;
     for (std::int64_t i = 0; i < bound_program(program).repeats; ++i) {
-      if (parts.gate->closed()) return base::fail(told_to_stop());
+      if (parts.gate->closed()) return base::fail(stop_problem());
       while (!frontier.admit(program, step))
         if (const auto ok = progress(); !ok) return base::fail(ok.error());
       if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;

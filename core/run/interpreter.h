@@ -26,17 +26,17 @@ class ChunkSampler;
 class OrderLog;
 
 // An op of a program; -1: none.
-struct OpPlace {
+struct OpPosition {
   std::int32_t program = -1, op = -1;
 };
 
 // Progress of a rank, for heartbeats; written by the interpreter, read by any thread.
-struct Whereabouts {
+struct RankProgress {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::uint64_t> ops_done{0};
   // op that is running or waited for, stored atomically with its program; none: at the gate, or
   // about to be
-  std::atomic<OpPlace> op{OpPlace{}};
+  std::atomic<OpPosition> op{OpPosition{}};
   std::atomic<std::int32_t> waits_for{-1};  // peer that is waited for
   std::atomic<std::int64_t> first_step_done_ns{0};
 };
@@ -56,10 +56,10 @@ struct InterpreterParts {
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
   Gate* gate = nullptr;
-  Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;   // null: ops are not slowed
-  comm::Collectives* engine = nullptr;  // replaces the transport: runs coarse collectives
-  ChunkSampler* chunks = nullptr;       // null: no chunk values are recorded
+  RankProgress* whereabouts = nullptr;
+  const SlowdownModel* slowness = nullptr;  // null: ops are not slowed
+  comm::Collectives* engine = nullptr;      // replaces the transport: runs coarse collectives
+  ChunkSampler* chunks = nullptr;           // null: no chunk values are recorded
   // if false, the process runs several ranks, and its memory is not reported
   bool own_process = true;
   std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
@@ -101,7 +101,7 @@ class Interpreter {
   base::Result<bool>
   progress();  // runs what can run now, at most one compute op; false: a peer must proceed first
   bool complete() const;  // true if all admitted programs are complete
-  plan::StepPlace place() const;
+  plan::StepPosition place() const;
 
  private:
   struct State;

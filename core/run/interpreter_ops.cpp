@@ -55,7 +55,7 @@ base::Result<bool> Interpreter::State::take_swapped() {
     return base::fail(failed->second);
   }
   if (!swapping->take(swapped)) return false;
-  for (const Swapped& one : swapped)
+  for (const CompletedCopy& one : swapped)
     tell(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
   return true;
 }
@@ -119,13 +119,13 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
 }
 
 base::Result<bool> Interpreter::State::run_compute() {
-  const bool given = give_compute();
+  const bool given = submit_compute();
   const auto taken = take_computed();
   return taken ? given || *taken : taken;
 }
 
 // Submits the next op before the device has finished earlier ones.
-bool Interpreter::State::give_compute() {
+bool Interpreter::State::submit_compute() {
   const auto ready = frontier.next_in_order(compute_lane);
   if (!ready) return false;
   Chains::Chain* const chain = chains ? chains->from(ready->program, ready->op) : nullptr;
@@ -139,7 +139,7 @@ bool Interpreter::State::give_compute() {
   if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   computing.push_back({*ready, queue->record(), now_ns});
-  while (one_by_one && !queue->reached(computing.back().mark)) std::this_thread::yield();
+  while (enqueue_uncaptured && !queue->reached(computing.back().mark)) std::this_thread::yield();
   return true;
 }
 
@@ -157,7 +157,7 @@ void Interpreter::State::give(Chains::Chain& chain) {
 // is in progress.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
-  if (one_by_one || computing.size() == kGiven || has_part_of_host(op.kind)) return false;
+  if (enqueue_uncaptured || computing.size() == kGiven || needs_host(op.kind)) return false;
   return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) {
     return leaves_loss(bound(before.ready));
   });
@@ -214,8 +214,8 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
-  place = place.ops + 1 == ops ? plan::StepPlace{computed.step + 1, 0}
-                               : plan::StepPlace{computed.step, place.ops + 1};
+  place = place.ops + 1 == ops ? plan::StepPosition{computed.step + 1, 0}
+                               : plan::StepPosition{computed.step, place.ops + 1};
 }
 
 // Waits until the op that began at `begin_ns` has taken its intended time, and returns the waiting
@@ -225,7 +225,7 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
   const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
   const std::int64_t shall_end_ns =
-      begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
+      begin_ns + parts.slowness->target_ns(ready.program, ready.op, ready.step, real_ns);
   for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed();
        left_ns = shall_end_ns - base::now_nanoseconds()) {
     if (const auto answered = answer(); !answered) return base::fail(answered.error());
@@ -240,8 +240,8 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
         1, std::memory_order_relaxed);  // the rank is slow, but not hung
   }
   lap();
-  meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns,
-                  parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
+  meter.record_slowed(parts.slowness->factor(ready.step), now_ns - done_ns,
+                      parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
   return now_ns - done_ns;
 }
 
@@ -275,7 +275,7 @@ base::Result<void> Interpreter::State::idle() {
    : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns
                                                 : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed())
-    return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank),
+    return base::fail({base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
                        "was told to stop", "", ""});
   return {};
 }
@@ -287,7 +287,7 @@ void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::
                                 std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
-  if (swapping) swapping->look_after(ready);
+  if (swapping) swapping->notify_after(ready);
   tell(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 

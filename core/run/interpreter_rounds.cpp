@@ -25,7 +25,7 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
 }
 
 // Waits for a turn. The rank's reported step is the horizon meanwhile.
-base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
+base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) {
   const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
   while (frontier.completed(op.lane) < turns) {
     parts.whereabouts->step.store(parts.gate->horizon().step, std::memory_order_relaxed);
@@ -34,10 +34,10 @@ base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
     if (*moved) continue;
     if (const auto ok = idle(); !ok) return base::fail(ok.error());
   }
-  return Turn::read(reinterpret_cast<const double*>(op.data));
+  return WorkAssignment::read(reinterpret_cast<const double*>(op.data));
 }
 
-base::Result<void> Interpreter::State::run_round(const Turn& turn) {
+base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
   parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
   if (parts.save && parts.save_every_steps > 0 && turn.done / parts.save_every_steps > saved) {
     saved = turn.done / parts.save_every_steps;
@@ -85,7 +85,7 @@ void Interpreter::State::wish(double value) {
 // Lists the rows of the current turn. A worker that evaluates with the parameters, or ends with
 // them, wants all rows.
 void Interpreter::State::name_rows(const BoundOp& op) {
-  const Turn turn = Turn::read(
+  const WorkAssignment turn = WorkAssignment::read(
       reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));
   RowList(op.named.list)
       .write(turn.last ? std::span<const std::int32_t>() : row_names->of(turn.step, op.named),

@@ -33,13 +33,13 @@ struct Interpreter::State {
   plan::Frontier frontier;
   StepMeter meter;
   const Staleness staleness;
-  std::unique_ptr<Exchange> transfers;   // null: a single rank
-  std::unique_ptr<Answering> answering;  // null: not a passive rank
+  std::unique_ptr<Exchange> transfers;       // null: a single rank
+  std::unique_ptr<OfferAnswerer> answering;  // null: not a passive rank
   std::unique_ptr<compute::Queue> queue;
   // submits an op only after the previous one is done, because ops are slowed, or offers are
   // answered between them
-  const bool one_by_one;
-  std::optional<Chains> chains;  // empty if `one_by_one`
+  const bool enqueue_uncaptured;
+  std::optional<Chains> chains;  // empty if `enqueue_uncaptured`
   // A submitted op, and the queue's mark after it.
   struct Computing {
     plan::Frontier::Ready ready;
@@ -55,7 +55,7 @@ struct Interpreter::State {
   const plan::Columns columns;  // columns of the loaded samples; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
-  std::vector<Swapped> swapped;
+  std::vector<CompletedCopy> swapped;
   plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
@@ -73,7 +73,7 @@ struct Interpreter::State {
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;  // offers to neighbors that were answered
   // position of computation; the effects of an op are complete when it counts
-  plan::StepPlace place;
+  plan::StepPosition place;
   // by program: compute ops of a training step; 0 for other programs
   const std::vector<std::int32_t> step_ops;
   // worker of servers: instance of its training; later instances belong to the next round
@@ -98,9 +98,9 @@ struct Interpreter::State {
   base::Result<std::int64_t> run(std::int64_t first_step);
   void open(std::int64_t first_step);
   base::Result<std::int64_t> run_rounds();
-  base::Result<void> run_round(const Turn& turn);
+  base::Result<void> run_round(const WorkAssignment& turn);
   base::Result<void> train_and_ask(std::int64_t step);
-  base::Result<Turn> await_turn(std::int64_t turns);
+  base::Result<WorkAssignment> await_turn(std::int64_t turns);
   base::Result<void> admit(const std::string& program, std::int64_t step);
   base::Result<void> run_once(const std::string& program, std::int64_t step);
   void wish(double value);
@@ -111,11 +111,11 @@ struct Interpreter::State {
   std::int64_t share_of(std::int64_t step) const;  // number of samples
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
-  base::Result<Gate::Answer> stand_at_gate(std::int64_t step);
+  base::Result<Gate::Answer> wait_at_gate(std::int64_t step);
   base::Result<bool> answer();
-  void write_down(plan::Answer::Kind kind, int active = -1, std::int64_t step = 0) const;
+  void log_answer(plan::Answer::Kind kind, int active = -1, std::int64_t step = 0) const;
   base::Result<void> answer_all(std::int64_t step);
-  void tell_averages(std::int64_t step);
+  void report_averages(std::int64_t step);
   void wait_for_peers(std::chrono::microseconds limit, int peer);
   base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
@@ -127,7 +127,7 @@ struct Interpreter::State {
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
-  bool give_compute();
+  bool submit_compute();
   bool may_follow(const BoundOp& op) const;
   bool may_follow(const Chains::Chain& chain) const;
   void give(Chains::Chain& chain);
@@ -148,8 +148,8 @@ struct Interpreter::State {
   void is_at(const plan::Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
   base::Problem in_given_ops(base::Problem problem) const;
-  base::Problem told_to_stop() const {
-    return {base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank),
+  base::Problem stop_problem() const {
+    return {base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
             "was told to stop", "", ""};
   }
 };

@@ -8,11 +8,11 @@
 namespace trainyard::run {
 
 base::Result<void> Interpreter::State::warm_up() {
-  const Onlooker onlooker{
+  const WarmUpCallbacks onlooker{
       [this](int program, int op) { is_at({.program = program, .op = op}); },
       [this](int, int) { parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed); },
       [this]() -> base::Result<void> {
-        if (parts.gate->closed()) return base::fail(told_to_stop());
+        if (parts.gate->closed()) return base::fail(stop_problem());
         return {};
       }};
   for (int p = 0; p < std::ssize(parts.plan->programs); ++p) {
@@ -21,10 +21,10 @@ base::Result<void> Interpreter::State::warm_up() {
     for (int i = 0; i < std::ssize(program.ops); ++i)
       if (program.ops[static_cast<std::size_t>(i)].lane == compute_lane)
         if (auto ran = run_alone({.program = p, .op = i}); !ran) return ran;
-    if (auto ok = onlooker.may_go_on(); !ok) return ok;
+    if (auto ok = onlooker.may_continue(); !ok) return ok;
   }
   if (parts.engine == nullptr) return {};
-  return make_each_call(*parts.engine, *parts.bound, onlooker);
+  return warm_up_engine(*parts.engine, *parts.bound, onlooker);
 }
 
 // Loads a batch of zeros in both formats, floats and bytes, since a device may allocate memory for
@@ -32,7 +32,7 @@ base::Result<void> Interpreter::State::warm_up() {
 void Interpreter::State::load_nothing(const compute::Tensor& input) {
   if (input.empty()) return;
   parts.compute->load(input, std::vector<float>(static_cast<std::size_t>(input.elements())));
-  if (const auto bytes = parts.compute->allocate_at_hand(input.elements(), "samples"))
+  if (const auto bytes = parts.compute->allocate_host_visible(input.elements(), "samples"))
     parts.compute->load_bytes(input,
                               {reinterpret_cast<const std::uint8_t*>(bytes->get()),
                                static_cast<std::size_t>(input.elements())},

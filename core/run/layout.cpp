@@ -22,11 +22,11 @@ bool may_share(plan::LaneKind kind) {
   return kind == plan::LaneKind::compute || kind == plan::LaneKind::copy;
 }
 
-std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
+std::vector<bool> scratch_of(const RankPlan& plan, const plan::Liveness& lives) {
   std::vector<bool> scratch(plan.buffers.size());
   for (std::size_t b = 0; b < scratch.size(); ++b)
     scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::Place::device &&
-                 lives.begins_anew(b);
+                 lives.is_written_first(b);
   for (const plan::Program& program : plan.programs)
     for (const plan::Op& op : program.ops)
       for (const auto* accesses : {&op.reads, &op.writes})
@@ -41,7 +41,7 @@ bool touches(const plan::Op& op, std::size_t buffer) {
 }
 
 // True if the host takes part in an op on the buffer, or in its synchronization.
-bool has_part_in(const RankPlan& plan, std::size_t buffer) {
+bool host_takes_part(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
     return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
            kind == plan::OpKind::pack;
@@ -59,20 +59,20 @@ bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
 }
 
 // True if the host reads or writes the buffer between ops. Such buffers are contiguous.
-bool is_at_hand(const RankPlan& plan, std::size_t number) {
+bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
   if (buffer.shared || buffer.place != plan::Place::device) return false;
   const bool is_small =
       is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
-  return plan::is_told(buffer.name) || (is_small && has_part_in(plan, number));
+  return plan::is_host_accessed(buffer.name) || (is_small && host_takes_part(plan, number));
 }
 
 // True if the host accesses a shared buffer only by copies, such as gradients, outputs and
 // parameters.
 bool is_left_to_devices(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
-  return of.shared && of.dtype != base::DType::int32 && !plan::is_told(of.name) &&
-         !has_part_in(plan, buffer);
+  return of.shared && of.dtype != base::DType::int32 && !plan::is_host_accessed(of.name) &&
+         !host_takes_part(plan, buffer);
 }
 
 struct Placed {
@@ -82,7 +82,7 @@ struct Placed {
 
 // First fit: returns the lowest offset that does not overlap a placed buffer that is live at the
 // same time. `placed` is ordered by offset.
-std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives,
+std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Liveness& lives,
                        std::size_t buffer, std::int64_t bytes) {
   std::int64_t offset = 0;
   for (const Placed& p : placed) {
@@ -98,7 +98,7 @@ std::int64_t end_of(const std::vector<Placed>& placed) {
   return end;
 }
 
-std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives,
+std::vector<Placed> place(const RankPlan& plan, const plan::Liveness& lives,
                           const std::vector<std::size_t>& order) {
   std::vector<Placed> placed;
   for (const std::size_t b : order) {
@@ -111,7 +111,7 @@ std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives,
 }
 
 // Returns the program and op at which a buffer first becomes live.
-std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives,
+std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Liveness& lives,
                                               std::size_t buffer) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p)
     if (const auto& stretches = lives.of(p, buffer); !stretches.empty())
@@ -122,7 +122,7 @@ std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::
 // Places the largest buffers first, so that small ones fill the gaps. Buffers of equal size are
 // tried in plan order and in order of their first write; the smaller result is kept. The latter is
 // optimal if all have equal sizes and one live range each.
-std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives,
+std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Liveness& lives,
                                    std::vector<std::size_t> order) {
   const auto largest_first = [&](std::size_t a, std::size_t b) {
     return plan.buffers[a].bytes() > plan.buffers[b].bytes();
@@ -150,7 +150,7 @@ std::int64_t& end_of(Layout& layout, const plan::Buffer& buffer) {
 }  // namespace
 
 Layout layout(const RankPlan& plan) {
-  const plan::Lives lives(plan);
+  const plan::Liveness lives(plan);
   const std::vector<bool> is_scratch = scratch_of(plan, lives);
   Layout result;
   result.buffers.resize(plan.buffers.size());
@@ -162,7 +162,7 @@ Layout layout(const RankPlan& plan) {
   };
   std::vector<std::size_t> others, for_devices, scratch;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    if (is_at_hand(plan, b)) append(b);
+    if (is_host_accessible(plan, b)) append(b);
     else if (is_left_to_devices(plan, b)) for_devices.push_back(b);
     else (is_scratch[b] && !is_result(plan.buffers[b], plan) ? scratch : others).push_back(b);
   }

@@ -38,7 +38,7 @@ std::int64_t resident_bytes() {
 MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process)
     : events_(events), bound_(bound), own_process_(own_process) {}
 
-void MemoryMeter::tell_at_times(std::int64_t step, std::int64_t now_ns) {
+void MemoryMeter::report_if_due(std::int64_t step, std::int64_t now_ns) {
   if (now_ns >= next_ns_) tell(step, now_ns);
 }
 
@@ -48,11 +48,11 @@ void MemoryMeter::tell(std::int64_t step, std::int64_t now_ns) {
   if (own_process_)
     metric(Metric::memory_bytes, step, now_ns, static_cast<double>(resident_bytes()));
   std::array<std::int64_t, kMemoryParts> parts{};
-  for (const ResidentPart& one : bound_.memory)
+  for (const MemorySpan& one : bound_.memory)
     parts[static_cast<std::size_t>(one.part)] +=
         one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
   for (std::size_t part = 0; part < kMemoryParts; ++part)
-    if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
+    if (parts[part] > 0 || is_on_device(static_cast<MemoryPurpose>(part)))
       metric(Metric::buffer_bytes, step, now_ns, static_cast<double>(parts[part]),
              static_cast<int>(part));
   tell_device(step, now_ns);

@@ -17,7 +17,7 @@ class MemoryMeter {
 
   // Reports as of `step` at `now_ns`, if due: first immediately, then twice a second, or less often
   // if measuring takes long.
-  void tell_at_times(std::int64_t step, std::int64_t now_ns);
+  void report_if_due(std::int64_t step, std::int64_t now_ns);
   void tell(std::int64_t step, std::int64_t now_ns);
 
  private:

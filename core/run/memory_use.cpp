@@ -14,7 +14,7 @@
 namespace trainyard::run {
 namespace {
 
-MemoryPart part_of(const std::string& name) {
+MemoryPurpose part_of(const std::string& name) {
   const auto is_one = [&](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -22,19 +22,20 @@ MemoryPart part_of(const std::string& name) {
     return std::any_of(names.begin(), names.end(),
                        [&](const char* one) { return name.starts_with(one); });
   };
-  if (is_one({"params", "shard"}) || begins({"params.v"})) return MemoryPart::parameters;
-  if (is_one({"grads", "grad_shard", "micro_grads", "compensated"})) return MemoryPart::gradients;
-  if (begins({"moment"})) return MemoryPart::moments;
+  if (is_one({"params", "shard"}) || begins({"params.v"})) return MemoryPurpose::parameters;
+  if (is_one({"grads", "grad_shard", "micro_grads", "compensated"}))
+    return MemoryPurpose::gradients;
+  if (begins({"moment"})) return MemoryPurpose::moments;
   if (is_one({"input", "labels", "sample_numbers"}) ||
       begins({"act.", "grad.", "partial.", "sums.", "gradient_sums.", "pre", "columns."}))
-    return MemoryPart::activations;
-  return MemoryPart::other;
+    return MemoryPurpose::activations;
+  return MemoryPurpose::other;
 }
 
-MemoryPart part_of(const plan::Buffer& buffer) {
+MemoryPurpose part_of(const plan::Buffer& buffer) {
   switch (buffer.place) {
-    case plan::Place::host: return MemoryPart::host;
-    case plan::Place::disk: return MemoryPart::disk;
+    case plan::Place::host: return MemoryPurpose::host;
+    case plan::Place::disk: return MemoryPurpose::disk;
     case plan::Place::device: break;
   }
   return part_of(buffer.name);
@@ -53,27 +54,27 @@ std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layou
     const MemoryRegion region{part_of(plan.buffers[b]), place.shared, place.offset,
                               plan.buffers[b].bytes()};
     if (region.bytes > 0 && !scratch) regions.push_back(region);
-    if (region.bytes > 0 && scratch && region.part == MemoryPart::gradients)
+    if (region.bytes > 0 && scratch && region.part == MemoryPurpose::gradients)
       gradients.push_back(region);
   }
   std::sort(gradients.begin(), gradients.end(),
             [](const MemoryRegion& a, const MemoryRegion& b) { return a.offset < b.offset; });
   std::int64_t end = layout.scratch_first;
-  const auto up_to = [&](MemoryPart part, std::int64_t last) {
+  const auto up_to = [&](MemoryPurpose part, std::int64_t last) {
     if (last > end) regions.push_back({part, false, end, last - end});
     end = std::max(end, last);
   };
   for (const MemoryRegion& region : gradients) {
-    up_to(MemoryPart::activations, region.offset);
-    up_to(MemoryPart::gradients, region.offset + region.bytes);
+    up_to(MemoryPurpose::activations, region.offset);
+    up_to(MemoryPurpose::gradients, region.offset + region.bytes);
   }
-  up_to(MemoryPart::activations, layout.private_bytes);
+  up_to(MemoryPurpose::activations, layout.private_bytes);
   return regions;
 }
 
 std::int64_t MemoryUse::total() const {
-  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) - of(MemoryPart::host) -
-         of(MemoryPart::disk);
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) - of(MemoryPurpose::host) -
+         of(MemoryPurpose::disk);
 }
 
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
@@ -89,14 +90,15 @@ std::string in_words(const MemoryUse& use) {
   };
   std::string text = said(use.total());
   const char* join = ": ";
-  for (const auto& [part, name] : base::Names<MemoryPart>::table) {
+  for (const auto& [part, name] : base::Names<MemoryPurpose>::table) {
     if (use.of(part) == 0 || !is_on_device(part)) continue;
     text += join + std::string(name) + " " + said(use.of(part));
     join = ", ";
   }
-  if (use.of(MemoryPart::host) > 0)
-    text += "; and " + said(use.of(MemoryPart::host)) + " in the host's memory";
-  if (use.of(MemoryPart::disk) > 0) text += "; and " + said(use.of(MemoryPart::disk)) + " on disk";
+  if (use.of(MemoryPurpose::host) > 0)
+    text += "; and " + said(use.of(MemoryPurpose::host)) + " in the host's memory";
+  if (use.of(MemoryPurpose::disk) > 0)
+    text += "; and " + said(use.of(MemoryPurpose::disk)) + " on disk";
   return text;
 }
 

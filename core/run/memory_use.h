@@ -12,7 +12,7 @@
 
 namespace trainyard::run {
 
-enum class MemoryPart {
+enum class MemoryPurpose {
   parameters,   // gathered or local, and the versions of a server
   gradients,    // of parameters
   moments,      // optimizer moments
@@ -22,11 +22,11 @@ enum class MemoryPart {
   disk,         // offloaded to disk
 };
 inline constexpr std::size_t kMemoryParts = 7;
-constexpr bool is_on_device(MemoryPart part) { return part < MemoryPart::host; }
+constexpr bool is_on_device(MemoryPurpose part) { return part < MemoryPurpose::host; }
 
 // Bytes [offset, offset + bytes) of the shared or private arena, or of offloaded memory.
 struct MemoryRegion {
-  MemoryPart part = MemoryPart::other;
+  MemoryPurpose part = MemoryPurpose::other;
   bool shared = false;
   std::int64_t offset = 0, bytes = 0;
 };
@@ -38,7 +38,7 @@ std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layou
 struct MemoryUse {
   std::array<std::int64_t, kMemoryParts> bytes{};
 
-  std::int64_t of(MemoryPart part) const { return bytes[static_cast<std::size_t>(part)]; }
+  std::int64_t of(MemoryPurpose part) const { return bytes[static_cast<std::size_t>(part)]; }
   std::int64_t total() const;  // on the device
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
@@ -52,8 +52,8 @@ std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
 }  // namespace trainyard::run
 
 template <>
-struct trainyard::base::Names<trainyard::run::MemoryPart> {
-  using P = trainyard::run::MemoryPart;
+struct trainyard::base::Names<trainyard::run::MemoryPurpose> {
+  using P = trainyard::run::MemoryPurpose;
   static constexpr std::pair<P, std::string_view> table[] = {{P::parameters, "parameters"},
                                                              {P::gradients, "gradients"},
                                                              {P::moments, "moments"},

@@ -80,7 +80,7 @@ void RowNames::take(std::int64_t step) {
     const data::Batch& batch = input_.take(step, micro);
     columns_.insert(columns_.end(), batch.features.begin(), batch.features.end());
     samples_ += static_cast<std::size_t>(batch.samples);
-    if (input_.was_last()) return;
+    if (input_.is_last_micro_step()) return;
   }
 }
 

@@ -21,7 +21,7 @@ inline bool keeps_order(const plan::RankPlan& rank) {
 
 class OrderLog {
  public:
-  void write(const plan::Served& event) { add(event); }
+  void write(const plan::ServerEvent& event) { add(event); }
   void write(const plan::Answer& event) { add(event); }
   // Returns all events since the last call, in the format of plan::served_of or plan::answers_of.
   std::string take() {

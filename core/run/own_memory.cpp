@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "core/run/own_memory.h"
+
+#include "core/compute/ops.h"
 
 namespace trainyard::run {
 
-base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& compute,
-                                        const std::string& where) {
-  OwnMemory own;
+base::Result<PrivateMemory> PrivateMemory::make(const Layout& layout, compute::Compute& compute,
+                                                const std::string& where) {
+  PrivateMemory own;
   const std::int64_t apart = compute.on_host() ? 0 : layout.result_bytes;
   auto memory = compute.allocate(layout.private_bytes - apart, where);
   if (!memory) return base::fail(memory.error());
   own.memory_ = std::move(*memory);
   own.bytes_ = static_cast<std::size_t>(layout.private_bytes - apart);
   if (apart == 0) return own;
-  return compute.allocate_at_hand(apart, where).map([&](compute::Memory at_hand) {
+  return compute.allocate_host_visible(apart, where).map([&](compute::Memory at_hand) {
     own.at_hand_ = std::move(at_hand);
     return own;
   });

@@ -10,11 +10,11 @@
 
 namespace trainyard::run {
 
-class OwnMemory {
+class PrivateMemory {
  public:
-  static base::Result<OwnMemory> make(const Layout& layout, compute::Compute& compute,
-                                      const std::string& where);
-  OwnArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
+  static base::Result<PrivateMemory> make(const Layout& layout, compute::Compute& compute,
+                                          const std::string& where);
+  PrivateArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
 
  private:
   compute::Memory memory_, at_hand_;  // `at_hand_` is null if `memory_` has all

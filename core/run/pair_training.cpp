@@ -11,11 +11,11 @@ namespace {
 
 using base::Result;
 using plan::Answer;
-using plan::StepPlace;
+using plan::StepPosition;
 
 constexpr std::uint32_t kGeneration = 1;
 
-std::string said(const StepPlace& place) {
+std::string said(const StepPosition& place) {
   return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step);
 }
 
@@ -27,16 +27,16 @@ base::Problem impossible(const Answer& event, const std::string& why) {
 
 }  // namespace
 
-struct PairTraining::State {
+struct GossipReplay::State {
   struct Rank {
     BoundRank rank;
     Gate gate;
-    Whereabouts whereabouts;
+    RankProgress whereabouts;
     std::unique_ptr<Interpreter> interpreter;
-    std::unique_ptr<Answering> answering;  // null: an active rank
+    std::unique_ptr<OfferAnswerer> answering;  // null: an active rank
     bool ended = false;
 
-    StepPlace place() const { return interpreter->place(); }
+    StepPosition place() const { return interpreter->place(); }
     int number() const { return rank.plan.rank; }
   };
 
@@ -59,28 +59,28 @@ struct PairTraining::State {
   Rank& at(int rank) { return *ranks[static_cast<std::size_t>(rank)]; }
 };
 
-PairTraining::PairTraining(std::unique_ptr<State> state) : state_(std::move(state)) {}
-PairTraining::~PairTraining() = default;
+GossipReplay::GossipReplay(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GossipReplay::~GossipReplay() = default;
 
-Result<std::unique_ptr<PairTraining>> PairTraining::make(PairTrainingParts parts) {
+Result<std::unique_ptr<GossipReplay>> GossipReplay::make(PairTrainingParts parts) {
   auto state = std::make_unique<State>(std::move(parts));
   for (int rank = 0; rank < state->parts.plan->ranks; ++rank)
     if (const auto ok = state->add_rank(rank); !ok) return base::fail(ok.error());
-  return std::unique_ptr<PairTraining>(new PairTraining(std::move(state)));
+  return std::unique_ptr<GossipReplay>(new GossipReplay(std::move(state)));
 }
 
-compute::Tensor PairTraining::parameters(int rank) const {
+compute::Tensor GossipReplay::parameters(int rank) const {
   return state_->at(rank).rank.bound.parameters;
 }
-bool PairTraining::over() const { return state_->over; }
+bool GossipReplay::over() const { return state_->over; }
 
-std::int64_t PairTraining::steps() const {
+std::int64_t GossipReplay::steps() const {
   std::int64_t steps = 0;
   for (const auto& rank : state_->ranks) steps += rank->place().step - state_->parts.first_step;
   return steps;
 }
 
-Result<void> PairTraining::follow(const Answer& event) {
+Result<void> GossipReplay::follow(const Answer& event) {
   const auto there = [&](int rank) {
     return rank >= 0 && static_cast<std::size_t>(rank) < state_->ranks.size();
   };
@@ -94,7 +94,7 @@ Result<void> PairTraining::follow(const Answer& event) {
 // Setup
 // ------------------------------------------------------------------------------------------
 
-Result<void> PairTraining::State::add_rank(int number) {
+Result<void> GossipReplay::State::add_rank(int number) {
   const auto n = static_cast<std::size_t>(number);
   Rank& rank = *ranks.emplace_back(std::make_unique<Rank>());
   rank.rank.plan = parts.plan->rank_plan(number);
@@ -104,19 +104,19 @@ Result<void> PairTraining::State::add_rank(int number) {
                                  &parts.swap_directory});
       !ok)
     return ok;
-  parts.initialise(rank.rank.plan, rank.rank.bound);
+  parts.initialize(rank.rank.plan, rank.rank.bound);
   rank.gate.open(parts.plan->schedule.steps, true);
   rank.interpreter = std::make_unique<Interpreter>(interpreter_parts(rank));
   rank.interpreter->open(parts.first_step);
   if (!rank.rank.plan.answers()) return {};
-  rank.answering = std::make_unique<Answering>(AnsweringParts{
+  rank.answering = std::make_unique<OfferAnswerer>(AnsweringParts{
       &rank.rank.plan, &rank.rank.at(rank.rank.program("answer")), parts.transports[n].get(),
       compute, kGeneration, parts.first_step, parts.plan->schedule.steps});
   return {};
 }
 
 // Runs the rank as far as possible without its peers; false if nothing could run.
-Result<bool> PairTraining::State::go_on(Rank& rank) {
+Result<bool> GossipReplay::State::go_on(Rank& rank) {
   for (bool any = false;; any = true) {
     const auto moved = rank.interpreter->progress();
     if (!moved) return base::fail(moved.error());
@@ -124,7 +124,7 @@ Result<bool> PairTraining::State::go_on(Rank& rank) {
   }
 }
 
-InterpreterParts PairTraining::State::interpreter_parts(Rank& rank) {
+InterpreterParts GossipReplay::State::interpreter_parts(Rank& rank) {
   const auto number = static_cast<std::size_t>(rank.number());
   return {.plan = &rank.rank.plan,
           .schedule = parts.plan->schedule,
@@ -147,14 +147,14 @@ InterpreterParts PairTraining::State::interpreter_parts(Rank& rank) {
 // Steps
 // ------------------------------------------------------------------------------------------
 
-Result<void> PairTraining::State::begin_step(Rank& rank) const {
+Result<void> GossipReplay::State::begin_step(Rank& rank) const {
   const std::int64_t step = rank.place().step;
   return rank.interpreter->admit(parts.plan->schedule.program(step), step);
 }
 
 // Advances a passive rank, which never waits for others, op by op to the event's position.
-Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
-  const StepPlace end{parts.plan->schedule.steps, 0};
+Result<void> GossipReplay::State::bring(Rank& rank, const Answer& event) {
+  const StepPosition end{parts.plan->schedule.steps, 0};
   if (event.place > end)
     return base::fail(
         impossible(event, "the run has no more than " + std::to_string(end.step) + " steps"));
@@ -171,12 +171,12 @@ Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
 }
 
 // Returns the index of the pair. The plan defines the partner of each step.
-Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
+Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
   if (pair == pairs.end())
     return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
-  const bool asks = at(event.active).place() == StepPlace{event.step, 0} &&
+  const bool asks = at(event.active).place() == StepPosition{event.step, 0} &&
                     event.step < parts.plan->schedule.steps &&
                     pair->partner(event.step) == event.rank;
   if (!asks)
@@ -187,13 +187,13 @@ Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
 }
 
 // Replays an answer. It determines the full step of the active rank.
-Result<void> PairTraining::State::answer(const Answer& event) {
+Result<void> GossipReplay::State::answer(const Answer& event) {
   const auto pair = pair_of(event);
   if (!pair) return base::fail(pair.error());
   Rank &passive = at(event.rank), &active = at(event.active);
   if (auto ok = bring(passive, event).and_then([&] { return begin_step(active); }); !ok) return ok;
   if (const auto offered = go_on(active); !offered) return base::fail(offered.error());
-  const auto answered = passive.answering->answer(*pair, [](const Answered&) {});
+  const auto answered = passive.answering->answer(*pair, [](const AnsweredOffer&) {});
   if (!answered) return base::fail(answered.error());
   if (!*answered) return base::fail(impossible(event, "there is nothing to answer"));
   return go_on(active).map([](bool) {});
@@ -202,7 +202,7 @@ Result<void> PairTraining::State::answer(const Answer& event) {
 // End
 // ------------------------------------------------------------------------------------------
 
-Result<void> PairTraining::State::end(const Answer& event) {
+Result<void> GossipReplay::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
   if (event.place.ops > 0) return base::fail(impossible(event, "it ends within a step"));
   if (auto ok = bring(rank, event); !ok) return ok;
@@ -214,8 +214,8 @@ Result<void> PairTraining::State::end(const Answer& event) {
 
 // The log of a killed run may contain the end of all passive ranks, but not the answers of every
 // step.
-Result<void> PairTraining::State::meet(std::int64_t last_step) {
-  const StepPlace end{last_step + 1, 0};
+Result<void> GossipReplay::State::meet(std::int64_t last_step) {
+  const StepPosition end{last_step + 1, 0};
   if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; }))
     return {};
   over = true;
@@ -223,7 +223,7 @@ Result<void> PairTraining::State::meet(std::int64_t last_step) {
 }
 
 // Runs a program on all ranks in turn, each as far as possible, until all are complete.
-Result<void> PairTraining::State::together(const char* program, std::int64_t step) {
+Result<void> GossipReplay::State::together(const char* program, std::int64_t step) {
   for (const auto& rank : ranks)
     if (auto ok = rank->interpreter->admit(program, step); !ok) return ok;
   for (bool any = true; any;) {

@@ -27,16 +27,16 @@ struct PairTrainingParts {
   std::function<int(int rank)> share;  // as in InterpreterParts, like held_out
   std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
-      initialise;  // sets the weights before the first step
+      initialize;  // sets the weights before the first step
   std::int64_t first_step = 0;
   std::string swap_directory;  // for buffers offloaded to disk
 };
 
-class PairTraining {
+class GossipReplay {
  public:
   // A kernel that cannot be prepared, or insufficient memory, is a Problem.
-  static base::Result<std::unique_ptr<PairTraining>> make(PairTrainingParts parts);
-  ~PairTraining();
+  static base::Result<std::unique_ptr<GossipReplay>> make(PairTrainingParts parts);
+  ~GossipReplay();
 
   // Replays the next event. Returns a Problem if it is impossible: an answer without an offer, or
   // one before an op that is already complete.
@@ -48,7 +48,7 @@ class PairTraining {
 
  private:
   struct State;
-  explicit PairTraining(std::unique_ptr<State> state);
+  explicit GossipReplay(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

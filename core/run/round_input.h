@@ -21,7 +21,7 @@ class RoundInput {
 
   // Valid until the next call with other arguments.
   const data::Batch& take(std::int64_t step, int micro);
-  bool was_last() const { return taken_.last; }  // last micro-step of its step
+  bool is_last_micro_step() const { return taken_.last; }  // last micro-step of its step
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;

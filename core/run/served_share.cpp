@@ -8,34 +8,34 @@
 
 namespace trainyard::run {
 
-ServedShare::ServedShare(const ServedShareParts& parts)
+ServerShare::ServerShare(const ServedShareParts& parts)
     : parts_(parts), queue_(parts.compute->make_queue()), touched_(arrival().ops.size()) {}
 
-const BoundProgram* ServedShare::named() const {
+const BoundProgram* ServerShare::named() const {
   return parts_.plan->program("named") < 0 ? nullptr : &program("named");
 }
 
 // Copies of what the workers were given are contiguous per share, with shares in order.
-std::byte* ServedShare::kept(const BoundOp& takes, int worker) const {
+std::byte* ServerShare::kept(const BoundOp& takes, int worker) const {
   return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers +
          takes.bytes * worker;
 }
 
-void ServedShare::keep(const BoundOp& takes, int worker) const {
+void ServerShare::keep(const BoundOp& takes, int worker) const {
   parts_.compute->copy(kept(takes, worker), parameters().data + place_of(takes), takes.bytes);
 }
 
-void ServedShare::keep(int worker) {
+void ServerShare::keep(int worker) {
   for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op)
     keep(arrival().ops[op], worker);
 }
 
-void ServedShare::keep_given(int worker) {
+void ServerShare::keep_given(int worker) {
   for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op)
     if (arrival().ops[op].named.list == nullptr) keep(arrival().ops[op], worker);
 }
 
-void ServedShare::keep_rows(std::size_t op, int worker, int place) {
+void ServerShare::keep_rows(std::size_t op, int worker, int place) {
   if (!compensates()) return;
   const BoundOp& takes = arrival().ops[op];
   const std::byte* const version =
@@ -45,7 +45,7 @@ void ServedShare::keep_rows(std::size_t op, int worker, int place) {
                          version + number * takes.named.row_bytes, takes.named.row_bytes);
 }
 
-const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient,
+const std::byte* ServerShare::compensated(const BoundOp& takes, const std::byte* gradient,
                                           int worker) const {
   std::byte* const made = parts_.bound->compensated.data + place_of(takes);
   parts_.compute->copy(made, gradient, takes.bytes);
@@ -54,7 +54,7 @@ const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte*
   return made;
 }
 
-void ServedShare::take(std::size_t op, const std::byte* gradient, bool first, int worker) {
+void ServerShare::take(std::size_t op, const std::byte* gradient, bool first, int worker) {
   const BoundOp& takes = arrival().ops[op];
   if (compensates()) gradient = compensated(takes, gradient, worker);
   if (first) return parts_.compute->copy(takes.data, gradient, takes.bytes);
@@ -62,7 +62,7 @@ void ServedShare::take(std::size_t op, const std::byte* gradient, bool first, in
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
 }
 
-void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradients) {
+void ServerShare::add(std::size_t op, std::span<const std::byte* const> gradients) {
   const BoundOp& takes = arrival().ops[op];
   sources_.assign(gradients.begin(), gradients.end());
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
@@ -71,17 +71,17 @@ void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradient
 // Rows of tables
 // ------------------------------------------------------------------------------------------
 
-std::int64_t ServedShare::bytes_pushed(const BoundOp& takes, int worker) {
+std::int64_t ServerShare::bytes_pushed(const BoundOp& takes, int worker) {
   if (takes.named.list == nullptr) return takes.bytes;
   return std::ssize(RowList(takes.named.list_of(worker)).numbers()) * takes.named.row_bytes;
 }
 
-std::int64_t ServedShare::bytes_wanted(const BoundOp& gives, int worker) {
+std::int64_t ServerShare::bytes_wanted(const BoundOp& gives, int worker) {
   return RowList(gives.named.list_of(worker)).wants_all() ? gives.bytes
                                                           : bytes_pushed(gives, worker);
 }
 
-std::span<const std::byte> ServedShare::rows_wanted(const BoundOp& gives, int worker, int place) {
+std::span<const std::byte> ServerShare::rows_wanted(const BoundOp& gives, int worker, int place) {
   const std::vector<compute::Tensor>& versions = parts_.bound->versions;
   const std::byte* const table =
       versions[static_cast<std::size_t>(place)].data + (gives.data - versions.front().data);
@@ -89,11 +89,11 @@ std::span<const std::byte> ServedShare::rows_wanted(const BoundOp& gives, int wo
   const auto bytes = static_cast<std::size_t>(bytes_wanted(gives, worker));
   if (list.wants_all()) return {table, bytes};
   gather_rows(*parts_.compute, gives.named.row_bytes, list.numbers(), table,
-              gives.named.handed_to(worker));
-  return {gives.named.handed_to(worker), bytes};
+              gives.named.assign_to_engine(worker));
+  return {gives.named.assign_to_engine(worker), bytes};
 }
 
-void ServedShare::take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker) {
+void ServerShare::take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker) {
   const BoundOp& takes = arrival().ops[op];
   if (takes.named.list == nullptr) return take(op, pushed, first, worker);
   if (first) forget_rows(op);
@@ -104,13 +104,13 @@ void ServedShare::take_pushed(std::size_t op, const std::byte* pushed, bool firs
   }
 }
 
-void ServedShare::add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
+void ServerShare::add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
                              std::span<const int> workers) {
   if (arrival().ops[op].named.list == nullptr) return add(op, pushed);
   for (std::size_t i = 0; i < pushed.size(); ++i) take_pushed(op, pushed[i], i == 0, workers[i]);
 }
 
-void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first,
+void ServerShare::take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first,
                            int worker) {
   const std::int64_t bytes = takes.named.row_bytes, elements = bytes / base::size_of(takes.dtype);
   if (compensates()) {
@@ -127,7 +127,7 @@ void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
 }
 
 // Zeroes the rows of a gradient again after its update is made.
-void ServedShare::forget_rows(std::size_t op) {
+void ServerShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
   zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));
   for (const std::int32_t number : touched_[op])
@@ -136,7 +136,7 @@ void ServedShare::forget_rows(std::size_t op) {
   touched_[op].clear();
 }
 
-double ServedShare::begin_update(std::int64_t version, std::int64_t step,
+double ServerShare::begin_update(std::int64_t version, std::int64_t step,
                                  std::span<const std::int64_t> staleness, int to) {
   to_ = to;
   double rate = parts_.recipe->learning_rate(step);
@@ -150,7 +150,7 @@ double ServedShare::begin_update(std::int64_t version, std::int64_t step,
   return rate;
 }
 
-base::Result<void> ServedShare::run_update(std::size_t op) {
+base::Result<void> ServerShare::run_update(std::size_t op) {
   const BoundOp& updates = update().ops[op];
   if (updates.kernels.empty()) return {};
   updates

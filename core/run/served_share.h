@@ -23,9 +23,9 @@ struct ServedShareParts {
   double delay_compensation = 0;  // lambda; used if the plan has memory for it
 };
 
-class ServedShare {
+class ServerShare {
  public:
-  explicit ServedShare(const ServedShareParts& parts);
+  explicit ServerShare(const ServedShareParts& parts);
 
   const BoundProgram& arrival() const { return program("arrival"); }
   const BoundProgram& update() const { return program("update"); }

@@ -20,10 +20,10 @@ namespace {
 
 using base::Result;
 using plan::OpKind;
-using plan::Served;
+using plan::ServerEvent;
 using telemetry::Metric;
 
-base::Problem impossible(const Served& event, const std::string& why) {
+base::Problem impossible(const ServerEvent& event, const std::string& why) {
   return {base::ProblemCode::bad_input,
           "server " + std::to_string(event.server) + ", worker " + std::to_string(event.worker),
           why, "an order that servers can have gone by",
@@ -59,7 +59,7 @@ std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgr
 
 }  // namespace
 
-struct ServedTraining::State {
+struct ServerReplay::State {
   struct Worker {
     std::unique_ptr<BoundRank> rank;
     std::unique_ptr<StepMeter> meter;
@@ -67,7 +67,7 @@ struct ServedTraining::State {
     std::unique_ptr<RowNames> names;
     std::map<int, std::int64_t> named;  // by share: number of rows that its round names
     std::unique_ptr<HeldOut> held_out;
-    Turn turn;  // current turn, computed or not
+    WorkAssignment turn;  // current turn, computed or not
     std::vector<bool> has,
         owes;  // by server: has given its share for this turn; has not yet taken the gradient
     bool told = false;      // `turn` is assigned but not begun
@@ -80,7 +80,7 @@ struct ServedTraining::State {
   };
   struct Server {
     std::unique_ptr<BoundRank> rank;
-    std::unique_ptr<ServedShare> share;
+    std::unique_ptr<ServerShare> share;
     std::vector<int> held;  // synchronous rules: workers whose gradients wait for the update
     std::vector<std::int64_t> stale;  // staleness of the gradients in the update
     std::vector<std::int64_t> dropped;
@@ -104,12 +104,12 @@ struct ServedTraining::State {
   Result<void> add_worker(int rank);
   Result<void> add_server(int rank);
 
-  void joins(const Served& event);
-  void leaves(const Served& event);
-  Result<void> takes(const Served& event);
-  Result<void> gather(const Served& event, Server& server);
+  void joins(const ServerEvent& event);
+  void leaves(const ServerEvent& event);
+  Result<void> takes(const ServerEvent& event);
+  Result<void> gather(const ServerEvent& event, Server& server);
   Result<void> update(Server& server, int number, std::int64_t time_ns);
-  Result<void> gives(const Served& event);
+  Result<void> gives(const ServerEvent& event);
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
   void copy(const BoundOp& pull, const std::byte* given) const {
@@ -133,35 +133,35 @@ struct ServedTraining::State {
                  static_cast<std::size_t>(to)];
   }
   int rank_of(int server) const { return static_cast<int>(workers.size()) + server; }
-  bool in_step() const { return servers.front().rank->plan.rule->answers_after_update; }
+  bool is_lockstep() const { return servers.front().rank->plan.rule->answers_after_update; }
 };
 
-ServedTraining::ServedTraining(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ServedTraining::~ServedTraining() = default;
+ServerReplay::ServerReplay(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ServerReplay::~ServerReplay() = default;
 
-Result<std::unique_ptr<ServedTraining>> ServedTraining::make(ServedTrainingParts parts) {
+Result<std::unique_ptr<ServerReplay>> ServerReplay::make(ServedTrainingParts parts) {
   auto state = std::make_unique<State>(std::move(parts));
   if (const auto ok = state->open(); !ok) return base::fail(ok.error());
-  return std::unique_ptr<ServedTraining>(new ServedTraining(std::move(state)));
+  return std::unique_ptr<ServerReplay>(new ServerReplay(std::move(state)));
 }
 
-int ServedTraining::workers() const { return static_cast<int>(state_->workers.size()); }
-std::int64_t ServedTraining::done() const { return state_->servers.front().done; }
-std::int64_t ServedTraining::gradients() const { return state_->gradients; }
-std::int64_t ServedTraining::bytes(int from, int to) const { return state_->sent(from, to); }
-std::int64_t ServedTraining::memory_bytes() const { return state_->shared.all_bytes; }
+int ServerReplay::workers() const { return static_cast<int>(state_->workers.size()); }
+std::int64_t ServerReplay::done() const { return state_->servers.front().done; }
+std::int64_t ServerReplay::gradients() const { return state_->gradients; }
+std::int64_t ServerReplay::bytes(int from, int to) const { return state_->sent(from, to); }
+std::int64_t ServerReplay::memory_bytes() const { return state_->shared.all_bytes; }
 
-compute::Tensor ServedTraining::state(int worker) const {
+compute::Tensor ServerReplay::state(int worker) const {
   return state_->workers[static_cast<std::size_t>(worker)].rank->bound.state;
 }
 
-compute::Tensor ServedTraining::parameters(int rank) const {
+compute::Tensor ServerReplay::parameters(int rank) const {
   const auto number = static_cast<std::size_t>(rank), workers = state_->workers.size();
   return number < workers ? state_->workers[number].rank->bound.parameters
                           : state_->servers[number - workers].share->parameters();
 }
 
-Result<void> ServedTraining::follow(const Served& event) {
+Result<void> ServerReplay::follow(const ServerEvent& event) {
   State& s = *state_;
   if (event.server < 0 || event.worker < 0 ||
       static_cast<std::size_t>(event.server) >= s.servers.size() ||
@@ -169,10 +169,10 @@ Result<void> ServedTraining::follow(const Served& event) {
     return base::fail(impossible(event, "there is no such server or worker"));
   s.servers[static_cast<std::size_t>(event.server)].done = event.done;
   switch (event.kind) {
-    case Served::Kind::joins: return s.joins(event), Result<void>{};
-    case Served::Kind::leaves: return s.leaves(event), Result<void>{};
-    case Served::Kind::takes: return s.takes(event);
-    case Served::Kind::gives: return s.gives(event);
+    case ServerEvent::Kind::joins: return s.joins(event), Result<void>{};
+    case ServerEvent::Kind::leaves: return s.leaves(event), Result<void>{};
+    case ServerEvent::Kind::takes: return s.takes(event);
+    case ServerEvent::Kind::gives: return s.gives(event);
   }
   return {};
 }
@@ -180,7 +180,7 @@ Result<void> ServedTraining::follow(const Served& event) {
 // Setup
 // ------------------------------------------------------------------------------------------
 
-Result<void> ServedTraining::State::open() {
+Result<void> ServerReplay::State::open() {
   bytes.resize(static_cast<std::size_t>(parts.plan->ranks) *
                static_cast<std::size_t>(parts.plan->ranks));
   const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
@@ -198,13 +198,13 @@ Result<void> ServedTraining::State::open() {
     worker.has.resize(servers.size()), worker.owes.resize(servers.size());
   // Servers are initialized last: a worker may use a server's memory, which must hold the server's
   // values.
-  for (const Worker& worker : workers) parts.initialise(worker.rank->plan, worker.rank->bound);
-  for (const Server& server : servers) parts.initialise(server.rank->plan, server.rank->bound);
+  for (const Worker& worker : workers) parts.initialize(worker.rank->plan, worker.rank->bound);
+  for (const Server& server : servers) parts.initialize(server.rank->plan, server.rank->bound);
   for (Server& server : servers) server.dropped.resize(workers.size());
   return {};
 }
 
-Result<void> ServedTraining::State::add_worker(int rank) {
+Result<void> ServerReplay::State::add_worker(int rank) {
   Worker worker;
   worker.rank = std::make_unique<BoundRank>();
   const BoundRank* beside =
@@ -225,11 +225,11 @@ Result<void> ServedTraining::State::add_worker(int rank) {
   return {};
 }
 
-Result<void> ServedTraining::State::add_server(int rank) {
+Result<void> ServerReplay::State::add_server(int rank) {
   Server server;
   server.rank = std::make_unique<BoundRank>();
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
-  server.share = std::make_unique<ServedShare>(
+  server.share = std::make_unique<ServerShare>(
       ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe,
                        parts.divides_by_staleness, parts.compute, parts.delay_compensation});
   server.version = parts.first_version;
@@ -241,16 +241,16 @@ Result<void> ServedTraining::State::add_server(int rank) {
 // ------------------------------------------------------------------------------------------
 
 // A process that replaces a lost worker starts with a newly initialized model.
-void ServedTraining::State::joins(const Served& event) {
+void ServerReplay::State::joins(const ServerEvent& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
   if (event.server == 0 && std::exchange(worker.joined, true) && parts.model->state_elements > 0)
-    parts.initialise(worker.rank->plan, worker.rank->bound);
+    parts.initialize(worker.rank->plan, worker.rank->bound);
 }
 
 // A lost worker may have been given parameters by some servers, and owe its gradient to others,
 // which still take it. After all servers saw it leave, another may join in its place.
-void ServedTraining::State::leaves(const Served& event) {
+void ServerReplay::State::leaves(const ServerEvent& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
   if (++worker.left < servers.size()) return;
@@ -260,7 +260,7 @@ void ServedTraining::State::leaves(const Served& event) {
   worker.told = false;
 }
 
-Result<void> ServedTraining::State::takes(const Served& event) {
+Result<void> ServerReplay::State::takes(const ServerEvent& event) {
   Server& server = servers[static_cast<std::size_t>(event.server)];
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (!worker.owes[static_cast<std::size_t>(event.server)])
@@ -285,9 +285,9 @@ Result<void> ServedTraining::State::takes(const Served& event) {
   return {};
 }
 
-Result<void> ServedTraining::State::gather(const Served& event, Server& server) {
+Result<void> ServerReplay::State::gather(const ServerEvent& event, Server& server) {
   server.stale.push_back(event.staleness);
-  if (in_step()) {
+  if (is_lockstep()) {
     server.held.push_back(event.worker);
   } else {
     const auto pushes = pushed(event.worker, server);
@@ -300,7 +300,7 @@ Result<void> ServedTraining::State::gather(const Served& event, Server& server) 
   return parts.between_ops ? parts.between_ops() : Result<void>{};
 }
 
-Result<void> ServedTraining::State::update(Server& server, int number, std::int64_t time_ns) {
+Result<void> ServerReplay::State::update(Server& server, int number, std::int64_t time_ns) {
   std::sort(server.held.begin(), server.held.end());
   std::vector<std::vector<const std::byte*>> sources(server.share->arrival().ops.size());
   for (const int worker : server.held) {
@@ -322,7 +322,7 @@ Result<void> ServedTraining::State::update(Server& server, int number, std::int6
   return {};
 }
 
-std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Server& server) const {
+std::vector<const BoundOp*> ServerReplay::State::pushed(int number, const Server& server) const {
   const Worker& worker = workers[static_cast<std::size_t>(number)];
   const BoundProgram& program = worker.rank->at(worker.program);
   auto ends = ends_of(server.share->arrival(), program, OpKind::push);
@@ -332,7 +332,7 @@ std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Serv
   return ends;
 }
 
-Result<void> ServedTraining::State::gives(const Served& event) {
+Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   const auto s = static_cast<std::size_t>(event.server);
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (event.server == 0 && !event.last &&
@@ -358,14 +358,15 @@ Result<void> ServedTraining::State::gives(const Served& event) {
   return act(worker);
 }
 
-void ServedTraining::State::copy_share(const Worker& worker, int number, int server) {
-  const ServedShare& share = *servers[static_cast<std::size_t>(server)].share;
+void ServerReplay::State::copy_share(const Worker& worker, int number, int server) {
+  const ServerShare& share = *servers[static_cast<std::size_t>(server)].share;
   const BoundProgram& turn = worker.rank->at(worker.rank->program("turn"));
   const auto pulls = ends_of(share.answer(), turn, OpKind::pull);
   for (std::size_t op = 0; op < pulls.size(); ++op) {
     if (pulls[op] != nullptr) copy(*pulls[op], share.given_by(share.answer().ops[op]));
-    sent(rank_of(server), number) +=
-        pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
+    sent(rank_of(server), number) += pulls[op] != nullptr
+                                         ? pulls[op]->bytes
+                                         : WorkAssignment::kNumbers * std::int64_t{sizeof(double)};
   }
   if (share.named() == nullptr) return;
   const auto tables = ends_of(*share.named(), turn, OpKind::pull);
@@ -376,7 +377,7 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
 
 // Counts the bytes of the lists of rows that a worker sends, and of the rows that it is given. The
 // replay copies all rows; those that a round does not read have no effect.
-void ServedTraining::State::count_rows(Worker& worker) {
+void ServerReplay::State::count_rows(Worker& worker) {
   const int number = worker.rank->plan.rank;
   worker.named.clear();
   for (const BoundOp& op : worker.rank->at(worker.rank->program("turn")).ops) {
@@ -404,7 +405,7 @@ void ServedTraining::State::count_rows(Worker& worker) {
 // Workers
 // ------------------------------------------------------------------------------------------
 
-Result<void> ServedTraining::State::act(Worker& worker) {
+Result<void> ServerReplay::State::act(Worker& worker) {
   worker.told = false;
   count_rows(worker);
   if (worker.turn.evaluates)
@@ -419,7 +420,7 @@ Result<void> ServedTraining::State::act(Worker& worker) {
   return {};
 }
 
-Result<void> ServedTraining::State::evaluate(Worker& worker) {
+Result<void> ServerReplay::State::evaluate(Worker& worker) {
   double sums[2] = {0, 0};
   worker.held_out->rewind();
   for (const char* name : {"evaluate", "evaluate_tail"}) {
@@ -434,8 +435,8 @@ Result<void> ServedTraining::State::evaluate(Worker& worker) {
 }
 
 // Runs ops in the order of the plan's text, which respects its dependencies.
-Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program,
-                                        bool evaluating, double* held_out) {
+Result<void> ServerReplay::State::run(Worker& worker, const BoundProgram& program, bool evaluating,
+                                      double* held_out) {
   for (const BoundOp& op : program.ops) {
     if (op.kind == OpKind::load) {
       const BoundLoad& into = *program.load(op.micro);
@@ -459,7 +460,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
   return {};
 }
 
-void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) {
+void ServerReplay::State::load(Worker& worker, const BoundLoad& into, int micro) {
   run::load(*parts.compute, worker.input->take(worker.step, micro), into);
 }
 
@@ -468,7 +469,7 @@ void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micr
 
 // Reports a round, which begins when the previous gradient was taken: waiting for parameters, then
 // compute.
-void ServedTraining::State::tell(int number, std::int64_t time_ns) {
+void ServerReplay::State::tell(int number, std::int64_t time_ns) {
   Worker& worker = workers[static_cast<std::size_t>(number)];
   if (!worker.meter) return;
   worker.meter->times = {monotonic(worker.ended_ns),
@@ -483,7 +484,7 @@ void ServedTraining::State::tell(int number, std::int64_t time_ns) {
 }
 
 // Reports totals, as a real rank reads them from its transport.
-void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
+void ServerReplay::State::traffic_metrics(int number, std::int64_t time_ns) {
   const std::int64_t now = monotonic(time_ns),
                      step = workers[static_cast<std::size_t>(number)].step;
   for (std::size_t s = 0; s < servers.size(); ++s) {
@@ -498,14 +499,14 @@ void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
   }
 }
 
-void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns,
-                                   int index) {
+void ServerReplay::State::metric(int server, Metric metric, double value, std::int64_t time_ns,
+                                 int index) {
   metric_of(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1), server,
             metric, value, time_ns, index);
 }
 
-void ServedTraining::State::metric_of(std::int64_t step, int server, Metric metric, double value,
-                                      std::int64_t time_ns, int index) {
+void ServerReplay::State::metric_of(std::int64_t step, int server, Metric metric, double value,
+                                    std::int64_t time_ns, int index) {
   auto* events = parts.events ? parts.events(rank_of(server)) : nullptr;
   if (events == nullptr) return;
   const std::int64_t now = monotonic(time_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All workers and servers of a plan in one thread, with real numbers: follows the events of the
-// servers (plan::Served) and computes the same results. Equal orders give bit-identical results,
-// from a virtual clock or a recorded run.
+// servers (plan::ServerEvent) and computes the same results. Equal orders give bit-identical
+// results, from a virtual clock or a recorded run.
 //
 // A worker's gradient is computed as soon as all servers have given it parameters, but reported
 // when the first server takes it.
@@ -28,7 +28,7 @@ struct ServedTrainingParts {
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)>
       held_out;  // as in InterpreterParts
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
-      initialise;  // sets the weights before the first step
+      initialize;  // sets the weights before the first step
   std::function<telemetry::EventRing*(int rank)> events = {};  // null: no recording
   std::int64_t first_version = 0;                              // completed updates of the servers
   std::int64_t begun_ns = 0;        // CLOCK_MONOTONIC at time 0 of the order, for events
@@ -37,15 +37,15 @@ struct ServedTrainingParts {
   std::function<base::Result<void>()> between_ops = {};
 };
 
-class ServedTraining {
+class ServerReplay {
  public:
   // A kernel that cannot be prepared, or insufficient memory, is a Problem.
-  static base::Result<std::unique_ptr<ServedTraining>> make(ServedTrainingParts parts);
-  ~ServedTraining();
+  static base::Result<std::unique_ptr<ServerReplay>> make(ServedTrainingParts parts);
+  ~ServerReplay();
 
   // Replays the next event. Returns a Problem if it is impossible: a gradient that no worker
   // computed, or a rank that does not exist.
-  base::Result<void> follow(const plan::Served& event);
+  base::Result<void> follow(const plan::ServerEvent& event);
 
   int workers() const;
   // Returns the parameters of a rank. Worker: those it was last given; with a single server
@@ -61,7 +61,7 @@ class ServedTraining {
 
  private:
   struct State;
-  explicit ServedTraining(std::unique_ptr<State> state);
+  explicit ServerReplay(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -20,13 +20,13 @@ compute::Tensor Server::parameters() const { return state_->share.parameters(); 
 Result<std::int64_t> Server::State::run() {
   while (!over()) {
     if (parts.gate->closed())
-      return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank),
+      return base::fail({base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
                          "was told to stop", "", ""});
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (leads) arrivals.allow(parts.gate->horizon().step);
     const auto moved = pass();
     if (!moved) return base::fail(moved.error());
-    if (!*moved) be_idle();
+    if (!*moved) wait_idle();
   }
   memory.tell(step_made(),
               base::now_nanoseconds());  // final report: by now all version slots have been used
@@ -52,7 +52,7 @@ bool Server::State::over() const {
 // fairness. A push and the next pull are one request: if the rule permits, a worker that pushed is
 // answered before the next worker is polled.
 Result<bool> Server::State::pass() {
-  if (const auto ok = forget_the_lost().and_then([&] { return see_what_was_read(); }); !ok)
+  if (const auto ok = forget_the_lost().and_then([&] { return update_readers(); }); !ok)
     return base::fail(ok.error());
   bool moved = false;
   const int count = static_cast<int>(workers.size());
@@ -78,7 +78,7 @@ Result<bool> Server::State::hear(int number) {
   const bool known = from.lost && !from.forgotten;
   // read first, so that messages sent before the loss are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
-  auto heard = hear_of(number);
+  auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
   lose(number);
   return true;
@@ -96,8 +96,8 @@ void Server::State::lose(int number) {
 
 // The coordinator reports deaths that no connection detects, such as that of a worker that had not
 // connected yet.
-void Server::State::hear_who_is_gone() {
-  for (const auto& [rank, generation] : parts.gate->take_gone())
+void Server::State::take_failed_workers() {
+  for (const auto& [rank, generation] : parts.gate->take_failed_peers())
     for (std::size_t number = 0; number < workers.size(); ++number) {
       const Worker& one = workers[number];
       if (one.rank == rank && one.generation == generation && (!one.lost || one.forgotten))
@@ -106,7 +106,7 @@ void Server::State::hear_who_is_gone() {
 }
 
 Result<void> Server::State::forget_the_lost() {
-  hear_who_is_gone();
+  take_failed_workers();
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& one = workers[number];
     if (!one.lost || one.forgotten ||
@@ -117,17 +117,17 @@ Result<void> Server::State::forget_the_lost() {
     std::fill(one.posted.begin(), one.posted.end(), 0);
     std::fill(one.handed.begin(), one.handed.end(), 0);
     one.forgotten = true;
-    note(plan::Served::Kind::leaves, static_cast<int>(number));
+    note(plan::ServerEvent::Kind::leaves, static_cast<int>(number));
   }
   return {};
 }
 
-Result<bool> Server::State::hear_of(int number) {
+Result<bool> Server::State::poll_messages(int number) {
   Worker& from = worker(number);
   if (from.lost && !from.forgotten) return false;
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
-  if (asked && !*asked && from.owed_rows) return hear_names(from);
+  if (asked && !*asked && from.owed_rows) return receive_names(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last)
     return asked;  // a worker that requests out of turn has pushed everything
   auto whole = whole_gradient(from);
@@ -148,12 +148,12 @@ Result<bool> Server::State::take_wish(int number) {
   ++from.taken[0];
   if (wish == kLeaves) {
     arrivals.leave(number);
-    note(plan::Served::Kind::leaves, number);
+    note(plan::ServerEvent::Kind::leaves, number);
     from.here = false, from.told_last = true, from.reads = -1;
   } else if (!from.here) {
     from.here = true, from.lost = false;
     arrivals.join(number);
-    note(plan::Served::Kind::joins, number);
+    note(plan::ServerEvent::Kind::joins, number);
   } else {
     from.asks = true, from.wish = wish;
     last_step = std::max(last_step, parts.first_step + static_cast<std::int64_t>(wish));
@@ -166,7 +166,7 @@ Result<std::optional<std::span<const std::byte>>> Server::State::front(const Wor
                                                                        std::size_t op) {
   const BoundOp& takes = arrival.ops[op];
   const std::int64_t bytes = takes.bucket < 0 ? std::int64_t{sizeof(double)}
-                                              : ServedShare::bytes_pushed(takes, from.number);
+                                              : ServerShare::bytes_pushed(takes, from.number);
   const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
   return comm::receive_expected(*parts.transport, from.rank, takes.channel,
                                 {tag, static_cast<std::size_t>(bytes)})

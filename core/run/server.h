@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server: gathers gradients on arrival, updates and answers by its rule (plan::Arrivals
-// makes all decisions). Single-threaded.
+// A parameter server: gathers gradients on arrival, updates and answers by its rule
+// (plan::ArrivalQueue makes all decisions). Single-threaded.
 //
 // Workers are sent an immutable version: an update reads one version slot and writes another
 // (BoundPlan::versions), and waits while all other slots are still being sent. Synchronous rules
@@ -32,8 +32,8 @@ struct ServerParts {
   bool record_ops = true;
   bool own_process = true;  // as in InterpreterParts
   Gate* gate = nullptr;
-  Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;              // null: ops are not slowed
+  RankProgress* whereabouts = nullptr;
+  const SlowdownModel* slowness = nullptr;         // null: ops are not slowed
   int number = 0;                                  // index of the server, from 0
   OrderLog* order = nullptr;                       // null: the order is not recorded
   std::int64_t first_step = 0, first_version = 0;  // completed steps and updates

@@ -23,7 +23,7 @@ int Server::State::free_place() const {
 Result<int> Server::State::await_place() {
   for (int place = free_place();; place = free_place()) {
     if (place >= 0) return place;
-    if (const auto ok = hear_all_names().and_then([&] { return see_what_was_read(); }); !ok)
+    if (const auto ok = hear_all_names().and_then([&] { return update_readers(); }); !ok)
       return base::fail(ok.error());
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (parts.gate->closed()) return share.next_place();
@@ -31,7 +31,7 @@ Result<int> Server::State::await_place() {
   }
 }
 
-Result<void> Server::State::see_what_was_read() {
+Result<void> Server::State::update_readers() {
   for (Worker& to : workers) {
     if (to.reads < 0 || to.owed_rows) continue;
     const auto all = consumed(to, answer, to.posted);
@@ -46,7 +46,7 @@ Result<void> Server::State::see_what_was_read() {
     for (std::size_t op = 0; named != nullptr && op < named->ops.size(); ++op)
       if (named->ops[op].kind == plan::OpKind::give)
         op_event("named", op, to.given_ns, now,
-                 ServedShare::bytes_wanted(named->ops[op], to.number));
+                 ServerShare::bytes_wanted(named->ops[op], to.number));
   }
   return {};
 }
@@ -68,7 +68,7 @@ Result<bool> Server::State::give() {
   if (const auto ok = see_names(); !ok) return base::fail(ok.error());
   while (const auto given =
              arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
-    Turn turn = turns.next(*given, arrivals.steps(), gathered);
+    WorkAssignment turn = turns.next(*given, arrivals.steps(), gathered);
     turn.held = std::exchange(was_held, false);
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
     moved = true;
@@ -122,10 +122,10 @@ Result<bool> Server::State::give_out_of_turn() {
   return moved;
 }
 
-Result<void> Server::State::give(int number, const Turn& turn) {
+Result<void> Server::State::give(int number, const WorkAssignment& turn) {
   is_at("answer");
   Worker& to = worker(number);
-  note(plan::Served::Kind::gives, number, [&](plan::Served& event) {
+  note(plan::ServerEvent::Kind::gives, number, [&](plan::ServerEvent& event) {
     event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last,
     event.version = arrivals.version();
   });
@@ -138,10 +138,10 @@ Result<void> Server::State::give(int number, const Turn& turn) {
     const std::byte* data = share.given_by(gives);
     std::size_t bytes = static_cast<std::size_t>(gives.bytes);
     if (gives.bucket < 0) {
-      double* numbers = reinterpret_cast<double*>(gives.data) + number * Turn::kNumbers;
+      double* numbers = reinterpret_cast<double*>(gives.data) + number * WorkAssignment::kNumbers;
       turn.write(numbers);
       data = reinterpret_cast<const std::byte*>(numbers);
-      bytes = Turn::kNumbers * sizeof(double);
+      bytes = WorkAssignment::kNumbers * sizeof(double);
     }
     const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
     const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
@@ -149,7 +149,7 @@ Result<void> Server::State::give(int number, const Turn& turn) {
     if (!*accepted) return base::fail(full_line(to.rank));
     ++to.posted[op];
   }
-  return named != nullptr && !leads ? hear_names(to).map([](bool) {}) : Result<void>{};
+  return named != nullptr && !leads ? receive_names(to).map([](bool) {}) : Result<void>{};
 }
 
 base::Problem Server::State::full_line(int rank) const {

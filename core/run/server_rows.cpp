@@ -52,7 +52,7 @@ Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from,
   return comm::receive_of(*parts.transport, from.rank, takes.channel, tag);
 }
 
-Result<bool> Server::State::hear_names(Worker& from) {
+Result<bool> Server::State::receive_names(Worker& from) {
   if (auto all = has_named(from); !all || !*all) return all;
   is_at("named");
   for (std::size_t op = 0; op < named->ops.size(); ++op) {
@@ -76,12 +76,12 @@ Result<bool> Server::State::hear_names(Worker& from) {
 
 // A worker that is lost before it names rows releases its slot.
 Result<void> Server::State::hear_all_names() {
-  hear_who_is_gone();
+  take_failed_workers();
   for (Worker& one : workers) {
     if (!one.owed_rows || one.lost) continue;
     // read first, so that messages sent before the loss are still handled
     const bool lost = parts.transport->has_lost(one.rank);
-    const auto heard = hear_names(one);
+    const auto heard = receive_names(one);
     if (!heard) return base::fail(heard.error());
     if (lost && !*heard) lose(one.number);
   }

@@ -34,8 +34,8 @@ struct Server::State {
     std::int64_t given_ns = 0;             // time of its last answer
   };
   ServerParts parts;
-  plan::Arrivals arrivals;
-  ServedShare share;
+  plan::ArrivalQueue arrivals;
+  ServerShare share;
   MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
   const BoundProgram* named;  // null: no named table rows
@@ -75,7 +75,7 @@ struct Server::State {
         workers.push_back({rank, static_cast<int>(workers.size()), counts(&arrival),
                            counts(&answer), counts(named), parts.generation});
     dropped.resize(workers.size());
-    arrivals.go_on_from(parts.first_version, parts.first_step);
+    arrivals.resume_from(parts.first_version, parts.first_step);
     last_step = parts.first_step;
     if (parts.save_every_steps > 0) saved = parts.first_step / parts.save_every_steps;
     if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
@@ -90,9 +90,9 @@ struct Server::State {
   }  // the last one
   base::Result<bool> pass();
   base::Result<bool> hear(int number);
-  base::Result<bool> hear_of(int number);
+  base::Result<bool> poll_messages(int number);
   void lose(int number);
-  void hear_who_is_gone();
+  void take_failed_workers();
   void save();
   base::Result<void> forget_the_lost();
   base::Result<bool> take_wish(int number);
@@ -104,12 +104,12 @@ struct Server::State {
   base::Result<void> make_update();
   base::Result<int> await_place();
   int free_place() const;
-  base::Result<void> see_what_was_read();
+  base::Result<void> update_readers();
   base::Result<bool> give();
   base::Result<bool> give_last();
   base::Result<bool> give_out_of_turn();
   bool more_may_come() const;
-  base::Result<void> give(int number, const Turn& turn);
+  base::Result<void> give(int number, const WorkAssignment& turn);
   base::Result<bool> consumed(const Worker& by, const BoundProgram& program,
                               const std::vector<std::uint64_t>& posted);
   bool waits_for_names(const Worker& one) const {
@@ -118,15 +118,15 @@ struct Server::State {
   base::Result<void> see_names();
   base::Result<bool> has_named(const Worker& from);
   base::Result<std::optional<comm::Message>> list_of(const Worker& from, const BoundOp& takes);
-  base::Result<bool> hear_names(Worker& from);
+  base::Result<bool> receive_names(Worker& from);
   base::Result<void> hear_all_names();
   base::Result<void> hand_rows(Worker& to, std::size_t op);
   base::Result<std::optional<std::span<const std::byte>>> front(const Worker& from, std::size_t op);
   std::size_t arrival_of(const BoundOp& of_share) const;
   base::Problem full_line(int rank) const;
-  void say_staleness(int number, const plan::Arrivals::Push& push);
-  void note(plan::Served::Kind kind, int number,
-            const std::function<void(plan::Served&)>& fill = {});
+  void report_staleness(int number, const plan::ArrivalQueue::Push& push);
+  void note(plan::ServerEvent::Kind kind, int number,
+            const std::function<void(plan::ServerEvent&)>& fill = {});
   void metric(telemetry::Metric metric, double value,
               int index = 0);  // of the last completed step
   void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
@@ -134,7 +134,7 @@ struct Server::State {
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end,
                 std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);
-  void be_idle();
+  void wait_idle();
 };
 
 }  // namespace trainyard::run

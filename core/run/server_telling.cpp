@@ -13,7 +13,7 @@ using telemetry::Metric;
 
 // Reports staleness or a dropped gradient under the step of the worker's own report; for dropped
 // gradients, that is the version it was computed from.
-void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
+void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push& push) {
   if (push.dropped)
     metric_of(push.pulled, Metric::dropped_gradients,
               static_cast<double>(++dropped[static_cast<std::size_t>(number)]),
@@ -24,10 +24,10 @@ void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) 
 }
 
 // Logs an event. With the order of all servers' events, a run can be replayed.
-void Server::State::note(plan::Served::Kind kind, int number,
-                         const std::function<void(plan::Served&)>& fill) {
+void Server::State::note(plan::ServerEvent::Kind kind, int number,
+                         const std::function<void(plan::ServerEvent&)>& fill) {
   if (parts.order == nullptr) return;
-  plan::Served event;
+  plan::ServerEvent event;
   event.kind = kind, event.server = parts.number, event.worker = number;
   event.done = arrivals.steps(), event.time_ns = base::now_nanoseconds();
   if (fill) fill(event);
@@ -52,8 +52,8 @@ void Server::State::worked(const char* program_name, std::size_t op, std::int64_
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
   std::int64_t shall = real;
   if (parts.slowness != nullptr && parts.slowness->active())
-    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op),
-                                       step_made(), real);
+    shall = parts.slowness->target_ns(parts.plan->program(program_name), static_cast<int>(op),
+                                      step_made(), real);
   std::int64_t now = done;
   while (now < begin + shall && !parts.gate->closed()) {
     std::this_thread::sleep_for(
@@ -86,7 +86,7 @@ void Server::State::is_at(const char* program_name) {
 }
 
 // An idle server reports the horizon as its step, as far as it applies to it.
-void Server::State::be_idle() {
+void Server::State::wait_idle() {
   parts.whereabouts->op.store({}, std::memory_order_relaxed);
   parts.whereabouts->step.store(
       leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step),

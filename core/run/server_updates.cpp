@@ -22,13 +22,13 @@ Result<bool> Server::State::whole_gradient(const Worker& from) {
 
 Result<void> Server::State::take_gradient(int number) {
   is_at("arrival");
-  const plan::Arrivals::Push push = arrivals.push(number);
+  const plan::ArrivalQueue::Push push = arrivals.push(number);
   ++gathered;
-  note(plan::Served::Kind::takes, number, [&](plan::Served& event) {
+  note(plan::ServerEvent::Kind::takes, number, [&](plan::ServerEvent& event) {
     event.dropped = push.dropped, event.completes = push.completes, event.version = push.pulled,
     event.staleness = push.staleness;
   });
-  say_staleness(number, push);
+  report_staleness(number, push);
   if (push.dropped) return release(worker(number));
   stale.push_back(push.staleness);
   if (parts.plan->rule->answers_after_update) {
@@ -49,7 +49,7 @@ Result<void> Server::State::add(int number, bool first) {
     if (!message) return base::fail(message.error());
     const std::int64_t begin = base::now_nanoseconds();
     share.take_pushed(op, (*message)->data(), first, number);
-    worked("arrival", op, begin, ServedShare::bytes_pushed(takes, number));
+    worked("arrival", op, begin, ServerShare::bytes_pushed(takes, number));
   }
   return release(from);
 }
@@ -97,7 +97,7 @@ Result<void> Server::State::make_update() {
   share.end_update();
   metric(Metric::learning_rate, rate);
   metric(Metric::version, static_cast<double>(arrivals.version()));
-  memory.tell_at_times(step_made(), base::now_nanoseconds());
+  memory.report_if_due(step_made(), base::now_nanoseconds());
   if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
     parts.whereabouts->first_step_done_ns.store(base::now_nanoseconds(), std::memory_order_relaxed);
   save();

@@ -21,9 +21,9 @@ struct OpTimes {
 inline constexpr std::int64_t kLongestSleep =
     2'000'000;  // ns: longest sleep before checking for a stop
 
-class Slowness {
+class SlowdownModel {
  public:
-  Slowness(std::int64_t seed, int rank, double slow_down, double jitter, OpTimes drawn = {});
+  SlowdownModel(std::int64_t seed, int rank, double slow_down, double jitter, OpTimes drawn = {});
 
   // Takes effect immediately. Any thread.
   void set(double slow_down, double jitter);
@@ -33,7 +33,7 @@ class Slowness {
   bool active() const;
   double factor(std::int64_t step) const;
   // Returns the intended nanoseconds of an op whose real time is `real_ns`.
-  std::int64_t shall_take(int program, int op, std::int64_t step, std::int64_t real_ns) const;
+  std::int64_t target_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
   // Returns by how much the op exceeded the drawn device's time; 0 without pacing.
   std::int64_t late_by(int program, int op, std::int64_t step, std::int64_t real_ns) const;
 

@@ -38,7 +38,7 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport,
       memory_(events, bound, own_process),
       has_gradients_(any_op(bound, [](const BoundOp& op) { return op.leaves_norm; })),
       updates_(any_op(bound, [](const BoundOp& op) { return op.kind == plan::OpKind::update; })),
-      told_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
+      reported_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
     slot.statistics.resize(3 * model.segments.size());
@@ -90,7 +90,7 @@ void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t be
                   static_cast<float>(base::seconds(imposed_ns))});
 }
 
-void StepMeter::held_back(double factor, std::int64_t imposed_ns, std::int64_t late_ns) {
+void StepMeter::record_slowed(double factor, std::int64_t imposed_ns, std::int64_t late_ns) {
   holds_back_ = true;
   factor_ = factor;
   times.imposed_ns += imposed_ns;
@@ -165,7 +165,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     table_metric(step);
     // A rank of a virtual clock has neither process nor transport: its arenas are beside those of
     // all others, and no time passes.
-    if (own_process_ || transport_ != nullptr) memory_.tell_at_times(step, end_ns);
+    if (own_process_ || transport_ != nullptr) memory_.report_if_due(step, end_ns);
   }
   times = {end_ns};
 }
@@ -216,16 +216,17 @@ void StepMeter::traffic_metrics(std::int64_t step) {
 // Totals are read per step, and rates use the time of steps. Traffic between two steps is reported
 // once more under the first, so that it is part of no rate.
 void StepMeter::traffic_between_steps() {
-  for (std::size_t peer = 0; peer < told_messages_.size(); ++peer) {
-    const comm::Traffic traffic =
-        told_messages_[peer] > 0 ? transport_->traffic(static_cast<int>(peer)) : comm::Traffic();
-    if (messages(traffic) > told_messages_[peer])
+  for (std::size_t peer = 0; peer < reported_messages_.size(); ++peer) {
+    const comm::Traffic traffic = reported_messages_[peer] > 0
+                                      ? transport_->traffic(static_cast<int>(peer))
+                                      : comm::Traffic();
+    if (messages(traffic) > reported_messages_[peer])
       traffic_metric(told_step_, static_cast<int>(peer), traffic);
   }
 }
 
 void StepMeter::traffic_metric(std::int64_t step, int peer, const comm::Traffic& traffic) {
-  told_messages_[static_cast<std::size_t>(peer)] = messages(traffic);
+  reported_messages_[static_cast<std::size_t>(peer)] = messages(traffic);
   metric(Metric::sent_payload_bytes, step, static_cast<double>(traffic.sent_payload_bytes), peer);
   metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes),
          peer);
@@ -261,7 +262,7 @@ void StepMeter::averaged(std::int64_t step) {
   if (events_ != nullptr) {
     now_ns_ = base::now_nanoseconds();
     const double* spread = bound_.spread.as<double>();
-    metric(Metric::squared_disagreement, step,
+    metric(Metric::squared_consensus_distance, step,
            std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
   }
   begin_anew(base::now_nanoseconds());

@@ -36,7 +36,7 @@ class StepMeter {
                 std::int64_t imposed_ns = 0);
   // Records that a compute op was slowed, to `factor` times its time or to the drawn device's time,
   // which it exceeded by `late_ns`.
-  void held_back(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
+  void record_slowed(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
   // Reports the staleness, in updates, of a gradient on a rank that updates after every
   // micro-batch.
   void stale(std::int64_t step, int rank, int versions, std::int64_t now_ns);
@@ -101,8 +101,8 @@ class StepMeter {
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t told_step_ = 0;
-  std::vector<std::uint64_t>
-      told_messages_;  // messages in both directions at the last report, by peer; 0: never reported
+  std::vector<std::uint64_t> reported_messages_;  // messages in both directions at the last report,
+                                                  // by peer; 0: never reported
 };
 
 }  // namespace trainyard::run

@@ -23,8 +23,8 @@ base::Problem problem(const std::string& where, const std::string& what, int err
   return said;
 }
 
-// Calls `move(bytes done)` until all bytes are done. It returns the number of further bytes, like
-// read(2) and write(2).
+// RemoteCalls `move(bytes done)` until all bytes are done. It returns the number of further bytes,
+// like read(2) and write(2).
 template <class Move>
 int move_all(std::size_t bytes, Move move) {
   for (std::size_t done = 0; done < bytes;) {

@@ -77,7 +77,7 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
 
 Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
                    const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
-                   const Slowness* slowness)
+                   const SlowdownModel* slowness)
     : frontier_(frontier),
       lane_(lane),
       awaited_(awaited_by(plan, lane)),
@@ -116,7 +116,7 @@ void Swapping::run() {
 void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
-      static_cast<double>(slowness_->shall_take(ready.program, ready.op, ready.step, 0));
+      static_cast<double>(slowness_->target_ns(ready.program, ready.op, ready.step, 0));
   const std::int64_t end_ns = begin_ns + std::llround(slowed_ns / slowness_->factor(ready.step));
   for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load();
        left = end_ns - base::now_nanoseconds())
@@ -161,7 +161,7 @@ bool Swapping::under_way() const {
   return !ended_.empty() || failure_;
 }
 
-bool Swapping::take(std::vector<Swapped>& ended) {
+bool Swapping::take(std::vector<CompletedCopy>& ended) {
   ended.clear();
   const std::lock_guard lock(mutex_);
   std::swap(ended, ended_);

@@ -23,7 +23,7 @@ namespace trainyard::run {
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
 // A completed op.
-struct Swapped {
+struct CompletedCopy {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
 };
@@ -34,21 +34,21 @@ class Swapping {
   // Null for a single rank. `slowness`: paces copies; null: not paced.
   Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
            const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
-           const Slowness* slowness = nullptr);
+           const SlowdownModel* slowness = nullptr);
   ~Swapping();  // may run at any time; waits only for the op in progress
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
 
   void look_again();  // notifies the thread: other lanes advanced, or an instance was admitted
   // Notifies the thread if a copy waits for the completed op of another lane.
-  void look_after(const plan::Frontier::Ready& ended) {
+  void notify_after(const plan::Frontier::Ready& ended) {
     if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
       look_again();
   }
 
   // Moves the ops that completed since the last call into `ended`, in order. Returns true if there
   // were any.
-  bool take(std::vector<Swapped>& ended);
+  bool take(std::vector<CompletedCopy>& ended);
   // True while an op is running or may start (pending notifications), or completed ops wait to be
   // taken.
   bool under_way() const;
@@ -74,13 +74,13 @@ class Swapping {
   const BoundPlan& bound_;
   compute::Compute& compute_;
   Exchange* const peers_;
-  const Slowness* const slowness_;
+  const SlowdownModel* const slowness_;
   // notifications, and the count up to which they are processed
   std::atomic<std::uint32_t> news_{0}, settled_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Swapped> ended_;
+  std::vector<CompletedCopy> ended_;
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure_;
   std::thread thread_;  // last member, since it uses all others
 };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "core/run/text_sampler.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "core/base/random.h"
 #include "core/compute/host_copy.h"
+#include "core/compute/ops.h"
 #include "core/model/segment_ops.h"
 
 namespace trainyard::run {
@@ -65,7 +65,7 @@ base::Result<void> TextSampler::prepare() {
 // Computes the logits after each of the last characters, as many as fit in a sample. Later
 // positions hold arbitrary values, which no character attends to. Returns false if the device
 // failed.
-bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
+bool TextSampler::predict(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
   const std::size_t seen = std::min(text.size(), numbers.size());
   std::transform(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), numbers.begin(),
@@ -105,7 +105,7 @@ std::string TextSampler::sample(std::int64_t characters, double temperature, std
           : 0};
   std::string said;
   for (std::int64_t i = 0; i < characters && !stop.stop_requested(); ++i) {
-    if (!foretell(text)) break;
+    if (!predict(text)) break;
     const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
     const std::int32_t next =
         drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));

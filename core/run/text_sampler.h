@@ -36,7 +36,7 @@ class TextSampler {
   explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}
   base::Result<void> prepare();
   base::Result<compute::Tensor> hold(std::int64_t elements);
-  bool foretell(const std::vector<std::int32_t>& text);
+  bool predict(const std::vector<std::int32_t>& text);
   std::int32_t drawn(std::int64_t row, double temperature, double uniform) const;
 
   Parts parts_;

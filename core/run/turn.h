@@ -9,7 +9,7 @@
 
 namespace trainyard::run {
 
-struct Turn {
+struct WorkAssignment {
   std::int64_t step = 0;  // step of the round: selects its samples and is the step of its reports
   std::int64_t done = 0;  // completed steps of the run when the parameters were sent
   std::int64_t gradients = 0;  // gradients taken until then
@@ -24,7 +24,7 @@ struct Turn {
     numbers[2] = static_cast<double>(gradients);
     numbers[3] = (last ? 1 : 0) + (evaluates ? 2 : 0) + (held ? 4 : 0);
   }
-  static Turn read(const double* numbers) {
+  static WorkAssignment read(const double* numbers) {
     const auto flags = static_cast<unsigned>(numbers[3]);
     return {static_cast<std::int64_t>(numbers[0]),
             static_cast<std::int64_t>(numbers[1]),

@@ -17,8 +17,9 @@ class Turns {
         next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
 
   // `done`: completed steps; `gradients`: gradients taken.
-  Turn next(const plan::Arrivals::Answer& given, std::int64_t done, std::int64_t gradients) {
-    Turn turn{in_step_ ? given.version : given.round, done, gradients};
+  WorkAssignment next(const plan::ArrivalQueue::Answer& given, std::int64_t done,
+                      std::int64_t gradients) {
+    WorkAssignment turn{in_step_ ? given.version : given.round, done, gradients};
     turn.evaluates = every_ > 0 && done > 0 && done >= next_evaluation_;
     if (turn.evaluates) next_evaluation_ = (done / every_ + 1) * every_;
     return turn;
@@ -26,8 +27,8 @@ class Turns {
 
   // Returns the assignment when no work is left. The first worker that gets it evaluates the final
   // parameters.
-  Turn last(std::int64_t done, std::int64_t gradients) {
-    Turn turn{done, done, gradients, true};
+  WorkAssignment last(std::int64_t done, std::int64_t gradients) {
+    WorkAssignment turn{done, done, gradients, true};
     turn.evaluates = next_evaluation_ > 0;
     next_evaluation_ = 0;
     return turn;

@@ -264,7 +264,7 @@ Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& in
 
 // Combines the problems of all checkpoints, newest first, into one. A missing file counts as
 // damage.
-Problem none_whole(const base::Problems& all) {
+Problem no_complete_checkpoint(const base::Problems& all) {
   Problem problem = all.front();
   problem.code = ProblemCode::bad_input;
   if (all.size() == 1) return problem;
@@ -374,18 +374,18 @@ Result<CheckpointInfo> newest_checkpoint(const fs::path& directory) {
 Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model,
                                          const CheckpointTensors& tensors) {
   if (const auto ok = check_buffers(directory, model, tensors); !ok) return base::fail(ok.error());
-  base::Problems passed_over;
+  base::Problems skipped;
   for (const std::int64_t step : steps_in(directory)) {
     const auto read = read_one(step_path(directory, step), model, tensors);
     if (read) {
-      for (Problem& problem : passed_over)
+      for (Problem& problem : skipped)
         problem.advice = "The checkpoint of step " + std::to_string(step) + " is used instead.";
-      return LoadedCheckpoint{read->info, read->files, std::move(passed_over)};
+      return LoadedCheckpoint{read->info, read->files, std::move(skipped)};
     }
     if (read.error().code == ProblemCode::refused) return base::fail(read.error());
-    passed_over.push_back(read.error());
+    skipped.push_back(read.error());
   }
-  if (!passed_over.empty()) return base::fail(none_whole(passed_over));
+  if (!skipped.empty()) return base::fail(no_complete_checkpoint(skipped));
   return base::fail(none_in(directory));
 }
 

@@ -52,7 +52,7 @@ struct CheckpointSpan {
 struct LoadedCheckpoint {
   CheckpointInfo info;
   std::vector<CheckpointFile> files;
-  base::Problems passed_over;  // Newer checkpoints that could not be used, and why.
+  base::Problems skipped;  // Newer checkpoints that could not be used, and why.
 };
 
 // Writes a checkpoint into `directory`, which is created if missing. Deletes checkpoints of later

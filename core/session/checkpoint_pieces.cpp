@@ -161,8 +161,8 @@ void add_pieces_of_box(const std::string& name, const model::Parameter& entry, c
                      static_cast<std::size_t>((to - from) * width));
   };
   if (has_whole_rows(entry)) {
-    const std::int64_t in_whole = entry.in_whole(first);
-    return pieces.push_back({name + range_text(in_whole, in_whole + values.elements()),
+    const std::int64_t index_in_full = entry.index_in_full(first);
+    return pieces.push_back({name + range_text(index_in_full, index_in_full + values.elements()),
                              values.dtype, values.shape, bytes(first, end)});
   }
   for (std::int64_t from = first, to = 0; from < end; from = to) {

@@ -28,21 +28,21 @@ class Coordination {
   // Main loop. Each function checks one thing, and may end the run.
   void tick();
   void receive_all();
-  void look_at_processes(std::int64_t now);
-  void look_at_reports(std::int64_t now);
-  void look_at_interrupts();
-  void look_for_disagreement(std::int64_t now);
-  void look_for_life(std::int64_t now);
-  void look_for_returns();
-  void look_at_journal();
-  void look_at_checkpoints();
-  void look_at_text();
+  void check_processes(std::int64_t now);
+  void check_failure_reports(std::int64_t now);
+  void check_interrupts();
+  void check_agreement(std::int64_t now);
+  void check_heartbeats(std::int64_t now);
+  void restart_lost_ranks();
+  void check_journal();
+  void check_commits();
+  void collect_generated_text();
   void await_checkpoint();
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
 
   // Messages from ranks and viewers.
-  RankSeat* seat_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
+  RankEntry* seat_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
@@ -61,29 +61,29 @@ class Coordination {
   void carry_out(const Ask& ask);
   void slow(const Slow& asked);
   void befall(const Ask& ask);
-  void befall(const LinkPart& asked);
+  void befall(const LinkBandwidth& asked);
   void stop();  // Stops in order; immediately if training has not started.
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;
-  std::string rank_state(const RankSeat& seat, const Progress& last) const;
+  std::string rank_state(const RankEntry& seat, const Progress& last) const;
 
   // Failed ranks that the run continues without.
-  base::Problem after_others(base::Problem problem, const RankSeat& seat) const;
-  bool spares(const RankSeat& seat) const;
-  void lose(RankSeat& seat, const std::string& why);
-  void start_again(RankSeat& seat);
-  void take_back(RankSeat& seat);
-  void not_back(RankSeat& seat, const std::string& how);
-  void fault(const std::string& kind, const RankSeat& seat, const std::string& text);
+  base::Problem with_earlier_losses(base::Problem problem, const RankEntry& seat) const;
+  bool spares(const RankEntry& seat) const;
+  void lose(RankEntry& seat, const std::string& why);
+  void restart_rank(RankEntry& seat);
+  void rejoin(RankEntry& seat);
+  void not_back(RankEntry& seat, const std::string& how);
+  void fault(const std::string& kind, const RankEntry& seat, const std::string& text);
   bool servers_finished() const;
   bool trained() const;
-  std::string who_goes_on(const RankSeat& lost) const;
-  void tell_evaluators();
-  void tell_evaluator(const RankSeat& seat);
-  bool lose_evaluators(const std::string& why);  // Returns false if no evaluator could be dropped.
+  std::string describe_remaining(const RankEntry& lost) const;
+  void notify_evaluators();
+  void notify_evaluator(const RankEntry& seat);
+  bool drop_evaluators(const std::string& why);  // Returns false if no evaluator could be dropped.
   std::int64_t workers_left() const;
   int chief() const;
-  void say_gone(RankSeat& seat);
+  void announce_gone(RankEntry& seat);
 
   // End of a run.
   bool training() const { return !ended_ && state_ != RunState::starting; }
@@ -93,8 +93,8 @@ class Coordination {
   void kill_the_rest();
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
-  std::string what_is_kept() const;
-  std::optional<std::int64_t> step_to_go_on_from()
+  std::string resume_advice() const;
+  std::optional<std::int64_t> resumable_step()
       const;  // Step of the newest complete checkpoint that another run can resume from.
   void cannot_record(const base::Problem& problem);
 
@@ -102,7 +102,7 @@ class Coordination {
   std::int64_t clock_ns() const;  // Clock of the recording.
   void record_state(const base::Json& fault = nullptr);
   // True if this rank's step counts as the step of the run.
-  bool counts(const RankSeat& seat) const;
+  bool counts(const RankEntry& seat) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
   void broadcast(const Message& message);
@@ -120,10 +120,10 @@ class Coordination {
   // writes complete checkpoints.
   std::optional<Committer> committer_;
   // Generates text from committed checkpoints, if no rank has the full model.
-  std::optional<Speaker> speaker_;
+  std::optional<TextGenerator> speaker_;
   Pacer pacer_;
-  Watch watch_;
-  Seats seats_;
+  LivenessMonitor watch_;
+  RankEntries seats_;
   std::set<std::pair<PeerId, std::int32_t>>
       peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
   std::map<PeerId, std::uint64_t> asked_;
@@ -133,12 +133,12 @@ class Coordination {
   std::optional<base::Problem> problem_;
   std::optional<double> simulated_step_seconds_;
   std::optional<base::Problem> reported_;  // First failure reported by a rank.
-  Settling reported_since_;
+  GracePeriod reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
   // Problem of committing the last complete checkpoint; none if it was committed.
   std::optional<base::Problem> uncommitted_;
-  bool trained_ = false;      // True once training has ended and evaluators have been notified.
-  std::int64_t told_ns_ = 0;  // Time of the latest event reported by ranks.
+  bool trained_ = false;  // True once training has ended and evaluators have been notified.
+  std::int64_t latest_event_ns_ = 0;  // Time of the latest event reported by ranks.
   std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0,
                kill_ns_ = 0;

@@ -39,12 +39,12 @@ constexpr std::int64_t kAbortLimit = kSecond;    // For ranks to exit after an a
 constexpr std::int64_t kCommitLimit =
     kSecond / 2;  // For a checkpoint whose parts are all written, when the run fails.
 
-bool all_over(std::span<const RankSeat> seats) {
+bool all_over(std::span<const RankEntry> seats) {
   return std::ranges::all_of(seats,
-                             [](const RankSeat& seat) { return seat.finished || seat.lost; });
+                             [](const RankEntry& seat) { return seat.finished || seat.lost; });
 }
 
-Problem cancelled() { return {ProblemCode::cancelled, "", "the run was cancelled", "", ""}; }
+Problem canceled() { return {ProblemCode::canceled, "", "the run was cancelled", "", ""}; }
 
 }  // namespace
 
@@ -60,17 +60,17 @@ Result<CoordinatorResult> Coordination::run() {
 void Coordination::tick() {
   receive_all();
   const std::int64_t now = base::now_nanoseconds();
-  look_at_processes(now);
-  look_at_reports(now);
-  look_at_interrupts();
-  look_for_disagreement(now);
+  check_processes(now);
+  check_failure_reports(now);
+  check_interrupts();
+  check_agreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
     end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
-  look_for_life(now);
-  look_for_returns();
-  look_at_journal();
-  look_at_checkpoints();
-  look_at_text();
+  check_heartbeats(now);
+  restart_lost_ranks();
+  check_journal();
+  check_commits();
+  collect_generated_text();
   if (training()) steer(now);
   if (ended_ && now > kill_ns_) kill_the_rest();
   housekeeping(now);
@@ -86,8 +86,8 @@ void Coordination::receive_all() {
   }
 }
 
-void Coordination::look_at_processes(std::int64_t now) {
-  for (RankSeat& seat : seats_) {
+void Coordination::check_processes(std::int64_t now) {
+  for (RankEntry& seat : seats_) {
     if (seat.reported_end || !seat.handle) continue;
     const auto how = seat.handle->ended();
     if (!how || seat.finished) continue;
@@ -99,61 +99,61 @@ void Coordination::look_at_processes(std::int64_t now) {
     if (seat.returning) not_back(seat, *how);
     else if (seat.lost) continue;  // It was killed because it did not respond.
     else if (spares(seat)) lose(seat, "ended by " + *how);
-    else end(RunState::failed, after_others(watch_.died(seat.identity.rank, *how), seat));
+    else end(RunState::failed, with_earlier_losses(watch_.died(seat.identity.rank, *how), seat));
   }
 }
 
 // Gives the death of a rank time to be noticed before a peer's report of it ends the run. The death
 // is the better explanation.
-void Coordination::look_at_reports(std::int64_t now) {
+void Coordination::check_failure_reports(std::int64_t now) {
   if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
 
-void Coordination::look_at_interrupts() {
+void Coordination::check_interrupts() {
   const int interrupts = p_.interrupts ? p_.interrupts() : 0;
   if (interrupts >= 1 && !cancelling_) {
     cancelling_ = true;
     stop();
   }
-  if (interrupts >= 2) end(RunState::cancelled, cancelled());
+  if (interrupts >= 2) end(RunState::canceled, canceled());
 }
 
 // Waits a moment for the other ranks' reports, so that the table shows which rank differs.
-void Coordination::look_for_disagreement(std::int64_t now) {
+void Coordination::check_agreement(std::int64_t now) {
   struct Subject {
     const char* of;
-    std::string RankSeat::*value;
+    std::string RankEntry::*value;
     std::string expected;
   };
-  for (const Subject& subject : {Subject{"software", &RankSeat::software, TRAINYARD_VERSION},
-                                 Subject{"plan", &RankSeat::plan_hash, plan_hash_}}) {
+  for (const Subject& subject : {Subject{"software", &RankEntry::software, TRAINYARD_VERSION},
+                                 Subject{"plan", &RankEntry::plan_hash, plan_hash_}}) {
     if (ended_ || !any_differs(seats_, subject.value, subject.expected)) continue;
     if (disagreed_ns_ == 0) disagreed_ns_ = now;
-    if (all_said(seats_, subject.value) || now - disagreed_ns_ > kTableTime)
+    if (all_reported(seats_, subject.value) || now - disagreed_ns_ > kTableTime)
       end(RunState::failed, disagreement(seats_, subject.of, subject.value, subject.expected));
   }
 }
 
-void Coordination::look_for_life(std::int64_t now) {
+void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
-  for (RankSeat& seat : seats_)
+  for (RankEntry& seat : seats_)
     if (watch_.is_silent(seat.identity.rank, now) && spares(seat))
       lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
-  if (trained_ && lose_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
+  if (trained_ && drop_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
   end(RunState::failed, std::move(problem));
   // An unresponsive rank does not react to an abort either.
-  for (RankSeat& seat : seats_)
+  for (RankEntry& seat : seats_)
     if (watch_.is_silent(seat.identity.rank, now) && seat.handle) seat.handle->kill();
 }
 
-void Coordination::look_at_journal() {
+void Coordination::check_journal() {
   if (journal_->failure()) cannot_record(*journal_->failure());
 }
 
 // A run whose last checkpoint was not committed has failed.
-void Coordination::look_at_checkpoints() {
+void Coordination::check_commits() {
   const auto outcome = committer_ ? committer_->look() : std::nullopt;
   if (!outcome) return;
   uncommitted_ = outcome->problem;
@@ -161,13 +161,13 @@ void Coordination::look_at_checkpoints() {
     say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " +
                     base::format_bytes(static_cast<double>(outcome->bytes)));
     if (speaker_) speaker_->tell(outcome->step);
-    return tell_evaluators();
+    return notify_evaluators();
   }
   say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " +
                      base::to_string(*outcome->problem));
 }
 
-void Coordination::look_at_text() {
+void Coordination::collect_generated_text() {
   const auto said = speaker_ ? speaker_->look() : std::nullopt;
   if (said)
     say(*said ? "text" : "warning",
@@ -180,13 +180,13 @@ void Coordination::await_checkpoint() {
   const std::int64_t until = base::now_nanoseconds() + kCommitLimit;
   while (committer_ && committer_->busy() && base::now_nanoseconds() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    look_at_checkpoints();
+    check_commits();
   }
 }
 
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
-  for (const RankSeat& seat : seats_)
+  for (const RankEntry& seat : seats_)
     if (!seat.finished && !seat.lost && counts(seat))
       slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   const bool stepping = pacer_.stepping();
@@ -205,7 +205,7 @@ void Coordination::steer(std::int64_t now) {
     set_state(RunState::paused);
   if (!trained_ && trained()) {
     trained_ = true;
-    tell_evaluators();
+    notify_evaluators();
   }
   if (trained_ && all_over(seats_)) finish();
 }
@@ -233,24 +233,24 @@ void Coordination::housekeeping(std::int64_t now) {
 // End of a run
 
 bool Coordination::over() const {
-  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) {
+  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankEntry& seat) {
            return !seat.handle || seat.handle->ended();
          });
 }
 
 void Coordination::stop() {
   if (ended_) return;
-  if (state_ == RunState::starting) return end(RunState::cancelled, cancelled());
+  if (state_ == RunState::starting) return end(RunState::canceled, canceled());
   pacer_.stop();
   set_state(RunState::stopping);
 }
 
 void Coordination::finish() {
-  for (const std::vector<int>& alike : experiment::ranks_alike(p_.resolved))
+  for (const std::vector<int>& alike : experiment::identical_parameter_groups(p_.resolved))
     if (auto problem = different_weights(seats_, alike))
       return end(RunState::failed, std::move(problem));
   if (uncommitted_) return end(RunState::failed, uncommitted_);
-  if (cancelling_) return end(RunState::cancelled, cancelled());
+  if (cancelling_) return end(RunState::canceled, canceled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }
 
@@ -259,15 +259,15 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   ended_ = true;
   problem_ = std::move(problem);
   if (problem_ && state == RunState::failed) await_checkpoint();
-  if (problem_ && state == RunState::failed) problem_->advice += what_is_kept();
-  if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
+  if (problem_ && state == RunState::failed) problem_->advice += resume_advice();
+  if (problem_ && state != RunState::canceled) say("error", base::to_string(*problem_));
   set_state(state);
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
   kill_ns_ = base::now_nanoseconds() + (ended_well(state) ? kEndLimit : kAbortLimit);
 }
 
 void Coordination::kill_the_rest() {
-  for (RankSeat& seat : seats_)
+  for (RankEntry& seat : seats_)
     if (seat.handle && !seat.handle->ended()) seat.handle->kill();
 }
 
@@ -281,7 +281,7 @@ Result<CoordinatorResult> Coordination::close() {
   journal_->conclude();
   journal_->result(result(now));
   journal_->close();
-  look_at_journal();
+  check_journal();
   if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json",
                                                   base::to_text(result(now), 2) + "\n");
       !ok)
@@ -292,15 +292,15 @@ Result<CoordinatorResult> Coordination::close() {
   return CoordinatorResult{result(now), state_, problem_};
 }
 
-std::optional<std::int64_t> Coordination::step_to_go_on_from() const {
+std::optional<std::int64_t> Coordination::resumable_step() const {
   return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0
              ? std::optional(committer_->committed_step())
              : std::nullopt;
 }
 
 // Returns the end of the advice for a run that failed in training: how to resume it.
-std::string Coordination::what_is_kept() const {
-  if (const auto step = step_to_go_on_from())
+std::string Coordination::resume_advice() const {
+  if (const auto step = resumable_step())
     return " The checkpoint of step " + base::format_count(*step) +
            " is whole: go on from it with --resume " + p_.run_directory.string() +
            " (run.resume_from).";
@@ -333,8 +333,8 @@ Json Coordination::result(std::int64_t now) const {
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
-  facts.committed_step = step_to_go_on_from();
-  for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
+  facts.committed_step = resumable_step();
+  for (const RankEntry& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r)
     facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

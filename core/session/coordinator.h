@@ -65,8 +65,8 @@ struct CoordinatorParts {
   std::function<std::optional<double>()> simulated_step_seconds;
   double silent_seconds = 3;
   // Creates the device that generates text, if no rank has the full model; null if there is none.
-  Speaker::MakeCompute make_compute = {};
-  base::Problems passed_over =
+  TextGenerator::MakeCompute make_compute = {};
+  base::Problems skipped =
       {};  // Checkpoints that are newer than the one resumed from, but cannot be used.
 };
 

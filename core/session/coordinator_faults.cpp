@@ -18,21 +18,22 @@ namespace trainyard::session {
 
 // True if training can continue without this rank: enough workers are left, or the rank is an
 // evaluator.
-bool Coordination::spares(const RankSeat& seat) const {
+bool Coordination::spares(const RankEntry& seat) const {
   if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank))
     return false;
-  if (p_.resolved.evaluates_alone(seat.identity.rank)) return true;
+  if (p_.resolved.is_evaluator(seat.identity.rank)) return true;
   return workers_left() >
          experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
 }
 
 std::int64_t Coordination::workers_left() const {
   return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
-                       [](const RankSeat& one) { return !one.lost; });
+                       [](const RankEntry& one) { return !one.lost; });
 }
 
 // Adds to the problem of a worker that too few workers are left because others failed before it.
-base::Problem Coordination::after_others(base::Problem problem, const RankSeat& seat) const {
+base::Problem Coordination::with_earlier_losses(base::Problem problem,
+                                                const RankEntry& seat) const {
   const std::int64_t lost = p_.resolved.workers() - workers_left();
   if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
   problem.what += "; " + base::format_count(lost) + " of " +
@@ -45,42 +46,42 @@ bool Coordination::servers_finished() const {
   return p_.resolved.servers > 0 &&
          std::all_of(seats_.begin() + p_.resolved.workers(),
                      seats_.begin() + p_.resolved.trainers_and_servers(),
-                     [](const RankSeat& seat) { return seat.finished.has_value(); });
+                     [](const RankEntry& seat) { return seat.finished.has_value(); });
 }
 
 // Kills an unresponsive rank, because it may wake up after another rank has taken its place.
-void Coordination::lose(RankSeat& seat, const std::string& why) {
+void Coordination::lose(RankEntry& seat, const std::string& why) {
   seat.lost = true;
   seat.stalled = false;
-  say_gone(seat);
+  announce_gone(seat);
   seat.peer.clear();
   watch_.done(seat.identity.rank);
   if (seat.handle) seat.handle->kill();
-  fault("lost", seat, why + "; training goes on with " + who_goes_on(seat));
+  fault("lost", seat, why + "; training goes on with " + describe_remaining(seat));
   seat.wanted = restarts_ < p_.resolved.document.run.restarts;
   if (seat.wanted) ++restarts_;
 }
 
-std::string Coordination::who_goes_on(const RankSeat& lost) const {
-  if (p_.resolved.evaluates_alone(lost.identity.rank)) return "nobody to measure held-out samples";
+std::string Coordination::describe_remaining(const RankEntry& lost) const {
+  if (p_.resolved.is_evaluator(lost.identity.rank)) return "nobody to measure held-out samples";
   const std::int64_t left = workers_left();
   return base::format_count(left) + (left == 1 ? " worker" : " workers");
 }
 
-void Coordination::tell_evaluators() {
+void Coordination::notify_evaluators() {
   for (int rank = p_.resolved.trainers_and_servers(); rank < p_.resolved.world(); ++rank)
-    tell_evaluator(seats_[static_cast<std::size_t>(rank)]);
+    notify_evaluator(seats_[static_cast<std::size_t>(rank)]);
 }
 
-void Coordination::tell_evaluator(const RankSeat& seat) {
+void Coordination::notify_evaluator(const RankEntry& seat) {
   if (committer_ && !seat.peer.empty() && !seat.finished)
     p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
 }
 
-bool Coordination::lose_evaluators(const std::string& why) {
+bool Coordination::drop_evaluators(const std::string& why) {
   bool any = false;
-  for (RankSeat& seat : seats_)
-    if (!seat.finished && p_.resolved.evaluates_alone(seat.identity.rank) && spares(seat))
+  for (RankEntry& seat : seats_)
+    if (!seat.finished && p_.resolved.is_evaluator(seat.identity.rank) && spares(seat))
       lose(seat, why), any = true;
   return any;
 }
@@ -91,7 +92,7 @@ int Coordination::chief() const {
   if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost)
     return p_.resolved.chief;
   const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
-                                  [](const RankSeat& seat) { return !seat.lost; });
+                                  [](const RankEntry& seat) { return !seat.lost; });
   return static_cast<int>(there - seats_.begin());
 }
 
@@ -102,33 +103,33 @@ void Coordination::take(const PeerId& from, const Order& order) {
   if (p_.resolved.servers == 0) return;
   const auto events = plan::served_of(bytes);
   if (!events) return;
-  for (const plan::Served& event : *events)
-    if (event.kind == plan::Served::Kind::leaves && event.worker >= 0 &&
+  for (const plan::ServerEvent& event : *events)
+    if (event.kind == plan::ServerEvent::Kind::leaves && event.worker >= 0 &&
         event.worker < p_.resolved.workers())
       ++seats_[static_cast<std::size_t>(event.worker)].farewells;
 }
 
 // Tells the servers that the rank is gone. It is not replaced until each server has confirmed that
 // it has seen the rank leave.
-void Coordination::say_gone(RankSeat& seat) {
+void Coordination::announce_gone(RankEntry& seat) {
   // Evaluators exchange no data with servers.
-  if (p_.resolved.evaluates_alone(seat.identity.rank)) return;
-  seat.farewells_due += p_.resolved.servers;
+  if (p_.resolved.is_evaluator(seat.identity.rank)) return;
+  seat.leave_confirmations_due += p_.resolved.servers;
   for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
     p_.server->send(seats_[static_cast<std::size_t>(server)].peer,
                     Gone{seat.identity.rank, seat.generation});
 }
 
-void Coordination::look_for_returns() {
-  for (RankSeat& seat : seats_) {
+void Coordination::restart_lost_ranks() {
+  for (RankEntry& seat : seats_) {
     if (!seat.wanted || !training()) continue;
-    if (seat.farewells < seat.farewells_due || !seat.handle->ended()) continue;
+    if (seat.farewells < seat.leave_confirmations_due || !seat.handle->ended()) continue;
     seat.wanted = false;
-    start_again(seat);
+    restart_rank(seat);
   }
 }
 
-void Coordination::start_again(RankSeat& seat) {
+void Coordination::restart_rank(RankEntry& seat) {
   std::erase_if(peers_, [&](const auto& peer) { return peer.second == seat.identity.rank; });
   seat.identity.token = new_token();
   auto handle = launch_again_(seat.identity);
@@ -142,20 +143,20 @@ void Coordination::start_again(RankSeat& seat) {
   seat.returning = true;
 }
 
-void Coordination::not_back(RankSeat& seat, const std::string& how) {
+void Coordination::not_back(RankEntry& seat, const std::string& how) {
   seat.returning = false;
   say("warning", "could not come back: ended by " + how, seat.identity.rank);
-  say_gone(seat);
+  announce_gone(seat);
 }
 
-void Coordination::take_back(RankSeat& seat) {
+void Coordination::rejoin(RankEntry& seat) {
   Start start{{}, plan_hash_};
-  for (const RankSeat& one : seats_) start.endpoints.push_back(one.endpoint);
+  for (const RankEntry& one : seats_) start.endpoints.push_back(one.endpoint);
   p_.server->send(seat.peer, start);
   p_.server->send(seat.peer, last_grant_);
   if (seat.slow_asked)
     p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
-  if (p_.resolved.evaluates_alone(seat.identity.rank)) tell_evaluator(seat);
+  if (p_.resolved.is_evaluator(seat.identity.rank)) notify_evaluator(seat);
   seat.lost = seat.returning = false;
   watch_.again(seat.identity.rank, base::now_nanoseconds());
   fault("back", seat, "is back, as process " + std::to_string(seat.process));
@@ -164,7 +165,7 @@ void Coordination::take_back(RankSeat& seat) {
 // Injects a fault into a rank on a viewer's request.
 void Coordination::befall(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
-  RankSeat& seat = seats_[static_cast<std::size_t>(ask.rank)];
+  RankEntry& seat = seats_[static_cast<std::size_t>(ask.rank)];
   if (!experiment::ranks_are_processes(p_.resolved.document.run))
     return say("warning", "cannot be harmed alone: it is no process of its own", ask.rank);
   const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
@@ -189,7 +190,7 @@ void Coordination::befall(const Ask& ask) {
 }
 
 // Changes the bandwidth of a drawn link, in both directions.
-void Coordination::befall(const LinkPart& asked) {
+void Coordination::befall(const LinkBandwidth& asked) {
   const auto& drawn = p_.resolved.document.topology.links;
   const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();
   if (!known || !(asked.part >= 0 && asked.part <= 1) || !training()) return;
@@ -213,10 +214,10 @@ void Coordination::befall(const LinkPart& asked) {
 }
 
 // Logs a fault and records it with the run state, where views find it.
-void Coordination::fault(const std::string& kind, const RankSeat& seat, const std::string& text) {
+void Coordination::fault(const std::string& kind, const RankEntry& seat, const std::string& text) {
   say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
   base::Json told{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
-  if (experiment::averages_in_pairs(p_.resolved.document.strategy))
+  if (experiment::is_asynchronous_gossip(p_.resolved.document.strategy))
     told["step"] = watch_.last(seat.identity.rank).step;
   record_state(told);
 }

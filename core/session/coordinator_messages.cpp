@@ -29,13 +29,13 @@ telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t no
 
 }  // namespace
 
-RankSeat* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
+RankEntry* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
   return peers_.contains({peer, rank}) ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
 }
 
 void Coordination::take(const PeerId& from, const Hello& hello) {
   if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= seats_.size()) return;
-  RankSeat& seat = seats_[static_cast<std::size_t>(hello.rank)];
+  RankEntry& seat = seats_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != seat.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
   if (!seat.peer.empty()) return;  // This is the connection of its heartbeats.
@@ -57,21 +57,21 @@ void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
 }
 
 void Coordination::take(const PeerId& from, const Planned& planned) {
-  RankSeat* seat = seat_of(from, planned.rank);
+  RankEntry* seat = seat_of(from, planned.rank);
   if (seat == nullptr || seat->planned || ended_) return;
   seat->planned = true;
   seat->plan_hash = said(planned.plan_hash);
   seat->endpoint = planned.endpoint;
-  if (seat->returning && seat->plan_hash == plan_hash_) return take_back(*seat);
-  const auto agrees = [&](const RankSeat& s) { return s.planned && s.plan_hash == plan_hash_; };
+  if (seat->returning && seat->plan_hash == plan_hash_) return rejoin(*seat);
+  const auto agrees = [&](const RankEntry& s) { return s.planned && s.plan_hash == plan_hash_; };
   if (std::all_of(seats_.begin(), seats_.end(), agrees)) start_training();
 }
 
 void Coordination::start_training() {
   Start start{{}, plan_hash_};
-  for (const RankSeat& seat : seats_) start.endpoints.push_back(seat.endpoint);
+  for (const RankEntry& seat : seats_) start.endpoints.push_back(seat.endpoint);
   broadcast(start);
-  for (const RankSeat& seat : seats_)
+  for (const RankEntry& seat : seats_)
     if (seat.slow_asked)
       p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
   const std::int64_t now = base::now_nanoseconds();
@@ -85,11 +85,11 @@ void Coordination::take(const PeerId& from, const Progress& progress) {
 }
 
 void Coordination::take(const PeerId& from, const Events& events) {
-  RankSeat* seat = seat_of(from, events.rank);
+  RankEntry* seat = seat_of(from, events.rank);
   if (seat == nullptr || events.events.empty()) return;
   journal_->events(events.rank, events.events);
   for (const telemetry::Event& event : events.events) {
-    told_ns_ = std::max(told_ns_, event.end_ns);
+    latest_event_ns_ = std::max(latest_event_ns_, event.end_ns);
     if (event.kind == telemetry::EventKind::metric &&
         event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
       pacer_.step_took(event.value, events.rank);
@@ -116,16 +116,16 @@ void Coordination::take(const PeerId& from, const Saved& saved) {
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {
-  if (const RankSeat* seat = seat_of(from, log.rank))
+  if (const RankEntry* seat = seat_of(from, log.rank))
     journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
 }
 
 void Coordination::take(const PeerId& from, const Failed& failed) {
-  RankSeat* seat = seat_of(from, failed.rank);
+  RankEntry* seat = seat_of(from, failed.rank);
   if (seat == nullptr) return;
   if (servers_finished() && spares(*seat))
     return lose(*seat, "came too late: " + failed.problem.what);
-  if (p_.resolved.evaluates_alone(failed.rank) && spares(*seat))
+  if (p_.resolved.is_evaluator(failed.rank) && spares(*seat))
     return lose(*seat, "failed: " + failed.problem.what);
   seat->reported_end = true;
   // The rank only repeats the problem of the Abort that it received.
@@ -135,7 +135,7 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
 }
 
 void Coordination::take(const PeerId& from, const Finished& finished) {
-  RankSeat* seat = seat_of(from, finished.rank);
+  RankEntry* seat = seat_of(from, finished.rank);
   if (seat == nullptr) return;
   seat->finished = finished;
   watch_.done(finished.rank);
@@ -152,8 +152,8 @@ void Coordination::take(const PeerId& from, const Ask& ask) {
   p_.server->send(from, status(ask.id));
 }
 
-// Carries out a viewer's command. Commands given while ranks still start apply from the first step
-// on, except `stop`, which ends the run immediately. A stop cannot be reverted.
+// PayloadKind out a viewer's command. Commands given while ranks still start apply from the first
+// step on, except `stop`, which ends the run immediately. A stop cannot be reverted.
 void Coordination::carry_out(const Ask& ask) {
   if (ended_ || pacer_.stopping()) return;
   switch (ask.command) {
@@ -179,12 +179,12 @@ void Coordination::slow(const Slow& asked) {
   if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
   if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))
     return;
-  RankSeat& seat = seats_[static_cast<std::size_t>(asked.rank)];
+  RankEntry& seat = seats_[static_cast<std::size_t>(asked.rank)];
   seat.slow_down = asked.slow_down;
   seat.jitter = asked.jitter;
   seat.slow_asked = true;
   if (training() && !seat.peer.empty()) p_.server->send(seat.peer, asked);
-  fault("slow", seat, experiment::slowness_said(asked.slow_down, asked.jitter));
+  fault("slow", seat, experiment::slow_down_line(asked.slow_down, asked.jitter));
 }
 
 Status Coordination::status(std::uint64_t answers) const {
@@ -199,7 +199,7 @@ Status Coordination::status(std::uint64_t answers) const {
                 p_.run_directory.string()};
   status.step = p_.resolved.steps;
   for (const auto& [link, part] : links_) status.links.push_back({link, part});
-  for (const RankSeat& seat : seats_) {
+  for (const RankEntry& seat : seats_) {
     const Progress& last = watch_.last(seat.identity.rank);
     const std::int64_t step =
         seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
@@ -210,7 +210,7 @@ Status Coordination::status(std::uint64_t answers) const {
   return status;
 }
 
-std::string Coordination::rank_state(const RankSeat& seat, const Progress& last) const {
+std::string Coordination::rank_state(const RankEntry& seat, const Progress& last) const {
   if (seat.finished) return "finished";
   if (seat.returning) return "returning";
   if (seat.reported_end || seat.lost) return "lost";
@@ -246,18 +246,18 @@ void Coordination::record_state(const base::Json& fault) {
 // Returns the time on the clock of the recording. With the virtual clock this is the end of the
 // latest reported event.
 std::int64_t Coordination::clock_ns() const {
-  const bool made_up = p_.resolved.document.run.clock == experiment::RunClock::made_up;
-  return made_up && told_ns_ > 0 ? told_ns_ : base::now_nanoseconds();
+  const bool virtual_time = p_.resolved.document.run.clock == experiment::RunClock::virtual_time;
+  return virtual_time && latest_event_ns_ > 0 ? latest_event_ns_ : base::now_nanoseconds();
 }
 
 // In a run with servers only the first server counts, whatever step a worker is at.
-bool Coordination::counts(const RankSeat& seat) const {
+bool Coordination::counts(const RankEntry& seat) const {
   return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers();
 }
 
 std::int64_t Coordination::slowest_step() const {
   std::int64_t slowest = p_.resolved.steps;
-  for (const RankSeat& seat : seats_)
+  for (const RankEntry& seat : seats_)
     if (counts(seat) && !seat.lost)
       slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   return seats_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
@@ -270,7 +270,7 @@ void Coordination::say(const std::string& level, const std::string& text, int ra
 
 void Coordination::broadcast(const Message& message) {
   std::set<PeerId> told;
-  for (const RankSeat& seat : seats_)
+  for (const RankEntry& seat : seats_)
     if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second)
       p_.server->send(seat.peer, message);
 }

@@ -29,16 +29,16 @@ using base::Result;
 // Returns the number of steps that run at the same time: one per worker for asynchronous servers,
 // else 1.
 int steps_together(const experiment::Resolved& resolved) {
-  return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers)
+  return resolved.servers > 0 && !experiment::is_lockstep(resolved.document.strategy.servers)
              ? resolved.workers()
              : 1;
 }
 
 // Seconds that a pause may take if each rank proceeds at its own speed. A smaller value would make
 // the fastest rank wait for the slowest between two meetings.
-double apart_seconds(const experiment::Resolved& resolved) {
+double max_lead_seconds(const experiment::Resolved& resolved) {
   constexpr double kApart = 4;
-  return experiment::averages_in_pairs(resolved.document.strategy) ? kApart : 0;
+  return experiment::is_asynchronous_gossip(resolved.document.strategy) ? kApart : 0;
 }
 
 // In steps; 0 if no training rank evaluates.
@@ -51,8 +51,8 @@ WatchLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   WatchLimits limits;
   limits.silent_seconds = parts.silent_seconds;
-  limits.hang_seconds = parts.resolved.document.run.hang_seconds +
-                        experiment::longest_silence_seconds(parts.resolved);
+  limits.hang_seconds =
+      parts.resolved.document.run.hang_seconds + experiment::max_op_gap_seconds(parts.resolved);
   limits.begin_seconds =
       experiment::engine_of(parts.resolved) == experiment::Engine::nccl ? kFound : 0;
   return limits;
@@ -65,13 +65,13 @@ Coordination::Coordination(CoordinatorParts parts)
       run_key_(random_number()),
       pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step,
              evaluated_between(p_.resolved), steps_together(p_.resolved),
-             apart_seconds(p_.resolved)),
+             max_lead_seconds(p_.resolved)),
       watch_(rank_names(p_.resolved), limits_of(p_)) {}
 
 namespace {
 
 // Checks that file names are valid UTF-8: ranks receive them as JSON.
-Result<void> can_be_told(const experiment::Resolved& resolved) {
+Result<void> check_utf8(const experiment::Resolved& resolved) {
   try {
     static_cast<void>(experiment::to_json(resolved).dump());
     return {};
@@ -89,7 +89,7 @@ Result<void> Coordination::open() {
   if (!plan) return base::fail(plan.error());
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
-  if (auto ok = can_be_told(p_.resolved); !ok) return ok;
+  if (auto ok = check_utf8(p_.resolved); !ok) return ok;
   for (const auto& [name, text] :
        {std::pair<const char*, std::string>{"experiment.json",
                                             base::to_text(experiment::to_json(p_.given), 2) + "\n"},
@@ -100,21 +100,21 @@ Result<void> Coordination::open() {
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
-  if (experiment::keeps_a_part(p_.resolved))
+  if (experiment::has_partial_parameters(p_.resolved))
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, count_parts(p_.resolved),
                        false);
   else if (p_.resolved.servers > 0 &&
            p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers,
                        p_.resolved.model.state_elements > 0);
-  if (p_.make_compute && makes_up_text_of_parts(p_.resolved))
+  if (p_.make_compute && generates_text_from_checkpoints(p_.resolved))
     speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)
     say("info", "goes on from the checkpoint of step " +
                     base::format_count(p_.resolved.first_step) + " in " +
                     p_.resolved.document.run.resume_from);
-  for (const base::Problem& problem : p_.passed_over) say("warning", base::to_string(problem));
+  for (const base::Problem& problem : p_.skipped) say("warning", base::to_string(problem));
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
 }
@@ -125,9 +125,9 @@ namespace {
 // step), and the interval of evaluations, each made by one rank.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
-  const bool in_step = experiment::in_step(servers);
+  const bool is_lockstep = experiment::is_lockstep(servers);
   header["reports_of_step"] =
-      in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
+      is_lockstep ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
   header["first_server"] = resolved.workers();
   header["reports_of_evaluation"] = 1;
   header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
@@ -165,7 +165,7 @@ Result<void> Coordination::launch() {
   const topology::Network network(p_.resolved.document.topology);
   LaunchRequest request;
   for (int r = 0; r < p_.resolved.world(); ++r) {
-    RankSeat seat;
+    RankEntry seat;
     seat.identity = {r, new_token(), p_.server->endpoint()};
     seat.name = names[static_cast<std::size_t>(r)];
     const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(r)]);

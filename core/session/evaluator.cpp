@@ -23,7 +23,7 @@ class Evaluator {
       p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(told_, kPatience);
       if (p_.gate->closed())
-        return base::fail({base::ProblemCode::cancelled, "evaluator", "was told to stop", "", ""});
+        return base::fail({base::ProblemCode::canceled, "evaluator", "was told to stop", "", ""});
       if (!news) continue;
       if (news->step > told_)
         if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());
@@ -45,8 +45,7 @@ class Evaluator {
       compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
     if (state.data != bound.state.data)
       compute::bring(bound.device, bound.state.data, state.data, state.bytes());
-    for (const base::Problem& problem :
-         read->info.step < told ? read->passed_over : base::Problems())
+    for (const base::Problem& problem : read->info.step < told ? read->skipped : base::Problems())
       p_.warn(problem);
     if (read->info.step <= measured_) return {};
     measured_ = read->info.step;

@@ -15,7 +15,7 @@
 namespace trainyard::session {
 
 // Newest committed checkpoint as reported by the coordinator.
-class CommittedBox {
+class LatestCommit {
  public:
   void put(const Committed& committed) {
     const std::lock_guard lock(mutex_);
@@ -44,8 +44,8 @@ struct EvaluatorParts {
   const run::BoundPlan* bound = nullptr;    // Parameters are read into its buffers.
   run::Interpreter* interpreter = nullptr;  // Interpreter of `bound`.
   run::Gate* gate = nullptr;
-  run::Whereabouts* whereabouts = nullptr;
-  CommittedBox* committed = nullptr;
+  run::RankProgress* whereabouts = nullptr;
+  LatestCommit* committed = nullptr;
   std::function<void(const base::Problem& problem)>
       warn;  // Called for a checkpoint that could not be evaluated.
 };

@@ -11,16 +11,16 @@ constexpr std::chrono::milliseconds kLook{10};  // Interval at which the stop fl
 
 }  // namespace
 
-Heart::Heart(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos)
+HeartbeatSender::HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos)
     : client_(std::move(client)), hellos_(std::move(hellos)), thread_([this] { beat(); }) {}
 
-Heart::~Heart() {
+HeartbeatSender::~HeartbeatSender() {
   stop_.store(true);
   thread_.join();
 }
 
 // A heartbeat that cannot be sent is skipped: the coordinator only judges silence.
-void Heart::beat() {
+void HeartbeatSender::beat() {
   for (const Hello& hello : hellos_)
     if (!client_->send(hello)) return;
   while (!stop_.load()) {
@@ -31,8 +31,8 @@ void Heart::beat() {
   }
 }
 
-Progress Heart::progress_of(std::int32_t rank) const {
-  const run::Whereabouts& at = whereabouts_;
+Progress HeartbeatSender::progress_of(std::int32_t rank) const {
+  const run::RankProgress& at = whereabouts_;
   Progress progress{rank, at.step.load(), at.ops_done.load(), "", at.waits_for.load()};
   const plan::RankPlan* plan = plan_.load();
   const auto [program, op] = at.op.load();

@@ -15,18 +15,18 @@
 
 namespace trainyard::session {
 
-class Heart {
+class HeartbeatSender {
  public:
   // `hellos` prove that this connection also belongs to the ranks. At least one.
-  Heart(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
-  ~Heart();
-  Heart(const Heart&) = delete;
-  Heart& operator=(const Heart&) = delete;
+  HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
+  ~HeartbeatSender();
+  HeartbeatSender(const HeartbeatSender&) = delete;
+  HeartbeatSender& operator=(const HeartbeatSender&) = delete;
 
   // Enables naming of ops in heartbeats. `plan` must outlive this object.
   void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
 
-  run::Whereabouts& whereabouts() { return whereabouts_; }
+  run::RankProgress& whereabouts() { return whereabouts_; }
   Progress progress() const { return progress_of(hellos_.front().rank); }
 
  private:
@@ -35,7 +35,7 @@ class Heart {
 
   std::unique_ptr<ControlClient> client_;
   std::vector<Hello> hellos_;
-  run::Whereabouts whereabouts_;
+  run::RankProgress whereabouts_;
   std::atomic<const plan::RankPlan*> plan_{nullptr};
   std::atomic<bool> stop_{false};
   std::thread thread_;

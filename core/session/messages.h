@@ -156,7 +156,7 @@ struct Slow {
 
 // Sets the fraction `part` of its bandwidth that a drawn link carries in each direction from now
 // on, if links are imposed. 0: the link is cut, and its traffic waits.
-struct LinkPart {
+struct LinkBandwidth {
   std::int32_t link = -1;  // Number of the link in the drawing.
   double part = 1;
 };
@@ -185,7 +185,7 @@ struct Ask {
   double seconds_per_step = 0;  // For `set_pace`.
   Slow slow = {};               // For `slow`.
   std::int32_t rank = -1;       // For `kill`, `stall`, `wake`, `restart`.
-  LinkPart link = {};           // For `link`.
+  LinkBandwidth link = {};      // For `link`.
 };
 
 // State of a run. It has ended from `finished` on. `stopped`: ended in order before its last step,
@@ -199,7 +199,7 @@ enum class RunState : std::uint8_t {
   finished,
   stopped,
   failed,
-  cancelled
+  canceled
 };
 
 constexpr bool has_ended(RunState state) { return state > RunState::stopping; }
@@ -226,7 +226,7 @@ struct Status {
   std::vector<RankStatus> ranks;
   std::optional<base::Problem> problem;
   std::string run_directory;
-  std::vector<LinkPart> links = {};  // Links that differ from the drawing.
+  std::vector<LinkBandwidth> links = {};  // Links that differ from the drawing.
 };
 
 using Message =
@@ -241,5 +241,5 @@ struct trainyard::base::Names<trainyard::session::RunState> {
   static constexpr std::pair<S, std::string_view> table[] = {
       {S::starting, "starting"}, {S::running, "running"},   {S::pausing, "pausing"},
       {S::paused, "paused"},     {S::stopping, "stopping"}, {S::finished, "finished"},
-      {S::stopped, "stopped"},   {S::failed, "failed"},     {S::cancelled, "cancelled"}};
+      {S::stopped, "stopped"},   {S::failed, "failed"},     {S::canceled, "cancelled"}};
 };

@@ -29,7 +29,7 @@ Result<void> is_of(const Frame& header, const std::string& plan_hash, const std:
                      "It is of another run, or resolved.json was changed since."});
 }
 
-std::vector<bool> who_keeps_one(const plan::Plan& plan) {
+std::vector<bool> ranks_with_order(const plan::Plan& plan) {
   std::vector<bool> keeps;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
     keeps.push_back(run::keeps_order(plan.rank_plan(rank)));
@@ -58,7 +58,7 @@ Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::P
   auto reader = telemetry::RecordingReader::open(path);
   if (!reader) return base::fail(unreadable_order(reader.error(), path));
   const std::string plan_hash = plan::hash(plan);
-  const std::vector<bool> keeps = who_keeps_one(plan);
+  const std::vector<bool> keeps = ranks_with_order(plan);
   WrittenOrder order{std::vector<std::string>(keeps.size())};
   for (auto frame = reader->next();; frame = reader->next()) {
     if (!frame) return base::fail(unreadable_order(frame.error(), path));

@@ -7,17 +7,17 @@
 namespace trainyard::session {
 
 Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps,
-             int together, double apart_seconds)
+             int together, double max_lead_seconds)
     : steps_(steps),
       seconds_per_step_(seconds_per_step),
       evaluate_every_steps_(evaluate_every_steps),
       together_(together),
-      apart_seconds_(apart_seconds) {}
+      max_lead_seconds_(max_lead_seconds) {}
 
 void Pacer::at_step(std::int64_t slowest) { slowest_ = std::max(slowest_, slowest); }
 
 void Pacer::step_took(double seconds, int rank) {
-  double& recent = of_rank_[apart_seconds_ > 0 ? rank : 0];
+  double& recent = of_rank_[max_lead_seconds_ > 0 ? rank : 0];
   recent = recent == 0 ? seconds : 0.8 * recent + 0.2 * seconds;
   step_seconds_ = 0;
   for (const auto& [of, its] : of_rank_) step_seconds_ = std::max(step_seconds_, its);
@@ -71,9 +71,10 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
 // and is not in their measured time, so a stop waits for at most two.
 std::int64_t Pacer::full_speed() const {
   // The slowest rank's step time is unknown before its first step.
-  const bool apart = apart_seconds_ > 0 && slowest_ > 0;
-  const double ahead =
-      step_seconds_ > 0 ? std::ceil((apart ? apart_seconds_ : seconds_ahead) / step_seconds_) : 2;
+  const bool apart = max_lead_seconds_ > 0 && slowest_ > 0;
+  const double ahead = step_seconds_ > 0
+                           ? std::ceil((apart ? max_lead_seconds_ : seconds_ahead) / step_seconds_)
+                           : 2;
   const std::int64_t least = together_ > 1 ? slowest_ + 2 * together_ : 0,
                      step = slowest_ +
                             together_ * static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));

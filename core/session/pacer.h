@@ -18,10 +18,11 @@ class Pacer {
   // `steps`: steps of the run. `seconds_per_step`: minimum duration of a step; 0: full speed.
   // `evaluate_every_steps`: interval of evaluations; 0: none. `together`: number of steps in
   // progress at the same time, one per rank; 1 if all ranks make one step together.
-  // `apart_seconds`: if every rank makes all steps at its own speed, how much of the slowest rank's
-  // time others may be ahead, which is also how long a pause takes; 0: all ranks have one pace.
+  // `max_lead_seconds`: if every rank makes all steps at its own speed, how much of the slowest
+  // rank's time others may be ahead, which is also how long a pause takes; 0: all ranks have one
+  // pace.
   Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
-        int together = 1, double apart_seconds = 0);
+        int together = 1, double max_lead_seconds = 0);
 
   // Sets the steps already made by another run, before the first grant.
   void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
@@ -57,7 +58,7 @@ class Pacer {
   std::int64_t steps_;
   double seconds_per_step_;
   std::int64_t evaluate_every_steps_, together_;
-  double apart_seconds_;
+  double max_lead_seconds_;
   // Recent duration of a step; of the slowest rank if ranks have their own speeds; 0: none measured
   // yet.
   double step_seconds_ = 0;

@@ -6,7 +6,7 @@
 namespace trainyard::session {
 
 PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
-                       const model::Model& model, compute::Compute* device, SavedBox& box)
+                       const model::Model& model, compute::Compute* device, SavedQueue& box)
     : directory_(std::move(directory)),
       rank_(rank),
       name_(std::move(name)),
@@ -58,8 +58,8 @@ base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version
   changed_.wait(lock, [&] { return !busy_; });
   if (last_ && last_->step == step && last_->version == version) return {};
   Copy copy;
-  if (!compute::is_reached(device_)) take(spans, copy);
-  return write(step, version, compute::is_reached(device_) ? spans : copy.spans)
+  if (!compute::is_host_accessible(device_)) take(spans, copy);
+  return write(step, version, compute::is_host_accessible(device_) ? spans : copy.spans)
       .map([&](const Saved& saved) { box_.put(saved); });
 }
 

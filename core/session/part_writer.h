@@ -16,7 +16,7 @@
 namespace trainyard::session {
 
 // Parts that were written, on their way to the thread that reports them.
-class SavedBox {
+class SavedQueue {
  public:
   void put(Saved saved) {
     const std::lock_guard lock(mutex_);
@@ -37,7 +37,7 @@ class PartWriter {
   // `name`: name of the parts. `state`: see Saved. `model`, `device` (which holds the data) and
   // `box` must outlive the writer.
   PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
-             const model::Model& model, compute::Compute* device, SavedBox& box);
+             const model::Model& model, compute::Compute* device, SavedQueue& box);
   ~PartWriter();  // Waits for the write in progress.
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
@@ -67,7 +67,7 @@ class PartWriter {
   bool state_;
   const model::Model& model_;
   compute::Compute* device_;
-  SavedBox& box_;
+  SavedQueue& box_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Copy copy_;

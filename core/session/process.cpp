@@ -125,7 +125,7 @@ std::string in_words(int status) {
 
 // Restores the default SIGCHLD handler: if the parent process made it ignored, the exit status of
 // children would be lost.
-void mind_children() {
+void restore_sigchld() {
   struct sigaction now {};
   if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
     ::signal(SIGCHLD, SIG_DFL);
@@ -134,7 +134,7 @@ void mind_children() {
 }  // namespace
 
 base::Result<Process> Process::start(const ProcessOptions& options) {
-  mind_children();
+  restore_sigchld();
   std::vector<char*> arguments{const_cast<char*>(options.program.c_str())};
   for (const std::string& argument : options.arguments)
     arguments.push_back(const_cast<char*>(argument.c_str()));

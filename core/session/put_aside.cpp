@@ -21,7 +21,7 @@ std::int64_t bytes_copied(const plan::RankPlan& rank, const plan::Program& progr
 
 }  // namespace
 
-std::int64_t bytes_put_aside(const plan::Plan& plan) {
+std::int64_t offloaded_bytes(const plan::Plan& plan) {
   std::int64_t most = 0;
   for (std::int32_t number = 0; number < plan.ranks; ++number) {
     const plan::RankPlan rank = plan.rank_plan(number);
@@ -31,9 +31,10 @@ std::int64_t bytes_put_aside(const plan::Plan& plan) {
   return most;
 }
 
-std::optional<std::string> swap_said(const experiment::Resolved& resolved, const plan::Plan& plan) {
+std::optional<std::string> offload_line(const experiment::Resolved& resolved,
+                                        const plan::Plan& plan) {
   if (!experiment::swaps(resolved.document.training)) return std::nullopt;
-  const std::int64_t bytes = bytes_put_aside(plan);
+  const std::int64_t bytes = offloaded_bytes(plan);
   if (bytes == 0)
     return "nothing is put aside: no output is asked for again so late that it could go and come "
            "back";

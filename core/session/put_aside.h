@@ -12,10 +12,11 @@
 namespace trainyard::session {
 
 // Returns the bytes offloaded and fetched in a step, of the rank and program with the most.
-std::int64_t bytes_put_aside(const plan::Plan& plan);
+std::int64_t offloaded_bytes(const plan::Plan& plan);
 
 // Describes the offload in one line, including that nothing is idle long enough to be offloaded.
 // Returns nothing if offload is not requested.
-std::optional<std::string> swap_said(const experiment::Resolved& resolved, const plan::Plan& plan);
+std::optional<std::string> offload_line(const experiment::Resolved& resolved,
+                                        const plan::Plan& plan);
 
 }  // namespace trainyard::session

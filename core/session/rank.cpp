@@ -65,7 +65,7 @@ struct Prepared {
   std::string endpoint() const {
     return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
   }
-  std::optional<run::OwnMemory> own;
+  std::optional<run::PrivateMemory> own;
   run::SwapSpace aside;
 };
 
@@ -168,7 +168,7 @@ class Rank {
     transport_ = std::move(transport);
     for (int peer = 0; peer < p_.resolved.world(); ++peer)
       if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer))
-        transport_->may_lose(peer);
+        transport_->allow_loss(peer);
   }
 
   // Called only after the first message, so that the coordinator knows this rank's main connection
@@ -228,8 +228,8 @@ class Rank {
     auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
     if (!aside) return base::fail(aside.error());
     p_.aside = std::move(*aside);
-    return run::OwnMemory::make(p_.layout, *p_.compute, where())
-        .map([&](run::OwnMemory own) { p_.own = std::move(own); })
+    return run::PrivateMemory::make(p_.layout, *p_.compute, where())
+        .map([&](run::PrivateMemory own) { p_.own = std::move(own); })
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
@@ -282,30 +282,30 @@ class Rank {
 
   // Fills the memory, which is zero until now, before the first step.
   Result<void> begin(const run::BoundPlan& bound) {
-    initialise(p_.resolved, p_.rank_plan, bound);
+    initialize(p_.resolved, p_.rank_plan, bound);
     // Other ranks receive all their initial state.
     const bool takes_over =
         !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);
     if (p_.resolved.first_step == 0 || !takes_over) return {};
-    return beginning(p_.resolved).map([&](const Beginning& begins) {
-      take_over(begins, p_.resolved, p_.rank_plan, bound);
+    return beginning(p_.resolved).map([&](const InitialState& begins) {
+      load_initial_state(begins, p_.resolved, p_.rank_plan, bound);
     });
   }
 
   // True if state is initialized only after every op was executed once. The first use of a GPU
   // operation may wait for all work on the GPU, and NCCL operations on it wait for peers.
-  bool warms_up() const { return by_nccl() && p_.bound_engine; }
+  bool warms_up() const { return uses_nccl() && p_.bound_engine; }
 
   Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
     if (auto ran = interpreter.warm_up(); !ran) return ran;
-    const run::OwnArena own = p_.own->arena();
+    const run::PrivateArena own = p_.own->arena();
     const std::int64_t on_host = p_.layout.shared_host_bytes;
-    const std::span<std::byte> shared(posted_from_[1].get(),
+    const std::span<std::byte> shared(send_memory_[1].get(),
                                       static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
     for (const std::span<std::byte> memory : {own.memory, shared})
       if (auto cleared = run::clear(*p_.compute, memory); !cleared) return cleared;
     std::fill_n(own.at_hand, p_.layout.result_bytes, std::byte{});
-    std::fill_n(posted_from_[0].get(), on_host, std::byte{});
+    std::fill_n(send_memory_[0].get(), on_host, std::byte{});
     run::begin_loss_scale(*parts.bound, parts.recipe->loss_scaling);
     return begin(*parts.bound);
   }
@@ -323,27 +323,27 @@ class Rank {
             reached_ = std::move(reached);
             return run::SharedArena(arena, on_device);
           });
-    const bool splits = by_nccl();  // NCCL accesses device memory; all others access host memory.
+    const bool splits = uses_nccl();  // NCCL accesses device memory; all others access host memory.
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
-    auto at_hand = p_.compute->allocate_at_hand(on_host, where()),
+    auto at_hand = p_.compute->allocate_host_visible(on_host, where()),
          others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
     if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
-    posted_from_ = {std::move(*at_hand), std::move(*others)};
-    return run::SharedArena(std::span(posted_from_[0].get(), static_cast<std::size_t>(on_host)),
-                            splits ? posted_from_[1].get() : nullptr);
+    send_memory_ = {std::move(*at_hand), std::move(*others)};
+    return run::SharedArena(std::span(send_memory_[0].get(), static_cast<std::size_t>(on_host)),
+                            splits ? send_memory_[1].get() : nullptr);
   }
 
   Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
     run::Gate gate;
-    run::Whereabouts& whereabouts = heart_->whereabouts();
+    run::RankProgress& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
-    telemetry::ValuesBox values;
+    telemetry::ChunkValueQueue values;
     run::OrderLog order;
     run::OrderLog* const kept = run::keeps_order(p_.rank_plan) ? &order : nullptr;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved),
                              gate, values);
-    SavedBox saved;
-    CommittedBox committed;
+    SavedQueue saved;
+    LatestCommit committed;
     const auto writer = part_writer(saved);
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
@@ -375,7 +375,7 @@ class Rank {
       parts.evaluated = [&](std::int64_t step) {
         link.say("text", spoken(**speaker, p_.resolved, step));
       };
-    if (writer && makes_up_text_of_parts(p_.resolved))
+    if (writer && generates_text_from_checkpoints(p_.resolved))
       parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
     auto steps = p_.rank_plan.rule
                      ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
@@ -397,7 +397,7 @@ class Rank {
                                                        const run::BoundPlan& bound) {
     const bool speaks =
         evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
-    if (!speaks || has_part() || !p_.dataset || !makes_up_text(p_.resolved)) return std::nullopt;
+    if (!speaks || has_shard() || !p_.dataset || !generates_text(p_.resolved)) return std::nullopt;
     return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters,
                                    bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
@@ -421,8 +421,8 @@ class Rank {
 
   // Creates the writer of a rank that saves only a part: some layers, or, while others train, a
   // server's share, or a worker's model state besides parameters.
-  std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
-    if (has_part()) {
+  std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
+    if (has_shard()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
       return std::make_unique<PartWriter>(checkpoints(), identity_.rank,
                                           "part-" + std::to_string(identity_.rank), false,
@@ -438,7 +438,7 @@ class Rank {
                                         p_.resolved.model, p_.compute.get(), box);
   }
 
-  Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedBox& box) {
+  Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedQueue& box) {
     run::Server* serving = nullptr;
     const auto spans = [&] {
       return spans_of_server(p_.resolved, parts.number, serving->parameters(),
@@ -454,9 +454,9 @@ class Rank {
     return writer->write_now(*steps, server.version(), spans()).map([&] { return *steps; });
   }
 
-  Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedBox& box) {
+  Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedQueue& box) {
     const compute::Tensor& state = parts.bound->state;
-    if (writer != nullptr && !has_part()) {
+    if (writer != nullptr && !has_shard()) {
       parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
       parts.save = [&](std::int64_t step) {
         if (parts.gate->chief() == identity_.rank)
@@ -468,8 +468,8 @@ class Rank {
       if (auto ok = warm_up(interpreter, parts); !ok) return base::fail(ok.error());
     auto steps = interpreter.run();
     if (!steps) return steps;
-    if (has_part() && writer == nullptr) return steps;
-    if (has_part())
+    if (has_shard() && writer == nullptr) return steps;
+    if (has_shard())
       return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
@@ -479,7 +479,7 @@ class Rank {
   }
 
   // Runs at idle priority, so that training ranks go first when cores are scarce.
-  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed,
+  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, LatestCommit& committed,
                                 RankLink& link) {
     const sched_param none{};
     static_cast<void>(
@@ -492,7 +492,7 @@ class Rank {
          [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
   }
 
-  void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version,
+  void offer(PartWriter& writer, SavedQueue& box, std::int64_t step, std::int64_t version,
              const std::vector<CheckpointSpan>& spans) {
     if (!writer.offer(step, version, spans))
       box.put(
@@ -543,10 +543,10 @@ class Rank {
     return client_->send(finished);
   }
 
-  bool by_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
-  bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
+  bool uses_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
+  bool evaluates() const { return p_.resolved.is_evaluator(identity_.rank); }
   // True if it holds only some of the parameters.
-  bool has_part() const { return experiment::keeps_a_part(p_.resolved); }
+  bool has_shard() const { return experiment::has_partial_parameters(p_.resolved); }
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
@@ -583,11 +583,11 @@ class Rank {
   const RankServices& services_;
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
-  std::optional<run::Slowness> slowness_;
-  std::optional<Heart> heart_;  // Follows the plan in `p_`.
+  std::optional<run::SlowdownModel> slowness_;
+  std::optional<HeartbeatSender> heart_;  // Follows the plan in `p_`.
   // Host and device memory. Must outlive the transport, which until its destruction sends what no
   // op waited for.
-  std::array<Memory, 2> posted_from_;
+  std::array<Memory, 2> send_memory_;
   std::unique_ptr<comm::Transport> transport_;
   std::shared_ptr<void> reached_;  // Mapping of the transport's arena for the device.
   std::unique_ptr<comm::Collectives> engine_;

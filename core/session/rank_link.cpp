@@ -73,7 +73,7 @@ void RankLink::take(const Message& message) {
   if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr)
     parts_.slowness->set(slow->slow_down, slow->jitter);
   if (const auto* gone = std::get_if<Gone>(&message))
-    parts_.gate->tell_gone(gone->rank, gone->generation);
+    parts_.gate->report_failed_peer(gone->rank, gone->generation);
   if (const auto* committed = std::get_if<Committed>(&message);
       committed && parts_.committed != nullptr)
     parts_.committed->put(*committed);

@@ -26,15 +26,15 @@ namespace trainyard::session {
 struct RankLinkParts {
   int rank = 0;
   run::Gate* gate = nullptr;
-  const Heart* heart = nullptr;  // Source of the rank's progress.
+  const HeartbeatSender* heart = nullptr;  // Source of the rank's progress.
   telemetry::EventRing* events = nullptr;
-  comm::Transport* transport = nullptr;    // Null: a single rank.
-  run::Slowness* slowness = nullptr;       // Null: never slowed down.
-  comm::Collectives* engine = nullptr;     // Replaces the transport.
-  telemetry::ValuesBox* values = nullptr;  // Null: no values of chunks are recorded.
-  run::OrderLog* order = nullptr;          // Null: the rank keeps no order.
-  SavedBox* saved = nullptr;               // Null: the rank saves nothing while it trains.
-  CommittedBox* committed = nullptr;       // Null: the rank reads no checkpoints.
+  comm::Transport* transport = nullptr;          // Null: a single rank.
+  run::SlowdownModel* slowness = nullptr;        // Null: never slowed down.
+  comm::Collectives* engine = nullptr;           // Replaces the transport.
+  telemetry::ChunkValueQueue* values = nullptr;  // Null: no values of chunks are recorded.
+  run::OrderLog* order = nullptr;                // Null: the rank keeps no order.
+  SavedQueue* saved = nullptr;                   // Null: the rank saves nothing while it trains.
+  LatestCommit* committed = nullptr;             // Null: the rank reads no checkpoints.
 };
 
 class RankLink {

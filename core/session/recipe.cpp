@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "core/session/recipe.h"
 
 #include <algorithm>
 
 #include "core/compute/host_copy.h"
+#include "core/compute/ops.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
@@ -57,7 +57,7 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   return recipe;
 }
 
-bool initialises(const plan::RankPlan& rank) {
+bool initializes(const plan::RankPlan& rank) {
   const plan::BufferId parameters = rank.buffer("params");
   const auto is_given = [&](const plan::Wanted& wanted) {
     return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank &&
@@ -77,11 +77,11 @@ bool initialises(const plan::RankPlan& rank) {
 namespace {
 
 // Initializes the full parameters and copies the server's share.
-void initialise_share(const experiment::Resolved& e, int server, compute::Compute* device,
+void initialize_share(const experiment::Resolved& e, int server, compute::Compute* device,
                       const Tensor& share) {
   const std::int64_t width = base::size_of(share.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
-  model::initialise(e.model, e.document.training.seed,
+  model::initialize(e.model, e.document.training.seed,
                     {share.dtype, {e.model.elements}, all.data()});
   std::byte* to = share.data;
   for (const experiment::Share& part : experiment::shares_of_servers(e)) {
@@ -92,15 +92,15 @@ void initialise_share(const experiment::Resolved& e, int server, compute::Comput
 }
 
 // Copies the rank's parts of the initialized parameters, one after another without gaps.
-void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
+void initialize_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
   const std::int64_t width = base::size_of(bound.parameters.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
   compute::fill(bound.device, bound.state, [&](const Tensor& state) {
-    model::initialise(e.model, e.document.training.seed,
+    model::initialize(e.model, e.document.training.seed,
                       {bound.parameters.dtype, {e.model.elements}, all.data()}, state);
   });
   std::byte* to = bound.parameters.data;
-  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
+  for (const experiment::Part& part : experiment::shards_of_rank(e, rank)) {
     compute::bring(bound.device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
@@ -168,8 +168,8 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
       .dataset = std::move(*dataset),
       .sampler = std::move(*sampler),
       .held_out = [&e](int worker) { return e.held_out(worker); },
-      .initialise = [&e](const plan::RankPlan& rank,
-                         const run::BoundPlan& bound) { initialise(e, rank, bound); },
+      .initialize = [&e](const plan::RankPlan& rank,
+                         const run::BoundPlan& bound) { initialize(e, rank, bound); },
       .swap_directory = e.document.training.swap.directory};
 }
 
@@ -190,21 +190,21 @@ base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resol
       .sampler = std::move(*sampler),
       .share = [&e](int rank) { return experiment::share_of(e, rank); },
       .held_out = [&e](int rank) { return e.held_out(rank); },
-      .initialise = [&e](const plan::RankPlan& rank,
-                         const run::BoundPlan& bound) { initialise(e, rank, bound); },
+      .initialize = [&e](const plan::RankPlan& rank,
+                         const run::BoundPlan& bound) { initialize(e, rank, bound); },
       .first_step = e.first_step,
       .swap_directory = e.document.training.swap.directory};
 }
 
-void initialise(const experiment::Resolved& e, const plan::RankPlan& rank,
+void initialize(const experiment::Resolved& e, const plan::RankPlan& rank,
                 const run::BoundPlan& bound) {
-  if (experiment::shards_parameters(e)) return initialise_part(e, rank.rank, bound);
+  if (experiment::shards_parameters(e)) return initialize_part(e, rank.rank, bound);
   if (!bound.versions.empty())
-    return initialise_share(e, rank.rank - e.workers(), bound.device, bound.versions.front());
-  compute::fill(bound.device, initialises(rank) ? bound.parameters : Tensor{},
+    return initialize_share(e, rank.rank - e.workers(), bound.device, bound.versions.front());
+  compute::fill(bound.device, initializes(rank) ? bound.parameters : Tensor{},
                 [&](const Tensor& parameters) {
                   compute::fill(bound.device, bound.state, [&](const Tensor& state) {
-                    model::initialise(e.model, e.document.training.seed, parameters, state);
+                    model::initialize(e.model, e.document.training.seed, parameters, state);
                   });
                 });
 }

@@ -14,7 +14,7 @@ namespace trainyard::session {
 run::Recipe recipe(const experiment::Resolved& experiment);
 
 // True if the rank initializes its parameters. If the plan broadcasts them, only the root does.
-bool initialises(const plan::RankPlan& rank);
+bool initializes(const plan::RankPlan& rank);
 
 // Returns the parts of a server, derived from those of an interpreter.
 run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
@@ -39,7 +39,7 @@ base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment,
 
 // Writes the initial weights that the rank holds: all parameters, a server's share, or none if the
 // rank receives them.
-void initialise(const experiment::Resolved& experiment, const plan::RankPlan& rank,
+void initialize(const experiment::Resolved& experiment, const plan::RankPlan& rank,
                 const run::BoundPlan& bound);
 
 }  // namespace trainyard::session

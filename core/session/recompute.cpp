@@ -45,7 +45,7 @@ std::vector<std::string> recorded_hashes(const std::filesystem::path& run_direct
 }
 
 // A recorded run and what is needed to replay it.
-struct Again {
+struct ReplayedRun {
   std::filesystem::path directory;
   const experiment::Resolved& resolved;
   const plan::Plan& plan;
@@ -64,7 +64,7 @@ struct Again {
 
 // Adds the final weights. If there are recorded hashes, only of ranks that have one.
 template <class Parameters>
-void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& parameters) {
+void weigh(ReplayResult& outcome, const ReplayedRun& run, int ranks, const Parameters& parameters) {
   std::vector<std::string> recorded = recorded_hashes(run.directory);
   recorded.resize(static_cast<std::size_t>(ranks));
   const bool compared =
@@ -87,7 +87,7 @@ struct ReadEvents {
 
 template <class Event>
 Result<ReadEvents<Event>> events_of(
-    const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
+    const ReplayedRun& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
   const auto written = read_order(run.order_path(), run.plan);
   if (!written) return base::fail(written.error());
   ReadEvents<Event> events{{}, written->torn};
@@ -100,7 +100,7 @@ Result<ReadEvents<Event>> events_of(
 }
 
 // Fails if a finished run has an incomplete order.
-Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole) {
+Result<ReplayResult> expect_whole(ReplayResult outcome, const ReplayedRun& run, bool whole) {
   if (whole || !outcome.compared()) return outcome;
   return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
                                       "ends before the run did, " + std::to_string(outcome.events) +
@@ -111,32 +111,32 @@ Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole
 
 // Parameter servers
 
-Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run,
-                                                             const plan::Plan& plan,
-                                                             compute::Compute& compute) {
+Result<std::unique_ptr<run::ServerReplay>> served_training(const ReplayedRun& run,
+                                                           const plan::Plan& plan,
+                                                           compute::Compute& compute) {
   auto parts = served_training_parts(run.resolved, plan, run.recipe, compute);
   if (!parts) return base::fail(parts.error());
   auto begins =
-      run.resolved.first_step > 0 ? beginning(run.resolved) : Result<Beginning>(Beginning{});
+      run.resolved.first_step > 0 ? beginning(run.resolved) : Result<InitialState>(InitialState{});
   if (!begins) return base::fail(begins.error());
   if (run.resolved.first_step > 0)
-    parts->initialise = [&resolved = run.resolved,
-                         begins = std::make_shared<Beginning>(std::move(*begins))](
+    parts->initialize = [&resolved = run.resolved,
+                         begins = std::make_shared<InitialState>(std::move(*begins))](
                             const plan::RankPlan& rank, const run::BoundPlan& bound) {
-      initialise(resolved, rank, bound);
-      take_over(*begins, resolved, rank, bound);
+      initialize(resolved, rank, bound);
+      load_initial_state(*begins, resolved, rank, bound);
     };
   parts->first_version = run.resolved.first_version;
   run.default_swap(parts->swap_directory);
-  return run::ServedTraining::make(std::move(*parts));
+  return run::ServerReplay::make(std::move(*parts));
 }
 
-Result<Recomputed> recompute_served(const Again& run) {
-  const auto written = events_of<plan::Served>(run, plan::served_of);
+Result<ReplayResult> recompute_served(const ReplayedRun& run) {
+  const auto written = events_of<plan::ServerEvent>(run, plan::served_of);
   if (!written) return base::fail(written.error());
   const auto first = written->ranks.begin() + run.resolved.workers();
-  Recomputed outcome;
-  for (const auto& rank : written->ranks) outcome.left_over += std::ssize(rank);
+  ReplayResult outcome;
+  for (const auto& rank : written->ranks) outcome.skipped_events += std::ssize(rank);
   auto order = plan::RecordedOrder::make(std::vector(first, first + run.resolved.servers),
                                          run.resolved.workers());
   if (!order) return base::fail(order.error());
@@ -148,7 +148,7 @@ Result<Recomputed> recompute_served(const Again& run) {
   if (!training) return base::fail(training.error());
   for (auto event = order->next(); event && *event; event = order->next()) {
     if (const auto ok = (*training)->follow(**event); !ok) return base::fail(ok.error());
-    ++outcome.events, --outcome.left_over;
+    ++outcome.events, --outcome.skipped_events;
   }
   outcome.gradients = (*training)->gradients();
   weigh(outcome, run, run.resolved.workers(),
@@ -158,7 +158,7 @@ Result<Recomputed> recompute_served(const Again& run) {
 
 // Asynchronous gossip
 
-Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
+Result<std::unique_ptr<run::GossipReplay>> pair_training(const ReplayedRun& run) {
   auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);
   if (!parts) return base::fail(parts.error());
   run.default_swap(parts->swap_directory);
@@ -174,20 +174,20 @@ Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
                                                  static_cast<int>(run.plan.groups.size()));
   if (!transports) return base::fail(transports.error());
   parts->transports = std::move(*transports);
-  return run::PairTraining::make(std::move(*parts));
+  return run::GossipReplay::make(std::move(*parts));
 }
 
-Result<Recomputed> recompute_pairs(const Again& run) {
+Result<ReplayResult> recompute_pairs(const ReplayedRun& run) {
   auto written = events_of<plan::Answer>(run, plan::answers_of);
   if (!written) return base::fail(written.error());
   auto order = plan::RecordedAnswers::make(std::move(written->ranks), run.resolved.first_step);
   if (!order) return base::fail(unreadable_order(order.error(), run.order_path()));
   const auto training = pair_training(run);
   if (!training) return base::fail(training.error());
-  Recomputed outcome;
+  ReplayResult outcome;
   for (auto event = order->next(); event; event = order->next(), ++outcome.events)
     if (const auto ok = (*training)->follow(*event); !ok) return base::fail(ok.error());
-  outcome.left_over = order->left();
+  outcome.skipped_events = order->left();
   outcome.gradients = (*training)->steps();
   weigh(outcome, run, run.plan.ranks, [&](int rank) { return (*training)->parameters(rank); });
   return expect_whole(std::move(outcome), run, (*training)->over());
@@ -195,18 +195,18 @@ Result<Recomputed> recompute_pairs(const Again& run) {
 
 }  // namespace
 
-const Recomputed::Weights& Recomputed::told() const {
+const ReplayResult::Weights& ReplayResult::told() const {
   const auto other = std::ranges::find_if(
       weights, [](const Weights& one) { return one.parameters_xxh64 != one.recorded_xxh64; });
   return other != weights.end() ? *other : weights.front();
 }
 
-Result<Recomputed> recompute(const std::filesystem::path& run_directory,
-                             const RecomputeServices& services) {
+Result<ReplayResult> recompute(const std::filesystem::path& run_directory,
+                               const RecomputeServices& services) {
   const auto resolved = resolved_of(run_directory);
   if (!resolved) return base::fail(resolved.error());
   const bool in_pairs =
-      experiment::averages_in_pairs(resolved->document.strategy) && resolved->world() > 1;
+      experiment::is_asynchronous_gossip(resolved->document.strategy) && resolved->world() > 1;
   if (resolved->servers == 0 && !in_pairs)
     return base::fail({ProblemCode::bad_input, run_directory.string(),
                        "the run has no parameter servers, nor asynchronous gossip: nothing in it "
@@ -215,7 +215,7 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory,
                        "Run its experiment again: it comes to the same weights."});
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
-  const Again run{run_directory, *resolved, *plan, services, recipe(*resolved)};
+  const ReplayedRun run{run_directory, *resolved, *plan, services, recipe(*resolved)};
   return in_pairs ? recompute_pairs(run) : recompute_served(run);
 }
 

@@ -18,7 +18,7 @@
 
 namespace trainyard::session {
 
-struct Recomputed {
+struct ReplayResult {
   // Final weights of a rank that holds all parameters.
   struct Weights {
     int rank = 0;
@@ -29,7 +29,7 @@ struct Recomputed {
   std::int64_t events = 0;     // Number of events replayed.
   // Events that could not be replayed because an event that they depend on was not recorded, for
   // example in a killed run.
-  std::int64_t left_over = 0;
+  std::int64_t skipped_events = 0;
   std::vector<Weights>
       weights;  // Ranks whose final weights are in the result; all ranks if there is no result.
 
@@ -49,7 +49,7 @@ struct RecomputeServices {
 
 // Replays a run. Returns a Problem if there is no run directory, if the run's weights depend on no
 // order, or if the order is missing, damaged, of another plan or impossible.
-base::Result<Recomputed> recompute(const std::filesystem::path& run_directory,
-                                   const RecomputeServices& services);
+base::Result<ReplayResult> recompute(const std::filesystem::path& run_directory,
+                                     const RecomputeServices& services);
 
 }  // namespace trainyard::session

@@ -39,7 +39,7 @@ bool lives(const fs::path& run_directory) {
 
 struct Found {
   LoadedCheckpoint loaded;
-  Beginning beginning;
+  InitialState beginning;
 };
 
 Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
@@ -51,7 +51,7 @@ Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
     return compute::Tensor{dtype, {elements}, bytes.data()};
   };
   Found found;
-  Beginning& b = found.beginning;
+  InitialState& b = found.beginning;
   b.moments.resize(static_cast<std::size_t>(moments_of(e.document.training.optimizer)));
   std::vector<compute::Tensor> moments;
   for (auto& moment : b.moments) moments.push_back(flat(moment, e.model.elements));
@@ -88,10 +88,10 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
   resolved.first_step = step;
   for (const CheckpointFile& file : found->loaded.files)
     resolved.first_version = std::max(resolved.first_version, file.version);
-  return std::move(found->loaded.passed_over);
+  return std::move(found->loaded.skipped);
 }
 
-Result<Beginning> beginning(const experiment::Resolved& e) {
+Result<InitialState> beginning(const experiment::Resolved& e) {
   auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
   if (!found) return base::fail(found.error());
   if (found->loaded.info.step == e.first_step) return std::move(found->beginning);
@@ -123,16 +123,16 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 namespace {
 
 // Returns the rank of the chief's replica that is in the same mesh position as `rank`.
-int chief_at_place_of(const experiment::Resolved& e, int rank) {
+int peer_in_chief_replica(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  experiment::MeshPlace at = mesh.place_of(rank);
+  experiment::MeshCoordinates at = mesh.place_of(rank);
   at.replica = mesh.place_of(e.chief).replica;
   return mesh.rank_of(at);
 }
 
 // True if the rank is in the chief's replica, which has the running statistics that are saved.
 bool is_of_chief(const experiment::Resolved& e, int rank) {
-  return chief_at_place_of(e, rank) == rank;
+  return peer_in_chief_replica(e, rank) == rank;
 }
 
 // Returns the spans of the parameters that a rank holds, stored one after another without gaps; or
@@ -142,7 +142,7 @@ std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int ran
   std::vector<CheckpointSpan> spans;
   if (!experiment::shards_parameters(e)) return spans_of({parameters});
   std::byte* at = parameters.data;
-  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
+  for (const experiment::Part& part : experiment::shards_of_rank(e, rank)) {
     spans.push_back(
         {CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
     at += part.count * base::size_of(parameters.dtype);
@@ -172,7 +172,7 @@ bool writes_part(const experiment::Resolved& e, int rank) {
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers =
-      experiment::group_with(groups, splits ? chief_at_place_of(e, rank) : e.chief);
+      experiment::group_with(groups, splits ? peer_in_chief_replica(e, rank) : e.chief);
   return std::binary_search(writers.begin(), writers.end(), rank);
 }
 
@@ -218,8 +218,8 @@ std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int ran
   return spans;
 }
 
-void take_over(const Beginning& beginning, const experiment::Resolved& e,
-               const plan::RankPlan& rank, const run::BoundPlan& bound) {
+void load_initial_state(const InitialState& beginning, const experiment::Resolved& e,
+                        const plan::RankPlan& rank, const run::BoundPlan& bound) {
   const auto copy = [&](const compute::Tensor& to, const std::byte* from) {
     if (!to.empty()) compute::bring(bound.device, to.data, from, to.bytes());
   };

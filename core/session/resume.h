@@ -18,16 +18,16 @@ namespace trainyard::session {
 base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
 // Initial state of a resumed run, complete.
-struct Beginning {
+struct InitialState {
   std::vector<std::byte> parameters, state;
   std::vector<std::vector<std::byte>> moments;
   CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers above.
 };
-base::Result<Beginning> beginning(const experiment::Resolved& e);
+base::Result<InitialState> beginning(const experiment::Resolved& e);
 
-// For ranks that hold only some of the parameters (`experiment::keeps_a_part`): true if the rank
-// writes a part, the number of such ranks, and the spans that it writes. Running statistics are
-// written by the chief.
+// For ranks that hold only some of the parameters (`experiment::has_partial_parameters`): true if
+// the rank writes a part, the number of such ranks, and the spans that it writes. Running
+// statistics are written by the chief.
 bool writes_part(const experiment::Resolved& e, int rank);
 int count_parts(const experiment::Resolved& e);
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
@@ -41,7 +41,7 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 // Copies the rank's share of the initial state: for a server its parameters and their moments, for
 // a worker the model's state besides parameters.
-void take_over(const Beginning& beginning, const experiment::Resolved& e,
-               const plan::RankPlan& rank, const run::BoundPlan& bound);
+void load_initial_state(const InitialState& beginning, const experiment::Resolved& e,
+                        const plan::RankPlan& rank, const run::BoundPlan& bound);
 
 }  // namespace trainyard::session

@@ -47,8 +47,8 @@ std::string advice(const experiment::Resolved& e, int rank,
   if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role ==
                            topology::Role::parameter_server)
     return "Give it more memory, draw more servers, or take a smaller model.";
-  if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
-  const std::vector<Way> ways = ways_to_fit(e, lacking, cost);
+  if (e.is_evaluator(rank)) return "Give it more memory, or take a smaller model.";
+  const std::vector<Way> ways = options_that_fit(e, lacking, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
     return "Give it more memory, or take a smaller model or batch.";
   if (ways.empty())

@@ -73,10 +73,10 @@ base::Result<fs::path> make_runtime_directory() {
   if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
   // Refuses links of other users as well: the target would lose its permissions, and be cleaned up.
-  const auto is_ours = [&](int (*look)(const char*, struct stat*)) {
+  const auto is_of_this_run = [&](int (*look)(const char*, struct stat*)) {
     return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
   };
-  if (!is_ours(::lstat) || !is_ours(::stat))
+  if (!is_of_this_run(::lstat) || !is_of_this_run(::stat))
     return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user",
                        "a directory of your own",
                        "Set XDG_RUNTIME_DIR to a directory of your own."});

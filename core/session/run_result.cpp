@@ -120,7 +120,8 @@ Json staleness(const telemetry::History& history) {
     const std::vector<double>& of_worker = history.series().at(key).values;
     values.insert(values.end(), of_worker.begin(), of_worker.end());
   }
-  if (values.empty() && (history.steps_apart() || telemetry::averages_in_pairs(history))) return {};
+  if (values.empty() && (history.steps_apart() || telemetry::is_asynchronous_gossip(history)))
+    return {};
   if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
   const double sum = std::accumulate(values.begin(), values.end(), 0.0),
                count = static_cast<double>(values.size());
@@ -159,7 +160,7 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
 void add_memory(Json& json, const telemetry::History& history, int rank) {
   run::MemoryUse seen;
   Json parts;
-  for (const auto& [part, name] : base::Names<run::MemoryPart>::table) {
+  for (const auto& [part, name] : base::Names<run::MemoryPurpose>::table) {
     const auto* looked =
         history.find({telemetry::Metric::buffer_bytes, rank, static_cast<int>(part)});
     if (looked == nullptr || looked->values.empty()) continue;

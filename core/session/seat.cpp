@@ -22,21 +22,22 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment) {
   return names;
 }
 
-bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::string& expected) {
-  return std::any_of(seats.begin(), seats.end(), [&](const RankSeat& seat) {
+bool any_differs(const RankEntries& seats, std::string RankEntry::*value,
+                 const std::string& expected) {
+  return std::any_of(seats.begin(), seats.end(), [&](const RankEntry& seat) {
     return !(seat.*value).empty() && seat.*value != expected;
   });
 }
 
-bool all_said(const Seats& seats, std::string RankSeat::*value) {
+bool all_reported(const RankEntries& seats, std::string RankEntry::*value) {
   return std::none_of(seats.begin(), seats.end(),
-                      [&](const RankSeat& seat) { return (seat.*value).empty(); });
+                      [&](const RankEntry& seat) { return (seat.*value).empty(); });
 }
 
-Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value,
+Problem disagreement(const RankEntries& seats, const std::string& of, std::string RankEntry::*value,
                      const std::string& expected) {
   std::string table = "coordinator " + expected;
-  for (const RankSeat& seat : seats)
+  for (const RankEntry& seat : seats)
     table += "; " + seat.name + " " + ((seat.*value).empty() ? "(not said)" : seat.*value);
   return {ProblemCode::refused, of, "ranks do not agree with the coordinator: " + table,
           "the same " + of + " everywhere", "Install one version of Trainyard for all."};
@@ -49,11 +50,11 @@ std::uint64_t random_number() {
 
 std::string new_token() { return base::hex(random_number()); }
 
-std::optional<Problem> different_weights(const Seats& seats, const std::vector<int>& alike) {
+std::optional<Problem> different_weights(const RankEntries& seats, const std::vector<int>& alike) {
   std::set<std::string> distinct;
   std::string table;
   for (const int rank : alike) {
-    const RankSeat& seat = seats[static_cast<std::size_t>(rank)];
+    const RankEntry& seat = seats[static_cast<std::size_t>(rank)];
     if (!seat.finished) continue;  // It failed.
     const std::string& weights = seat.finished->parameters_xxh64;
     if (weights.empty()) continue;  // It holds no parameters.
@@ -67,9 +68,9 @@ std::optional<Problem> different_weights(const Seats& seats, const std::vector<i
       "This is a fault of the software or the machine: please report it with the run directory."};
 }
 
-Problem not_started(const Seats& seats, double seconds) {
+Problem not_started(const RankEntries& seats, double seconds) {
   std::string missing;
-  for (const RankSeat& seat : seats)
+  for (const RankEntry& seat : seats)
     if (!seat.planned) missing += (missing.empty() ? "" : ", ") + seat.name;
   return {ProblemCode::failed, missing, "did not get ready within " + base::format_seconds(seconds),
           "", "See the logs of these ranks in the run directory."};

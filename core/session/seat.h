@@ -14,7 +14,7 @@ namespace trainyard::session {
 // Grace period for messages still in transit, counted from the first call. Elapsed time alone is
 // not enough: on a busy machine this process may not have read messages that arrived long ago. So a
 // minimum number of calls is required as well.
-class Settling {
+class GracePeriod {
  public:
   bool over(std::int64_t now_ns) {
     if (since_ns_ == 0) since_ns_ = now_ns;
@@ -28,7 +28,7 @@ class Settling {
   int looks_ = 0;
 };
 
-struct RankSeat {
+struct RankEntry {
   RankIdentity identity;
   std::string name;  // "rank 2 (cpu2 on alpha)".
   std::unique_ptr<RankHandle> handle;
@@ -45,12 +45,12 @@ struct RankSeat {
        // getting ready.
       returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  int farewells = 0;      // Servers that have seen this rank, or an earlier process of it, leave.
-  int farewells_due = 0;  // Required before a replacement may join.
-  Settling end;           // Since its exit was noticed.
+  int farewells = 0;  // Servers that have seen this rank, or an earlier process of it, leave.
+  int leave_confirmations_due = 0;  // Required before a replacement may join.
+  GracePeriod end;                  // Since its exit was noticed.
   std::optional<Finished> finished;
 };
-using Seats = std::vector<RankSeat>;
+using RankEntries = std::vector<RankEntry>;
 
 std::uint64_t random_number();
 std::string new_token();  // Random token that cannot be guessed.
@@ -58,19 +58,21 @@ std::string new_token();  // Random token that cannot be guessed.
 // Display names by rank.
 std::vector<std::string> rank_names(const experiment::Resolved& experiment);
 
-// `any_differs`: true if any rank has reported a `value` other than `expected`. `all_said`: true if
-// all ranks have reported theirs.
-bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::string& expected);
-bool all_said(const Seats& seats, std::string RankSeat::*value);
+// `any_differs`: true if any rank has reported a `value` other than `expected`. `all_reported`:
+// true if all ranks have reported theirs.
+bool any_differs(const RankEntries& seats, std::string RankEntry::*value,
+                 const std::string& expected);
+bool all_reported(const RankEntries& seats, std::string RankEntry::*value);
 
 // Returns a Problem with a table of the values of all ranks. `of`: "plan" or "software".
-base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value,
-                           const std::string& expected);
+base::Problem disagreement(const RankEntries& seats, const std::string& of,
+                           std::string RankEntry::*value, const std::string& expected);
 
 // Compares final weights: replicas trained on the same samples must be bit-identical. Every rank
 // has finished; ranks without parameters are skipped.
-std::optional<base::Problem> different_weights(const Seats& seats, const std::vector<int>& alike);
+std::optional<base::Problem> different_weights(const RankEntries& seats,
+                                               const std::vector<int>& alike);
 
-base::Problem not_started(const Seats& seats, double seconds);
+base::Problem not_started(const RankEntries& seats, double seconds);
 
 }  // namespace trainyard::session

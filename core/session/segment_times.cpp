@@ -51,7 +51,7 @@ class Measuring {
     program_ = plan_.program(plan->schedule.program(0));
     const run::Layout layout = run::layout(plan_);
     const char* const where = "layers are measured";
-    auto own = run::OwnMemory::make(layout, *compute_, where);
+    auto own = run::PrivateMemory::make(layout, *compute_, where);
     auto shared = compute_->allocate(layout.shared_bytes, where);
     if (!own || !shared) return base::fail((own ? shared.error() : own.error()));
     own_ = std::move(*own), shared_ = std::move(*shared);
@@ -59,7 +59,7 @@ class Measuring {
                            std::span(shared_.get(), static_cast<std::size_t>(layout.shared_bytes)));
     if (!bound) return base::fail(bound.error());
     bound_ = std::move(*bound);
-    initialise(e_, plan_, bound_);
+    initialize(e_, plan_, bound_);
     return {};
   }
 
@@ -120,7 +120,7 @@ class Measuring {
   run::Recipe recipe_;
   plan::RankPlan plan_;
   int program_ = -1;  // Program of the first step.
-  std::optional<run::OwnMemory> own_;
+  std::optional<run::PrivateMemory> own_;
   compute::Memory shared_;
   run::BoundPlan bound_;
   std::unique_ptr<compute::Queue> queue_ = compute_->make_queue();

@@ -13,12 +13,12 @@ namespace trainyard::session {
 
 using base::Result;
 
-bool makes_up_text(const experiment::Resolved& e) {
+bool generates_text(const experiment::Resolved& e) {
   return e.document.run.sampled_characters > 0 && e.data.sequences();
 }
 
-bool makes_up_text_of_parts(const experiment::Resolved& e) {
-  return makes_up_text(e) && experiment::keeps_a_part(e);
+bool generates_text_from_checkpoints(const experiment::Resolved& e) {
+  return generates_text(e) && experiment::has_partial_parameters(e);
 }
 
 std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step,
@@ -30,7 +30,7 @@ std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std
 }
 
 // Full model in its own memory, and the data set for its alphabet.
-class Speaker::Voice {
+class TextGenerator::Voice {
  public:
   Voice(std::filesystem::path checkpoints, experiment::Resolved experiment,
         MakeCompute make_compute)
@@ -96,22 +96,22 @@ class Speaker::Voice {
   std::optional<run::TextSampler> sampler_;
 };
 
-Speaker::Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment,
-                 MakeCompute make_compute)
+TextGenerator::TextGenerator(std::filesystem::path checkpoints, experiment::Resolved experiment,
+                             MakeCompute make_compute)
     : voice_(std::make_unique<Voice>(std::move(checkpoints), std::move(experiment),
                                      std::move(make_compute))) {}
 
-Speaker::~Speaker() {
+TextGenerator::~TextGenerator() {
   stop_.request_stop();
   if (running_.valid()) running_.wait();
 }
 
-void Speaker::tell(std::int64_t steps) {
+void TextGenerator::tell(std::int64_t steps) {
   told_ = steps;
   start();
 }
 
-void Speaker::start() {
+void TextGenerator::start() {
   if (running_.valid() || begun_ == told_) return;
   begun_ = told_;
   running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] {
@@ -119,7 +119,7 @@ void Speaker::start() {
   });
 }
 
-std::optional<Result<std::string>> Speaker::look() {
+std::optional<Result<std::string>> TextGenerator::look() {
   if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return std::nullopt;
   auto said = running_.get();

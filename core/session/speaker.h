@@ -18,8 +18,8 @@
 
 namespace trainyard::session {
 
-bool makes_up_text(const experiment::Resolved& experiment);
-bool makes_up_text_of_parts(
+bool generates_text(const experiment::Resolved& experiment);
+bool generates_text_from_checkpoints(
     const experiment::Resolved& experiment);  // True if also no rank has all parameters.
 
 // Returns the text of a log line of level "text": "after step 19:" and below it the text generated
@@ -27,15 +27,15 @@ bool makes_up_text_of_parts(
 std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment,
                    std::int64_t step, const std::stop_token& stop = {});
 
-class Speaker {
+class TextGenerator {
  public:
   using MakeCompute = std::function<base::Result<std::unique_ptr<compute::Compute>>(
       const topology::Device& device)>;
-  Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment,
-          MakeCompute make_compute);
-  ~Speaker();  // Cancels the generation in progress.
-  Speaker(const Speaker&) = delete;
-  Speaker& operator=(const Speaker&) = delete;
+  TextGenerator(std::filesystem::path checkpoints, experiment::Resolved experiment,
+                MakeCompute make_compute);
+  ~TextGenerator();  // Cancels the generation in progress.
+  TextGenerator(const TextGenerator&) = delete;
+  TextGenerator& operator=(const TextGenerator&) = delete;
 
   // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
   // is used.

@@ -43,7 +43,7 @@ Problem no_algorithms(const std::string& found) {
 }
 
 SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
-                        Algorithm algorithm, const SweepWish& wish) {
+                        Algorithm algorithm, const SweepRequest& wish) {
   SweepVariant one;
   one.ranks = ranks;
   one.algorithm = algorithm;
@@ -59,14 +59,14 @@ std::string gossip_said(const experiment::StrategySpec& strategy) {
   std::string said =
       "neighbours average in a step, and nothing is reduced: an algorithm is that of the average "
       "of all by which held-out samples are measured";
-  if (experiment::averages_in_pairs(strategy))
+  if (experiment::is_asynchronous_gossip(strategy))
     said += "; what asynchronous gossip would take by the drawn speeds is not simulated";
   return said;
 }
 
 bool is_over(VariantState state) {
   return state == VariantState::done || state == VariantState::failed ||
-         state == VariantState::cancelled;
+         state == VariantState::canceled;
 }
 
 double rate(const SweepVariant& variant) {
@@ -93,8 +93,8 @@ Scaled scaled_against(const SweepVariant& one, const SweepVariant& base_variant,
   if (one.formula_sent_bytes < 0) return figures;
   figures.formula_step_bytes = each_step(one.formula_sent_bytes);
   figures.formula_busiest_step_bytes = each_step(one.formula_busiest_sent_bytes);
-  figures.as_formula = one.sent_bytes == one.formula_sent_bytes &&
-                       one.busiest_sent_bytes == one.formula_busiest_sent_bytes;
+  figures.equals_formula = one.sent_bytes == one.formula_sent_bytes &&
+                           one.busiest_sent_bytes == one.formula_busiest_sent_bytes;
   return figures;
 }
 
@@ -141,7 +141,7 @@ std::vector<std::int64_t> usual_ranks(std::int64_t drawn) {
 
 std::int64_t warm_up_steps(std::int64_t steps) { return std::min(kMostWarmUp, steps / 5); }
 
-std::optional<Problem> unsweepable(const experiment::Experiment& whole, const SweepWish& wish) {
+std::optional<Problem> unsweepable(const experiment::Experiment& whole, const SweepRequest& wish) {
   const std::int64_t most = wish.ranks.empty() ? 1 : wish.ranks.back();
   if (const auto drawing = topology::validate(whole.topology, "topology"); !drawing.empty())
     return drawing.front();
@@ -150,15 +150,15 @@ std::optional<Problem> unsweepable(const experiment::Experiment& whole, const Sw
   return tried ? std::nullopt : std::optional(tried.error());
 }
 
-base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepWish& wish) {
+base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& wish) {
   Sweep sweep;
   sweep.name = whole.name;
   sweep.scaling = wish.scaling;
   sweep.steps = wish.steps;
   sweep.warm_up_steps = warm_up_steps(wish.steps);
   sweep.drawn_ranks = experiment::count_workers(whole.topology);
-  sweep.speeds = experiment::speeds_said(whole.run);
-  sweep.unlike = experiment::unlike_one_device(whole).value_or("");
+  sweep.speeds = experiment::speeds_line(whole.run);
+  sweep.unlike = experiment::equivalence_caveats(whole).value_or("");
   sweep.gossip = gossip_said(whole.strategy);
   const auto ranks = wish.ranks.empty() ? usual_ranks(sweep.drawn_ranks) : wish.ranks;
   const auto algorithms =

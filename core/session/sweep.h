@@ -14,8 +14,8 @@
 
 namespace trainyard::session {
 
-enum class VariantState { waiting, running, done, failed, cancelled, left_out };
-enum class SweepState { running, completed, failed, cancelled };
+enum class VariantState { waiting, running, done, failed, canceled, left_out };
+enum class SweepState { running, completed, failed, canceled };
 
 struct SweepVariant {
   std::int64_t ranks = 1;
@@ -39,7 +39,8 @@ struct SweepVariant {
                formula_busiest_sent_bytes = -1;  // The same by formula; -1: no formula known.
   double simulated_step_seconds = 0;             // From the drawn speeds; 0: not simulated.
   std::int64_t emulated_ranks = 0;
-  std::string shared_cores;  // Caveat to show beside its times; empty: each rank had its own cores.
+  std::string
+      shared_cores_caveat;  // Caveat to show beside its times; empty: each rank had its own cores.
 
   experiment::Variant wanted(experiment::Scaling scaling, std::int64_t steps) const {
     return {ranks, algorithm, scaling, steps};
@@ -56,8 +57,8 @@ struct Sweep {
   std::int64_t steps = 50;          // Steps of each run.
   std::int64_t warm_up_steps = 10;  // First steps, which are not measured.
   std::int64_t drawn_ranks = 1;
-  std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_said`.
-  // `experiment::unlike_one_device` of the full drawing; empty: equivalent to one device.
+  std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_line`.
+  // `experiment::equivalence_caveats` of the full drawing; empty: equivalent to one device.
   std::string unlike;
   // Meaning of algorithm and simulated time for gossip; empty for other strategies.
   std::string gossip;
@@ -66,7 +67,7 @@ struct Sweep {
 };
 
 // User request. Empty lists mean: 1, 2, 4, ... and all drawn ranks; the experiment's algorithm.
-struct SweepWish {
+struct SweepRequest {
   std::vector<std::int64_t> ranks = {};
   std::vector<collective::Algorithm> algorithms = {};
   experiment::Scaling scaling = experiment::Scaling::weak;
@@ -84,12 +85,12 @@ std::int64_t warm_up_steps(std::int64_t steps);             // A fifth of the st
 // Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
 // one_device. Fast for any drawing.
 std::optional<base::Problem> unsweepable(const experiment::Experiment& whole,
-                                         const SweepWish& wish);
+                                         const SweepRequest& wish);
 
 // Returns all variants in the order in which they run, by ranks and then algorithm. One rank is run
 // only once, because it reduces nothing. Variants that the drawing or the batch does not allow are
 // marked as left out, with the reason. Fails if `unsweepable` returns a Problem.
-base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepWish& wish);
+base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& wish);
 
 // Figures of a finished variant. Based on the median step, because a mean would include other load
 // of this machine.
@@ -99,7 +100,7 @@ struct Scaled {
   double efficiency = 0;                          // Speed-up / (ranks / ranks of the baseline).
   double step_bytes = 0, busiest_step_bytes = 0;  // Payload sent per step, mean over the run.
   std::optional<double> formula_step_bytes, formula_busiest_step_bytes;
-  bool as_formula = false;  // True if both equal the formula exactly.
+  bool equals_formula = false;  // True if both equal the formula exactly.
 };
 
 // Returns the baseline of speed-ups: the fastest of the finished variants with the fewest ranks.
@@ -121,8 +122,8 @@ template <>
 struct trainyard::base::Names<trainyard::session::VariantState> {
   using S = trainyard::session::VariantState;
   static constexpr std::pair<S, std::string_view> table[] = {
-      {S::waiting, "waiting"}, {S::running, "running"},     {S::done, "done"},
-      {S::failed, "failed"},   {S::cancelled, "cancelled"}, {S::left_out, "left_out"}};
+      {S::waiting, "waiting"}, {S::running, "running"},    {S::done, "done"},
+      {S::failed, "failed"},   {S::canceled, "cancelled"}, {S::left_out, "left_out"}};
 };
 template <>
 struct trainyard::base::Names<trainyard::session::SweepState> {
@@ -130,7 +131,7 @@ struct trainyard::base::Names<trainyard::session::SweepState> {
   static constexpr std::pair<S, std::string_view> table[] = {{S::running, "running"},
                                                              {S::completed, "completed"},
                                                              {S::failed, "failed"},
-                                                             {S::cancelled, "cancelled"}};
+                                                             {S::canceled, "cancelled"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::session::SweepVariant> {
@@ -167,7 +168,7 @@ struct trainyard::base::Fields<trainyard::session::SweepVariant> {
                     "From the drawn speeds; 0: not simulated"),
         base::field("emulated_ranks", &V::emulated_ranks, "ranks", {0, 1e6},
                     "That ran on another device than the drawn one"),
-        base::field("shared_cores", &V::shared_cores, "", {0, 1000},
+        base::field("shared_cores", &V::shared_cores_caveat, "", {0, 1000},
                     "What belongs beside its times")};
   }
 };

@@ -137,9 +137,10 @@ base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
   take_bytes(variant, result->value("ranks", Json::array()));
   take_formula(variant, *resolved);
   variant.used = resolved->document.strategy.algorithm;
-  variant.shared_cores = experiment::shared_cores(resolved->document.topology,
-                                                  resolved->document.run, base::usable_cores())
-                             .value_or("");
+  variant.shared_cores_caveat =
+      experiment::shared_cores_caveat(resolved->document.topology, resolved->document.run,
+                                      base::usable_cores())
+          .value_or("");
   if (const auto simulated = result->find("simulated_step_seconds");
       simulated != result->end() && simulated->is_number())
     variant.simulated_step_seconds = simulated->get<double>();

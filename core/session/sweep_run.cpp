@@ -68,7 +68,7 @@ class Sweeping {
         train(one).and_then([&] { return measure(one, p_.sweep, p_.directory / one.directory); });
     one.seconds = base::seconds(base::now_nanoseconds() - began_ns);
     one.state = done            ? VariantState::done
-                : interrupted() ? VariantState::cancelled
+                : interrupted() ? VariantState::canceled
                                 : VariantState::failed;
     if (one.state == VariantState::failed) one.reason = done.error().what;
     return tell();
@@ -120,10 +120,10 @@ class Sweeping {
                                  [&](const SweepVariant& one) { return one.state == state; });
     };
     for (SweepVariant& one : variants())
-      if (one.state == VariantState::waiting) one.state = VariantState::cancelled;
-    p_.sweep.state = any(VariantState::cancelled) ? SweepState::cancelled
-                     : any(VariantState::failed)  ? SweepState::failed
-                                                  : SweepState::completed;
+      if (one.state == VariantState::waiting) one.state = VariantState::canceled;
+    p_.sweep.state = any(VariantState::canceled) ? SweepState::canceled
+                     : any(VariantState::failed) ? SweepState::failed
+                                                 : SweepState::completed;
   }
 
   SweepParts p_;

@@ -31,7 +31,7 @@ std::string seconds_or_dash(double seconds) {
 // Returns "equal" if the bytes match the formula, else by how much they differ.
 std::string against_formula(const SweepVariant& variant, const Scaled& figures) {
   if (!figures.formula_step_bytes) return "-";
-  if (figures.as_formula) return "equal";
+  if (figures.equals_formula) return "equal";
   const std::int64_t off = variant.sent_bytes - variant.formula_sent_bytes;
   if (off != 0)
     return (off > 0 ? "+" : "-") + base::format_bytes(static_cast<double>(off > 0 ? off : -off)) +
@@ -43,11 +43,11 @@ std::string state_said(const SweepVariant& variant) {
   std::string text = variant.state == VariantState::left_out
                          ? "left out"
                          : std::string(base::name_of(variant.state));
-  if (variant.state == VariantState::cancelled && variant.directory.empty()) text = "not run";
+  if (variant.state == VariantState::canceled && variant.directory.empty()) text = "not run";
   if (!variant.reason.empty()) text += ": " + variant.reason;
   if (variant.state != VariantState::done) return text;
   if (variant.emulated_ranks > 0) text += ", EMULATED";
-  if (!variant.shared_cores.empty()) text += ", cores shared";
+  if (!variant.shared_cores_caveat.empty()) text += ", cores shared";
   return text;
 }
 
@@ -155,8 +155,9 @@ std::vector<std::string> truths(const Sweep& sweep) {
   std::int64_t emulated = 0;
   for (const SweepVariant& one : sweep.variants) {
     emulated = std::max(emulated, one.emulated_ranks);
-    if (!one.shared_cores.empty() && std::ranges::find(said, one.shared_cores) == said.end())
-      said.push_back(one.shared_cores);
+    if (!one.shared_cores_caveat.empty() &&
+        std::ranges::find(said, one.shared_cores_caveat) == said.end())
+      said.push_back(one.shared_cores_caveat);
   }
   if (emulated > 0)
     said.insert(said.begin(),
@@ -203,7 +204,7 @@ std::string to_csv(const Sweep& sweep) {
     cell([&](const Scaled& s) { return formula(s.formula_step_bytes); });
     cell([](const Scaled& s) { return exact(s.busiest_step_bytes); });
     cell([&](const Scaled& s) { return formula(s.formula_busiest_step_bytes); });
-    csv += "," + quoted(one.shared_cores);
+    csv += "," + quoted(one.shared_cores_caveat);
     cell([&](const Scaled&) { return std::to_string(one.emulated_ranks); });
     csv += "," + std::string(base::name_of(sweep.scaling)) + "\n";
   }
@@ -231,9 +232,10 @@ Json to_json(const SweepVariant& variant, const std::optional<Scaled>& figures) 
                         {"busiest_rank", figures->busiest_step_bytes}};
   json["formula_step_bytes"] = {{"all", or_null(figures->formula_step_bytes)},
                                 {"busiest_rank", or_null(figures->formula_busiest_step_bytes)}};
-  json["bytes_as_formula"] = figures->formula_step_bytes ? Json(figures->as_formula) : Json();
+  json["bytes_as_formula"] = figures->formula_step_bytes ? Json(figures->equals_formula) : Json();
   json["emulated_ranks"] = variant.emulated_ranks;
-  json["shared_cores"] = variant.shared_cores.empty() ? Json() : Json(variant.shared_cores);
+  json["shared_cores"] =
+      variant.shared_cores_caveat.empty() ? Json() : Json(variant.shared_cores_caveat);
   return json;
 }
 

@@ -113,7 +113,7 @@ class VirtualRanks {
       heart_->whereabouts().ops_done.fetch_add(1, std::memory_order_relaxed);
       return serve();
     };
-    auto training = run::ServedTraining::make(std::move(*parts));
+    auto training = run::ServerReplay::make(std::move(*parts));
     if (!training) return base::fail(training.error());
     training_ = std::move(*training);
     say("ready on " + compute_->name() + ", " + std::to_string(resolved_.world()) +
@@ -269,7 +269,7 @@ class VirtualRanks {
       order.events.clear();
     }
     if (done() == reported_done_) return true;
-    run::Whereabouts& at = heart_->whereabouts();
+    run::RankProgress& at = heart_->whereabouts();
     at.step.store(done(), std::memory_order_relaxed);
     // Only the first server counts; its progress is reported immediately.
     if (!client_->send(Progress{resolved_.workers(), done(),
@@ -298,15 +298,15 @@ class VirtualRanks {
   const std::vector<RankIdentity>& ranks_;
   const VirtualServices& services_;
   std::unique_ptr<ControlClient> client_;
-  std::optional<Heart> heart_;
+  std::optional<HeartbeatSender> heart_;
   experiment::Resolved resolved_;
   plan::Plan plan_;
   run::Recipe recipe_;
   std::string run_directory_;
   std::unique_ptr<compute::Compute> compute_;
   std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // By rank.
-  std::unique_ptr<run::ServedTraining> training_;
-  std::unique_ptr<plan::ServedOrder> clock_;
+  std::unique_ptr<run::ServerReplay> training_;
+  std::unique_ptr<plan::ServerEventSource> clock_;
   std::vector<telemetry::Event> batch_;  // Being sent.
   std::vector<Order> orders_;            // By server: not sent yet.
   int batch_of_ = 0;

@@ -20,7 +20,7 @@ struct VirtualServices {
   // Creates the virtual clock of the drawing. Op events go to `on_event`, in virtual nanoseconds
   // from 0. Experiment and plan must outlive the clock.
   using OnEvent = std::function<void(int rank, const telemetry::Event& event)>;
-  std::function<base::Result<std::unique_ptr<plan::ServedOrder>>(
+  std::function<base::Result<std::unique_ptr<plan::ServerEventSource>>(
       const experiment::Resolved& experiment, const plan::Plan& plan, OnEvent on_event)>
       make_clock;
 };

@@ -16,16 +16,16 @@ std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seco
 
 }  // namespace
 
-Watch::Watch(std::vector<std::string> rank_names, WatchLimits limits)
+LivenessMonitor::LivenessMonitor(std::vector<std::string> rank_names, WatchLimits limits)
     : names_(std::move(rank_names)), limits_(limits), ranks_(names_.size()) {}
 
-void Watch::start(std::int64_t now_ns) {
+void LivenessMonitor::start(std::int64_t now_ns) {
   started_ = true;
   looked_ns_ = moved_ns_ = now_ns;
   for (Seen& rank : ranks_) rank.heard_ns = now_ns;
 }
 
-void Watch::heard(const Progress& progress, std::int64_t now_ns) {
+void LivenessMonitor::heard(const Progress& progress, std::int64_t now_ns) {
   if (progress.rank < 0 || static_cast<std::size_t>(progress.rank) >= ranks_.size()) return;
   Seen& rank = ranks_[static_cast<std::size_t>(progress.rank)];
   if (progress.ops_done > rank.last.ops_done || progress.step > rank.last.step) moved_ns_ = now_ns;
@@ -33,16 +33,16 @@ void Watch::heard(const Progress& progress, std::int64_t now_ns) {
   rank.heard_ns = now_ns;
 }
 
-void Watch::done(int rank) { ranks_[static_cast<std::size_t>(rank)].done = true; }
+void LivenessMonitor::done(int rank) { ranks_[static_cast<std::size_t>(rank)].done = true; }
 
-void Watch::again(int rank, std::int64_t now_ns) {
+void LivenessMonitor::again(int rank, std::int64_t now_ns) {
   Seen& seen = ranks_[static_cast<std::size_t>(rank)];
   seen = {};
   seen.last.rank = rank;
   seen.heard_ns = now_ns;
 }
 
-std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
+std::optional<Problem> LivenessMonitor::judge(std::int64_t horizon, std::int64_t now_ns) {
   forgive_own_gap(now_ns);
   if (auto problem = silent(now_ns)) return problem;
   if (!started_) return std::nullopt;
@@ -55,16 +55,16 @@ std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
 }
 
 // Shifts deadlines by a pause of the watcher: heartbeats of that time may only be unread.
-void Watch::forgive_own_gap(std::int64_t now_ns) {
+void LivenessMonitor::forgive_own_gap(std::int64_t now_ns) {
   const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
   looked_ns_ = now_ns;
-  if (gap <= nanoseconds(limits_.own_gap_seconds)) return;
+  if (gap <= nanoseconds(limits_.watcher_pause_seconds)) return;
   moved_ns_ += gap;
   for (Seen& rank : ranks_)
     if (rank.heard_ns != kNever) rank.heard_ns += gap;
 }
 
-std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
+std::optional<Problem> LivenessMonitor::silent(std::int64_t now_ns) const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!is_silent(static_cast<int>(r), now_ns)) continue;
     return Problem{ProblemCode::failed, names_[r],
@@ -75,14 +75,14 @@ std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
   return std::nullopt;
 }
 
-bool Watch::is_silent(int rank, std::int64_t now_ns) const {
+bool LivenessMonitor::is_silent(int rank, std::int64_t now_ns) const {
   const Seen& seen = ranks_[static_cast<std::size_t>(rank)];
   return !seen.done && seen.heard_ns != kNever &&
          now_ns - seen.heard_ns > nanoseconds(limits_.silent_seconds);
 }
 
 // Follows the chain of waiting ranks to its end, or once around a cycle, and returns that rank.
-int Watch::culprit() const {
+int LivenessMonitor::culprit() const {
   int at = 0;
   while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done)
     ++at;
@@ -96,13 +96,13 @@ int Watch::culprit() const {
   return at;
 }
 
-double Watch::patience() const {
+double LivenessMonitor::patience() const {
   const bool begins = std::ranges::any_of(
       ranks_, [](const Seen& rank) { return !rank.done && rank.last.ops_done == 0; });
   return begins ? std::max(limits_.hang_seconds, limits_.begin_seconds) : limits_.hang_seconds;
 }
 
-Problem Watch::hung() const {
+Problem LivenessMonitor::hung() const {
   const int rank = culprit();
   return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
           "has hung: nothing was done for " + base::format_seconds(patience()) + "; it is " +
@@ -110,13 +110,13 @@ Problem Watch::hung() const {
           "", "If that may take so long, raise run.hang_seconds; else see its log."};
 }
 
-Problem Watch::died(int rank, const std::string& how) const {
+Problem LivenessMonitor::died(int rank, const std::string& how) const {
   return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
           "ended by " + how + "; it was last heard of " + place(rank), "",
           "The other ranks were stopped; see its log."};
 }
 
-std::string Watch::place(int rank) const {
+std::string LivenessMonitor::place(int rank) const {
   const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
   std::string text = "at step " + std::to_string(last.step);
   if (!last.op.empty()) text += " in op " + last.op;

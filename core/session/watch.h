@@ -14,18 +14,18 @@
 namespace trainyard::session {
 
 struct WatchLimits {
-  double silent_seconds = 3;     // Without a heartbeat: the rank is lost.
-  double hang_seconds = 20;      // Heartbeats, but no op completed anywhere: the run hangs.
-  double own_gap_seconds = 0.5;  // Longer pauses of the watcher itself are not counted.
+  double silent_seconds = 3;           // Without a heartbeat: the rank is lost.
+  double hang_seconds = 20;            // Heartbeats, but no op completed anywhere: the run hangs.
+  double watcher_pause_seconds = 0.5;  // Longer pauses of the watcher itself are not counted.
   // Replaces hang_seconds, if longer, while a rank has not completed its first op: ranks may still
   // be connecting to each other.
   double begin_seconds = 0;
 };
 
-class Watch {
+class LivenessMonitor {
  public:
-  Watch(std::vector<std::string> rank_names,
-        WatchLimits limits);  // Display names: "rank 2 (cpu2 on alpha)".
+  LivenessMonitor(std::vector<std::string> rank_names,
+                  WatchLimits limits);  // Display names: "rank 2 (cpu2 on alpha)".
 
   // Starts the hang check: all ranks train from now on. Before that, only silence of ranks is
   // checked, from their first heartbeat on.

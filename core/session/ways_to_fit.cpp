@@ -74,7 +74,7 @@ class WaysToFit {
     for (const std::string& setting : settings)
       if (!experiment::apply_override(json, setting)) return std::nullopt;
     const auto document = experiment::from_json(json);
-    if (!document || !experiment::problems_of_meaning(*document, &e_.data).empty())
+    if (!document || !experiment::semantic_problems(*document, &e_.data).empty())
       return std::nullopt;
     if (!experiment::stage_problems(*document, e_.model).empty() ||
         !experiment::tensor_problems(*document, e_.model).empty())
@@ -127,7 +127,7 @@ class WaysToFit {
         return;
   }
 
-  // Tries short runs of segments first, because they recompute the least.
+  // CaptureState short runs of segments first, because they recompute the least.
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))
@@ -141,25 +141,25 @@ class WaysToFit {
   // Offloads what is still on the device: activations, else moments, else both; to the host, which
   // is faster than a disk.
   void swap() {
-    const Settings away = all_put_aside();
+    const Settings away = offload_settings();
     for (const std::string& one : away)
       if (add({one}, copied)) return;
     if (away.size() > 1) add(away, copied);
   }
 
-  Settings all_put_aside() const {
-    const experiment::SwapSpec& swap = document_.training.swap;
+  Settings offload_settings() const {
+    const experiment::OffloadSpec& swap = document_.training.swap;
     Settings away;
-    if (swap.activations == experiment::SwapTo::nowhere)
+    if (swap.activations == experiment::OffloadTarget::nowhere)
       away.emplace_back("training.swap.activations=host");
-    if (swap.optimizer == experiment::SwapTo::nowhere)
+    if (swap.optimizer == experiment::OffloadTarget::nowhere)
       away.emplace_back("training.swap.optimizer=host");
     return away;
   }
 
   static std::string copied(const Resolved& other) {
     return base::format_bytes(
-               static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) +
+               static_cast<double>(offloaded_bytes(strategy::make_plan(other).value()))) +
            " are copied to the host and back in a step";
   }
 
@@ -176,14 +176,14 @@ class WaysToFit {
   }
 
   // The strongest option of each kind.
-  struct Strong {
+  struct StrongOption {
     Settings settings;
     Words besides;
   };
 
-  std::vector<Strong> strong_ways() const {
+  std::vector<StrongOption> strong_ways() const {
     const experiment::TrainingSpec& training = document_.training;
-    std::vector<Strong> all;
+    std::vector<StrongOption> all;
     if (training.batch_per_rank > 1 && !experiment::updates_each_micro_batch(document_.strategy))
       all.push_back({{"training.batch_per_rank=1",
                       set("training.accumulation_steps",
@@ -191,7 +191,7 @@ class WaysToFit {
                      words("the same batch in products of one sample")});
     if (const auto run = std::lround(std::sqrt(std::ssize(e_.model.segments))); run > 1)
       all.push_back({{set("training.recompute_segments", run)}, computed_again});
-    if (Settings away = all_put_aside(); !away.empty()) all.push_back({std::move(away), copied});
+    if (Settings away = offload_settings(); !away.empty()) all.push_back({std::move(away), copied});
     if (training.precision == experiment::Precision::fp32)
       all.push_back({{"training.precision=bf16"}, words(kRounded)});
     if (all_reduces())
@@ -215,7 +215,8 @@ class WaysToFit {
 
   // If no single option fits: tries pairs, else all compatible options.
   void several() {
-    const std::vector<Strong> all = ways_.empty() ? strong_ways() : std::vector<Strong>{};
+    const std::vector<StrongOption> all =
+        ways_.empty() ? strong_ways() : std::vector<StrongOption>{};
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = i + 1; j < all.size(); ++j)
         if (!set_the_same(all[i].settings, all[j].settings)) add_together({all[i], all[j]});
@@ -225,23 +226,25 @@ class WaysToFit {
 
   // Returns `all[last]` with as many options before it as are compatible with it and with each
   // other.
-  static std::vector<Strong> with_all_before(const std::vector<Strong>& all, std::size_t last) {
-    std::vector<Strong> parts{all[last]};
+  static std::vector<StrongOption> with_all_before(const std::vector<StrongOption>& all,
+                                                   std::size_t last) {
+    std::vector<StrongOption> parts{all[last]};
     for (std::size_t i = 0; i < last; ++i)
-      if (std::ranges::none_of(parts, [&](const Strong& part) {
+      if (std::ranges::none_of(parts, [&](const StrongOption& part) {
             return set_the_same(part.settings, all[i].settings);
           }))
         parts.push_back(all[i]);
     return parts;
   }
 
-  void add_together(const std::vector<Strong>& parts) {
+  void add_together(const std::vector<StrongOption>& parts) {
     Settings settings;
-    for (const Strong& part : parts)
+    for (const StrongOption& part : parts)
       settings.insert(settings.end(), part.settings.begin(), part.settings.end());
     add(settings, [&](const Resolved& other) {
       std::string said;
-      for (const Strong& part : parts) said += (said.empty() ? "" : ", and ") + part.besides(other);
+      for (const StrongOption& part : parts)
+        said += (said.empty() ? "" : ", and ") + part.besides(other);
       return said;
     });
   }
@@ -276,8 +279,8 @@ class WaysToFit {
                : "as many bytes as ddp sends, the second half after the update";
   }
 
-  // Tries pipeline, tensor parallelism, and both, each with as many replicas as possible. Every
-  // replica then takes the micro-batches of several.
+  // CaptureState pipeline, tensor parallelism, and both, each with as many replicas as possible.
+  // Every replica then takes the micro-batches of several.
   bool splits_more() const {
     return all_reduces() || experiment::splits_model(document_.strategy.kind);
   }
@@ -338,7 +341,7 @@ class WaysToFit {
         said += is_so ? (said.empty() ? "" : ", and ") + what : "";
       };
       add(mesh.pipeline > 1, "devices idle at least " +
-                                 percent(experiment::ideal_bubble(other).value_or(0)) +
+                                 percent(experiment::ideal_bubble_fraction(other).value_or(0)) +
                                  " of the time");
       add(mesh.tensor > 1, "activations of every pair of layers are all-reduced, both ways");
       add(fewer, "of all micro-batches of a step there is one update");
@@ -346,8 +349,8 @@ class WaysToFit {
     };
   }
 
-  // Tries schedules that hold fewer micro-batches. "naive" holds one, and only one device works at
-  // a time.
+  // CaptureState schedules that hold fewer micro-batches. "naive" holds one, and only one device
+  // works at a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;
     for (const char* schedule : {"1f1b", "naive"})
@@ -386,8 +389,9 @@ std::vector<run::MemoryUse> memory_of(const plan::Plan& plan) {
   return list;
 }
 
-std::vector<Way> ways_to_fit(const Resolved& experiment, const std::vector<std::int64_t>& lacking,
-                             const CostOfStep& cost) {
+std::vector<Way> options_that_fit(const Resolved& experiment,
+                                  const std::vector<std::int64_t>& lacking,
+                                  const CostOfStep& cost) {
   if (experiment.servers > 0 || experiment.evaluators > 0) return {};
   return WaysToFit(experiment, lacking, cost).find();
 }

@@ -53,7 +53,8 @@ struct Way {
 // a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an option
 // makes one, its text says so. Returns nothing if there are servers (parameter_server) or
 // evaluators. `lacking`: bytes by rank that its device lacks (`lacking_bytes` in room.h).
-std::vector<Way> ways_to_fit(const experiment::Resolved& experiment,
-                             const std::vector<std::int64_t>& lacking, const CostOfStep& cost = {});
+std::vector<Way> options_that_fit(const experiment::Resolved& experiment,
+                                  const std::vector<std::int64_t>& lacking,
+                                  const CostOfStep& cost = {});
 
 }  // namespace trainyard::session

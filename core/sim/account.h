@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Account of a rank's time by activity. At every moment a rank counts as the first activity in the
-// list that is in progress.
+// TimeAccount of a rank's time by activity. At every moment a rank counts as the first activity in
+// the list that is in progress.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr std::size_t kActivities = 5;
 
 using Times = std::array<Picoseconds, kActivities>;
 
-class Account {
+class TimeAccount {
  public:
   void start(Activity activity, Picoseconds now) {
     settle(now);

@@ -25,6 +25,6 @@ struct Moment {
   }
 };
 
-using Agenda = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
+using EventQueue = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
 
 }  // namespace trainyard::sim

@@ -5,7 +5,7 @@
 
 namespace trainyard::sim {
 
-base::Result<int> Gatherings::join(int rank, const OpModel& op, std::int64_t step) {
+base::Result<int> PendingCollectives::join(int rank, const OpModel& op, std::int64_t step) {
   std::vector<int>& numbers = of_group_[op.channel];
   const std::size_t turn = next_of_rank_[{op.channel, rank}]++;
   if (turn == numbers.size()) {
@@ -28,7 +28,7 @@ base::Result<int> Gatherings::join(int rank, const OpModel& op, std::int64_t ste
   return number;
 }
 
-base::Result<Picoseconds> Gatherings::duration(const OpModel& op) {
+base::Result<Picoseconds> PendingCollectives::duration(const OpModel& op) {
   if (const auto known = durations_.find(key(op)); known != durations_.end()) return known->second;
   collective::Work work{
       op.bytes / op.element_bytes, op.element_bytes, {}, std::vector<int>(op.members.size(), 0)};
@@ -38,7 +38,7 @@ base::Result<Picoseconds> Gatherings::duration(const OpModel& op) {
       .map([&](double seconds) { return durations_[key(op)] = picoseconds(seconds); });
 }
 
-Picoseconds Gatherings::known_duration(const OpModel& op) const {
+Picoseconds PendingCollectives::known_duration(const OpModel& op) const {
   const auto known = durations_.find(key(op));
   return known == durations_.end() ? 0 : known->second;
 }

@@ -15,9 +15,9 @@
 
 namespace trainyard::sim {
 
-class Gatherings {
+class PendingCollectives {
  public:
-  explicit Gatherings(const topology::Network& network)
+  explicit PendingCollectives(const topology::Network& network)
       : network_(network), ranks_(network.ranks()) {}
 
   struct Gathering {

@@ -76,7 +76,7 @@ double bubble_fraction(const std::vector<RankUse>& ranks) {
 
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread) {
-  const World& world = simulation.world();
+  const SimulationState& world = simulation.world();
   const int ranks = static_cast<int>(simulation.ranks().size());
   Outcome outcome;
   outcome.step_seconds = world.step_seconds;
@@ -84,13 +84,13 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
   std::vector<double> full;
   for (std::int64_t step = 0; step < outcome.steps; ++step) {
     const double took = world.step_seconds[static_cast<std::size_t>(step)];
-    const bool meets = schedule.meets_at_times() && schedule.ends_local_steps(step);
+    const bool meets = schedule.synchronizes_periodically() && schedule.ends_local_steps(step);
     if (schedule.stretch(step) != "train")
       outcome.tail_seconds += step < schedule.steps_per_epoch() ? took : 0;
     else if (!meets) full.push_back(took);
   }
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
-  outcome.own_step_seconds = outcome.median_step_seconds;
+  outcome.local_step_seconds = outcome.median_step_seconds;
   outcome.first_step_seconds = world.step_seconds.front();
   outcome.evaluation_seconds = world.evaluation_seconds;
   outcome.average_seconds = world.average_seconds;

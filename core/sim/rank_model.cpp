@@ -87,7 +87,7 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
   if (plan::serves(op.kind))
     model.bytes = plan::carried(op) != nullptr ? bytes_of({*plan::carried(op)}, rank) : 0;
   else if (exchanges(op.kind))
-    model.bytes = bytes_of(plan::sends_away(op.kind) ? op.reads : op.writes, rank);
+    model.bytes = bytes_of(plan::names_destination(op.kind) ? op.reads : op.writes, rank);
   if (plan::coarse(op.kind)) {
     model.engine_bytes = collective::engine_bytes(op, rank, plan.groups);
     model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;

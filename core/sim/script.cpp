@@ -3,16 +3,17 @@
 
 namespace trainyard::sim {
 
-base::Result<Script> Script::make(const RankModel& model, const plan::Schedule& schedule,
-                                  std::int64_t steps) {
+base::Result<ProgramSequence> ProgramSequence::make(const RankModel& model,
+                                                    const plan::Schedule& schedule,
+                                                    std::int64_t steps) {
   for (std::int64_t step = 0; step < steps; ++step)
     if (const auto name = schedule.program(step); model.program(name) < 0)
       return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(model.rank),
                          "has no program " + std::string(name), "", ""});
-  return Script(model, schedule, steps);
+  return ProgramSequence(model, schedule, steps);
 }
 
-void Script::look_ahead() {
+void ProgramSequence::look_ahead() {
   if (!ahead_.empty() || next_step_ == steps_) return;
   if (const int start = model_->program("start"); start >= 0 && next_step_ == 0)
     ahead_.push_back({start, 0, plan::Purpose::start});
@@ -26,7 +27,7 @@ void Script::look_ahead() {
   ++next_step_;
 }
 
-void Script::add_evaluation(std::int64_t step) {
+void ProgramSequence::add_evaluation(std::int64_t step) {
   const std::size_t before = ahead_.size();
   for (const char* name : {"evaluate", "evaluate_tail"})
     if (const int program = model_->program(name); program >= 0)
@@ -37,7 +38,7 @@ void Script::add_evaluation(std::int64_t step) {
   if (ahead_.size() > before) ahead_.back().ends_evaluation = true;
 }
 
-bool Script::admit(plan::Frontier& frontier) {
+bool ProgramSequence::admit(plan::Frontier& frontier) {
   bool any = false;
   for (look_ahead(); !ahead_.empty(); look_ahead()) {
     const bool alone = open_.empty();
@@ -54,7 +55,7 @@ bool Script::admit(plan::Frontier& frontier) {
   return any;
 }
 
-std::optional<Part> Script::take_complete(const plan::Frontier& frontier) {
+std::optional<Part> ProgramSequence::take_complete(const plan::Frontier& frontier) {
   if (!has_complete(frontier)) return std::nullopt;
   const Part part = open_.front();
   open_.pop_front();

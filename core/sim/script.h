@@ -19,12 +19,12 @@ struct Part {
   std::int64_t instance = 0;  // in the frontier, once admitted
 };
 
-class Script {
+class ProgramSequence {
  public:
   // Creates the sequence of steps 0 to `steps`, with the schedule's evaluations. The rank must have
   // the programs.
-  static base::Result<Script> make(const RankModel& model, const plan::Schedule& schedule,
-                                   std::int64_t steps);
+  static base::Result<ProgramSequence> make(const RankModel& model, const plan::Schedule& schedule,
+                                            std::int64_t steps);
 
   // Admits what may be admitted; returns true if anything was.
   bool admit(plan::Frontier& frontier);
@@ -36,7 +36,7 @@ class Script {
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 
  private:
-  Script(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps)
+  ProgramSequence(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps)
       : model_(&model), schedule_(schedule), steps_(steps) {}
   void look_ahead();
   void add_evaluation(std::int64_t step);

@@ -7,7 +7,7 @@ namespace trainyard::sim {
 
 using base::Result;
 using plan::OpKind;
-using plan::Served;
+using plan::ServerEvent;
 
 namespace {
 
@@ -26,17 +26,17 @@ std::int64_t bytes_given(const ProgramModel& answer) {
 
 }  // namespace
 
-ServedClock::ServedClock(ServedClockParts parts)
+ServerClock::ServerClock(ServedClockParts parts)
     : parts_(std::move(parts)), links_(*parts_.network) {}
 
-Result<std::unique_ptr<ServedClock>> ServedClock::make(ServedClockParts parts) {
-  std::unique_ptr<ServedClock> clock(new ServedClock(std::move(parts)));
+Result<std::unique_ptr<ServerClock>> ServerClock::make(ServedClockParts parts) {
+  std::unique_ptr<ServerClock> clock(new ServerClock(std::move(parts)));
   if (const auto ok = clock->open(); !ok) return base::fail(ok.error());
   return clock;
 }
 
 // Applies a drawn slow-down per step of the worker, so op times exclude it.
-Result<void> ServedClock::open() {
+Result<void> ServerClock::open() {
   for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
     const topology::DeviceId id = parts_.devices[static_cast<std::size_t>(rank)];
@@ -51,11 +51,11 @@ Result<void> ServedClock::open() {
           std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));
       servers_.back()->model = std::move(*model);
       servers_.back()->slowness =
-          std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
+          std::make_unique<run::SlowdownModel>(parts_.seed, rank, slow_down, jitter);
     } else {
       Worker one;
       one.model = std::move(*model);
-      one.slowness = std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
+      one.slowness = std::make_unique<run::SlowdownModel>(parts_.seed, rank, slow_down, jitter);
       workers_.push_back(std::move(one));
     }
   }
@@ -79,7 +79,7 @@ Result<void> ServedClock::open() {
   return {};
 }
 
-Result<const Path*> ServedClock::path(int from, int to) {
+Result<const Path*> ServerClock::path(int from, int to) {
   const auto route = parts_.network->route(parts_.devices[static_cast<std::size_t>(from)],
                                            parts_.devices[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
@@ -89,12 +89,12 @@ Result<const Path*> ServedClock::path(int from, int to) {
   return &paths_.emplace(std::pair(from, to), std::move(path)).first->second;
 }
 
-std::int64_t ServedClock::bytes_sent(int from, int to) const {
+std::int64_t ServerClock::bytes_sent(int from, int to) const {
   const auto found = sent_.find({from, to});
   return found == sent_.end() ? 0 : found->second;
 }
 
-void ServedClock::allow(std::int64_t steps, bool last) {
+void ServerClock::allow(std::int64_t steps, bool last) {
   allowed_ = std::max(allowed_, steps);
   last_ = last_ || last;
   if (!stands()) begin_job(0);
@@ -102,11 +102,11 @@ void ServedClock::allow(std::int64_t steps, bool last) {
 
 // True when the allowed steps are complete. Virtual time then stops, with all workers at work, so
 // that the time at which more steps are allowed does not affect events.
-bool ServedClock::stands() const {
+bool ServerClock::stands() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
 
-void ServedClock::slow(int rank, double slow_down, double jitter) {
+void ServerClock::slow(int rank, double slow_down, double jitter) {
   const auto number = static_cast<std::size_t>(rank);
   if (number < workers_.size()) workers_[number].slowness->set(slow_down, jitter);
   else if (number < workers_.size() + servers_.size())
@@ -116,11 +116,11 @@ void ServedClock::slow(int rank, double slow_down, double jitter) {
 // Time
 // ------------------------------------------------------------------------------------------
 
-Result<std::optional<Served>> ServedClock::next() {
+Result<std::optional<ServerEvent>> ServerClock::next() {
   if (!std::exchange(begun_, true))
     for (std::size_t w = 0; w < workers_.size(); ++w)
       for (std::size_t s = 0; s < servers_.size(); ++s)
-        send(Carries::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
+        send(PayloadKind::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
   while (out_.empty() && !stands())
     if (!advance()) break;
   if (now_ > kLongest)
@@ -128,13 +128,13 @@ Result<std::optional<Served>> ServedClock::next() {
                        "", "Draw faster devices and links, or take fewer steps."});
   if (out_.empty() && stands() && last_ && !ended_) end();
   if (out_.empty()) return std::nullopt;
-  const Served event = out_.front();
+  const ServerEvent event = out_.front();
   out_.pop_front();
   return event;
 }
 
 // Processes the next event; returns false if there is none within the limit.
-bool ServedClock::advance() {
+bool ServerClock::advance() {
   const Picoseconds next = agenda_.empty() ? Links::kNever : agenda_.top().time;
   if (const Picoseconds sent = links_.next_end(now_); sent < Links::kNever && sent <= next) {
     now_ = sent;
@@ -153,7 +153,7 @@ bool ServedClock::advance() {
   return true;
 }
 
-void ServedClock::handle(const Moment& moment) {
+void ServerClock::handle(const Moment& moment) {
   switch (moment.kind) {
     case MomentKind::arrives: {
       const Message message = messages_[static_cast<std::size_t>(moment.number)];
@@ -165,8 +165,8 @@ void ServedClock::handle(const Moment& moment) {
   }
 }
 
-void ServedClock::send(Carries carries, int worker, int server, std::int64_t bytes) {
-  const bool answers = carries == Carries::parameters || carries == Carries::rows;
+void ServerClock::send(PayloadKind carries, int worker, int server, std::int64_t bytes) {
+  const bool answers = carries == PayloadKind::parameters || carries == PayloadKind::rows;
   const auto ends =
       answers ? std::pair(rank_of(server), worker) : std::pair(worker, rank_of(server));
   int number = static_cast<int>(messages_.size());
@@ -178,21 +178,21 @@ void ServedClock::send(Carries carries, int worker, int server, std::int64_t byt
   links_.start(number, path.ways, bytes, now_);
 }
 
-void ServedClock::arrive(const Message& message) {
+void ServerClock::arrive(const Message& message) {
   Worker& to = worker(message.worker);
-  if (message.carries == Carries::names) return take_names(message.worker, message.server);
-  if (message.carries == Carries::parameters || message.carries == Carries::rows) {
-    if (message.carries == Carries::rows) to.rows_missing = false;
+  if (message.carries == PayloadKind::names) return take_names(message.worker, message.server);
+  if (message.carries == PayloadKind::parameters || message.carries == PayloadKind::rows) {
+    if (message.carries == PayloadKind::rows) to.rows_missing = false;
     else --to.answers_missing;
-    if (message.carries == Carries::parameters && message.server == 0 && !closing_)
+    if (message.carries == PayloadKind::parameters && message.server == 0 && !closing_)
       name_rows(message.worker);
     if (to.answers_missing == 0 && !to.rows_missing && !closing_) begin_round(message.worker);
     return;
   }
-  if (message.carries == Carries::gradient &&
+  if (message.carries == PayloadKind::gradient &&
       --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0)
     return;
-  server(message.server).jobs.push_back({message.worker, message.carries == Carries::wish});
+  server(message.server).jobs.push_back({message.worker, message.carries == PayloadKind::wish});
   begin_job(message.server);
 }
 
@@ -201,7 +201,7 @@ void ServedClock::arrive(const Message& message) {
 
 // Starts a server's next job: adding a gradient, and the update if the gradient completes it. The
 // server is busy meanwhile; later messages queue.
-void ServedClock::begin_job(int number) {
+void ServerClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
   while (closing_ && !serves.jobs.empty() && !wanted(number, serves.jobs.front()))
@@ -231,18 +231,18 @@ void ServedClock::begin_job(int number) {
   agenda_.push({now_ + takes, MomentKind::served, serves.jobs.front().worker, number, 0});
 }
 
-void ServedClock::end_job(int number) {
+void ServerClock::end_job(int number) {
   Server& serves = server(number);
   const Job job = serves.jobs.front();
   serves.jobs.pop_front();
   serves.busy = false;
   if (job.joins) {
     serves.arrivals.join(job.worker);
-    out_.push_back(event(Served::Kind::joins, number, job.worker));
+    out_.push_back(event(ServerEvent::Kind::joins, number, job.worker));
   } else {
     ++serves.gathered;
     ++serves.taken[static_cast<std::size_t>(job.worker)];
-    Served taken = event(Served::Kind::takes, number, job.worker);
+    ServerEvent taken = event(ServerEvent::Kind::takes, number, job.worker);
     taken.dropped = serves.push->dropped, taken.completes = serves.push->completes;
     taken.version = serves.push->pulled, taken.staleness = serves.push->staleness;
     out_.push_back(taken);
@@ -253,29 +253,30 @@ void ServedClock::end_job(int number) {
 
 // Answers waiting workers after the current job, so that the worker whose gradient it processed is
 // included.
-void ServedClock::answer(int number) {
+void ServerClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
   const auto ready = [&](int to) {
     return !serves.waits_for_names || serves.listed[static_cast<std::size_t>(to)];
   };
   while (const auto given = serves.arrivals.answer(ready)) {
-    run::Turn turn;
+    run::WorkAssignment turn;
     if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
     give(number, given->worker, turn, false);
     const auto& answer =
         serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
-    std::int64_t bytes = bytes_given(answer) +
-                         (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0);
+    std::int64_t bytes =
+        bytes_given(answer) +
+        (number == 0 ? run::WorkAssignment::kNumbers * std::int64_t{sizeof(double)} : 0);
     if (serves.waits_for_names)
       bytes += bytes_of_rows(given->worker, number),
           serves.listed[static_cast<std::size_t>(given->worker)] = false;
-    send(Carries::parameters, given->worker, number, bytes);
+    send(PayloadKind::parameters, given->worker, number, bytes);
   }
 }
 
-void ServedClock::give(int number, int to, const run::Turn& turn, bool last) {
-  Served given = event(Served::Kind::gives, number, to);
+void ServerClock::give(int number, int to, const run::WorkAssignment& turn, bool last) {
+  ServerEvent given = event(ServerEvent::Kind::gives, number, to);
   given.version = server(number).arrivals.version();
   given.step = turn.step, given.evaluates = turn.evaluates, given.last = last;
   out_.push_back(given);
@@ -285,8 +286,8 @@ void ServedClock::give(int number, int to, const run::Turn& turn, bool last) {
   if (receives.answers_missing == 0) receives.answers_missing = static_cast<int>(servers_.size());
 }
 
-Served ServedClock::event(Served::Kind kind, int number, int to) const {
-  Served event;
+ServerEvent ServerClock::event(ServerEvent::Kind kind, int number, int to) const {
+  ServerEvent event;
   event.kind = kind, event.server = number, event.worker = to;
   event.done = servers_[static_cast<std::size_t>(number)]->arrivals.steps();
   event.time_ns = nanoseconds(now_);
@@ -296,7 +297,7 @@ Served ServedClock::event(Served::Kind kind, int number, int to) const {
 // Workers
 // ------------------------------------------------------------------------------------------
 
-Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
+Picoseconds ServerClock::evaluation_takes(const Worker& who) const {
   Picoseconds takes = 0;
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int at = who.model.program(name);
@@ -307,24 +308,24 @@ Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   return takes;
 }
 
-// Calls `visit(pull op)` for the shares on a server of which the worker pulls only the rows that
-// its samples name.
+// RemoteCalls `visit(pull op)` for the shares on a server of which the worker pulls only the rows
+// that its samples name.
 template <class Visit>
-void ServedClock::for_each_table(int number, int server, Visit visit) const {
+void ServerClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
   for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program("turn"))].ops)
     if (op.kind == OpKind::pull && op.row_bytes > 0 && op.peers.front() == rank_of(server))
       visit(op);
 }
 
-std::int64_t ServedClock::rows_of(int number, const OpModel& op) const {
+std::int64_t ServerClock::rows_of(int number, const OpModel& op) const {
   return parts_.row_count
              ? parts_.row_count(number, workers_[static_cast<std::size_t>(number)].turn.step,
                                 op.bucket)
              : op.most_rows;
 }
 
-void ServedClock::name_rows(int number) {
+void ServerClock::name_rows(int number) {
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     std::int64_t bytes = 0;
     for_each_table(number, static_cast<int>(s), [&](const OpModel& op) {
@@ -333,19 +334,19 @@ void ServedClock::name_rows(int number) {
     });
     if (bytes == 0) continue;
     if (s == 0) worker(number).rows_missing = true;
-    send(Carries::names, number, static_cast<int>(s), bytes);
+    send(PayloadKind::names, number, static_cast<int>(s), bytes);
   }
 }
 
 // The first server has answered already.
-void ServedClock::take_names(int number, int server) {
-  if (server == 0) return send(Carries::rows, number, server, bytes_of_rows(number, server));
+void ServerClock::take_names(int number, int server) {
+  if (server == 0) return send(PayloadKind::rows, number, server, bytes_of_rows(number, server));
   servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;
   answer(server);
 }
 
 // A worker that evaluates with the parameters gets all rows.
-std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
+std::int64_t ServerClock::bytes_of_rows(int number, int server) const {
   std::int64_t bytes = 0;
   const bool all = workers_[static_cast<std::size_t>(number)].turn.evaluates;
   for_each_table(number, server, [&](const OpModel& op) {
@@ -355,7 +356,7 @@ std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
 }
 
 // Runs a round: ops in order, and each push as soon as its dependencies are complete.
-void ServedClock::begin_round(int number) {
+void ServerClock::begin_round(int number) {
   Worker& who = worker(number);
   who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
   const ProgramModel& program = who.model.programs[static_cast<std::size_t>(who.program)];
@@ -376,19 +377,20 @@ void ServedClock::begin_round(int number) {
   }
 }
 
-void ServedClock::post(int number, int op) {
+void ServerClock::post(int number, int op) {
   const OpModel& pushes = worker(number)
                               .model.programs[static_cast<std::size_t>(worker(number).program)]
                               .ops[static_cast<std::size_t>(op)];
   const std::int64_t bytes =
       pushes.row_bytes > 0 ? rows_of(number, pushes) * pushes.row_bytes : pushes.bytes;
   op_event(number, worker(number).program, op, worker(number).turn.step, now_, now_, bytes);
-  send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), bytes);
+  send(PayloadKind::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()),
+       bytes);
 }
 
 // Ends the run: no more compute. The other servers take the gradients that the first has taken;
 // then all workers get the final parameters and leave.
-void ServedClock::end() {
+void ServerClock::end() {
   closing_ = true;
   for (std::size_t s = 1; s < servers_.size(); ++s) begin_job(static_cast<int>(s));
   while (advance()) {
@@ -396,23 +398,23 @@ void ServedClock::end() {
   ended_ = true;
   Server& leads = server(0);
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    const run::Turn turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
+    const run::WorkAssignment turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
     for (std::size_t s = 0; s < servers_.size(); ++s)
       give(static_cast<int>(s), static_cast<int>(w), turn, true);
   }
   for (std::size_t w = 0; w < workers_.size(); ++w)
     for (std::size_t s = 0; s < servers_.size(); ++s)
-      out_.push_back(event(Served::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
+      out_.push_back(event(ServerEvent::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
 }
 
-bool ServedClock::wanted(int number, const Job& job) const {
+bool ServerClock::wanted(int number, const Job& job) const {
   const auto worker = static_cast<std::size_t>(job.worker);
   return number > 0 && !job.joins &&
          servers_[static_cast<std::size_t>(number)]->taken[worker] <
              servers_.front()->taken[worker];
 }
 
-void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
+void ServerClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
                            Picoseconds end, std::int64_t bytes) {
   if (!parts_.on_event) return;
   const std::int64_t from = nanoseconds(begin);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Virtual clock for parameter servers on the drawn devices and links. It determines when each
 // worker asks, computes and pushes, when its gradient is taken, and, by the plan's rule
-// (plan::Arrivals), when it is answered. It has no model data; run::ServedTraining can compute them
-// from its events. Deterministic: the same plan, drawing and seed give the same events on every
-// machine.
+// (plan::ArrivalQueue), when it is answered. It has no model data; run::ServerReplay can compute
+// them from its events. Deterministic: the same plan, drawing and seed give the same events on
+// every machine.
 //
 // A worker's compute ops take the drawn device's time (rank_model.h) times the factor of its step
-// (run::Slowness: slow-down and seeded jitter). A push is sent when the compute ops that it waits
-// for are complete. Messages share the drawn links (links.h). A server does one thing at a time, in
-// order of arrival; at equal times the lower worker is first. A worker names the table rows it
-// wants after it got its turn; servers other than the first then answer (run/server_answers.cpp).
-// Not modeled: the server's loop, acknowledgments, and gathering rows.
+// (run::SlowdownModel: slow-down and seeded jitter). A push is sent when the compute ops that it
+// waits for are complete. Messages share the drawn links (links.h). A server does one thing at a
+// time, in order of arrival; at equal times the lower worker is first. A worker names the table
+// rows it wants after it got its turn; servers other than the first then answer
+// (run/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and gathering rows.
 #pragma once
 
 #include <deque>
@@ -41,14 +41,14 @@ struct ServedClockParts {
   run::RowCount row_count = {};  // empty: the maximum number of rows of each list
 };
 
-class ServedClock final : public plan::ServedOrder {
+class ServerClock final : public plan::ServerEventSource {
  public:
   // The plan must have servers. Fails if a worker and a server have no route, and as `simulate`.
-  static base::Result<std::unique_ptr<ServedClock>> make(ServedClockParts parts);
+  static base::Result<std::unique_ptr<ServerClock>> make(ServedClockParts parts);
 
   void allow(std::int64_t steps, bool last) override;
   void slow(int rank, double slow_down, double jitter) override;
-  base::Result<std::optional<plan::Served>> next() override;
+  base::Result<std::optional<plan::ServerEvent>> next() override;
   bool over() const override { return ended_ && out_.empty(); }
 
   Picoseconds now() const { return now_; }
@@ -57,9 +57,9 @@ class ServedClock final : public plan::ServedOrder {
 
  private:
   // Message of a worker to a server, or an answer.
-  enum class Carries : std::uint8_t { wish, gradient, names, parameters, rows };
+  enum class PayloadKind : std::uint8_t { wish, gradient, names, parameters, rows };
   struct Message {
-    Carries carries = Carries::wish;
+    PayloadKind carries = PayloadKind::wish;
     int worker = 0, server = 0;
     const Path* path = nullptr;
   };
@@ -76,8 +76,8 @@ class ServedClock final : public plan::ServedOrder {
   };
   struct Worker {
     RankModel model;
-    std::unique_ptr<run::Slowness> slowness;
-    run::Turn turn;
+    std::unique_ptr<run::SlowdownModel> slowness;
+    run::WorkAssignment turn;
     int program = -1;
     std::vector<int> pushes_missing;  // by server: shares of this round not yet received
     int answers_missing = 0;          // number of servers that have not answered
@@ -91,11 +91,11 @@ class ServedClock final : public plan::ServedOrder {
     Server(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps)
         : arrivals(rule), turns(rule, evaluate_every_steps) {}
     RankModel model;
-    std::unique_ptr<run::Slowness> slowness;
-    plan::Arrivals arrivals;
+    std::unique_ptr<run::SlowdownModel> slowness;
+    plan::ArrivalQueue arrivals;
     run::Turns turns;
     std::deque<Job> jobs;  // if the server is busy, the first job is in progress
-    std::optional<plan::Arrivals::Push> push;
+    std::optional<plan::ArrivalQueue::Push> push;
     std::int64_t gathered = 0;
     std::vector<std::int64_t> taken;  // gradients, by worker
     std::vector<bool> listed;         // by worker: has named its rows
@@ -103,18 +103,18 @@ class ServedClock final : public plan::ServedOrder {
     bool busy = false;
   };
 
-  explicit ServedClock(ServedClockParts parts);
+  explicit ServerClock(ServedClockParts parts);
   base::Result<void> open();
   base::Result<const Path*> path(int from, int to);
   bool advance();
   bool stands() const;
   void handle(const Moment& moment);
-  void send(Carries carries, int worker, int server, std::int64_t bytes);
+  void send(PayloadKind carries, int worker, int server, std::int64_t bytes);
   void arrive(const Message& message);
   void begin_job(int number);
   void end_job(int number);
   void answer(int number);
-  void give(int number, int to, const run::Turn& turn, bool last);
+  void give(int number, int to, const run::WorkAssignment& turn, bool last);
   void name_rows(int number);
   void take_names(int number, int server);
   std::int64_t bytes_of_rows(int number, int server) const;
@@ -125,7 +125,7 @@ class ServedClock final : public plan::ServedOrder {
   void post(int number, int op);
   void end();
   bool wanted(int number, const Job& job) const;
-  plan::Served event(plan::Served::Kind kind, int number, int to) const;
+  plan::ServerEvent event(plan::ServerEvent::Kind kind, int number, int to) const;
   void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
                 Picoseconds end, std::int64_t bytes);
   Picoseconds evaluation_takes(const Worker& who) const;
@@ -141,7 +141,7 @@ class ServedClock final : public plan::ServedOrder {
   std::vector<Message> messages_;
   std::vector<int> free_;
   std::priority_queue<Moment, std::vector<Moment>, std::greater<>> agenda_;
-  std::deque<plan::Served> out_;
+  std::deque<plan::ServerEvent> out_;
   std::map<std::pair<int, int>, std::int64_t> sent_;
   Picoseconds now_ = 0;
   std::int64_t allowed_ = 0;

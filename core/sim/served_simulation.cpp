@@ -14,7 +14,7 @@
 namespace trainyard::sim {
 namespace {
 
-using plan::Served;
+using plan::ServerEvent;
 
 // Measurements collected while the clock runs.
 struct Heard {
@@ -27,7 +27,7 @@ struct Heard {
   std::int64_t last_ns = 0;
 };
 
-base::Result<Heard> listen(ServedClock& clock, bool in_step, int workers,
+base::Result<Heard> listen(ServerClock& clock, bool is_lockstep, int workers,
                            const std::stop_token& stop) {
   Heard heard;
   std::vector<std::int64_t> before_ns(
@@ -35,14 +35,14 @@ base::Result<Heard> listen(ServedClock& clock, bool in_step, int workers,
   for (auto event = clock.next();; event = clock.next()) {
     if (!event) return base::fail(event.error());
     if (stop.stop_requested())
-      return base::fail({base::ProblemCode::cancelled, "", "the simulation was given up", "", ""});
+      return base::fail({base::ProblemCode::canceled, "", "the simulation was given up", "", ""});
     if (!*event) return heard;
     heard.last_ns = (*event)->time_ns;
-    if ((*event)->kind != Served::Kind::takes || (*event)->server != 0) continue;
+    if ((*event)->kind != ServerEvent::Kind::takes || (*event)->server != 0) continue;
     const std::int64_t before =
         std::exchange(before_ns[static_cast<std::size_t>((*event)->worker)], heard.last_ns);
     if (before > 0) heard.own_seconds.push_back(static_cast<double>(heard.last_ns - before) * 1e-9);
-    if (!in_step || (*event)->completes) heard.ends_ns.push_back((*event)->time_ns);
+    if (!is_lockstep || (*event)->completes) heard.ends_ns.push_back((*event)->time_ns);
     if (!(*event)->dropped && ++heard.warm > workers)
       heard.staleness += static_cast<double>((*event)->staleness), ++heard.gradients;
   }
@@ -64,7 +64,7 @@ void add_steps(const Heard& heard, int workers, Outcome& outcome) {
   outcome.simulated_seconds = static_cast<double>(heard.last_ns) * 1e-9;
 }
 
-void add_traffic(const ServedClock& clock, int ranks, Outcome& outcome) {
+void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
   for (int from = 0; from < ranks; ++from)
     for (int to = 0; to < ranks; ++to)
       if (const std::int64_t bytes = clock.bytes_sent(from, to); bytes > 0)
@@ -102,7 +102,7 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
 
 // Adds the bound of the busiest rank if all others would wait for it, that is, a server. A worker
 // is one of several that make steps.
-void add_bounds(int workers, const topology::Network& network, Outcome& outcome) {
+void add_constraints(int workers, const topology::Network& network, Outcome& outcome) {
   Bound device;
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
     const RankUse& use = outcome.ranks[rank];
@@ -144,7 +144,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   const plan::RankPlan last = plan.rank_plan(plan.ranks - 1);
   const int workers = last.rule->workers;
   std::vector<double> busy(static_cast<std::size_t>(plan.ranks));
-  Tape tape(options.on_event);
+  EventSink tape(options.on_event);
   ServedClockParts parts;
   parts.plan = &plan;
   parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(),
@@ -158,25 +158,25 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
         static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
     tape.write(rank, event);
   };
-  auto clock = ServedClock::make(std::move(parts));
+  auto clock = ServerClock::make(std::move(parts));
   if (!clock) return base::fail(clock.error());
-  const bool in_step = last.rule->answers_after_update;
-  (*clock)->allow(
-      std::min(plan.schedule.steps, std::max(options.steps, in_step ? kRounds : kRounds * workers)),
-      true);
-  const auto heard = listen(**clock, in_step, workers, options.stop);
+  const bool is_lockstep = last.rule->answers_after_update;
+  (*clock)->allow(std::min(plan.schedule.steps,
+                           std::max(options.steps, is_lockstep ? kRounds : kRounds * workers)),
+                  true);
+  const auto heard = listen(**clock, is_lockstep, workers, options.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty())
     return base::fail({base::ProblemCode::bad_input, "plan", "no step comes to its end",
                        "a plan that the check accepts", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
-  outcome.own_step_seconds = in_step || heard->own_seconds.empty()
-                                 ? outcome.median_step_seconds
-                                 : telemetry::quantiles(heard->own_seconds).median;
+  outcome.local_step_seconds = is_lockstep || heard->own_seconds.empty()
+                                   ? outcome.median_step_seconds
+                                   : telemetry::quantiles(heard->own_seconds).median;
   add_traffic(**clock, plan.ranks, outcome);
   add_ranks(plan, network, busy, outcome);
-  add_bounds(workers, network, outcome);
+  add_constraints(workers, network, outcome);
   predict(plan, outcome);
   outcome.mean_staleness =
       heard->gradients > 0 ? heard->staleness / static_cast<double>(heard->gradients) : 0;

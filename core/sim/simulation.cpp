@@ -13,7 +13,7 @@ constexpr int kNamedAtMost = 4;  // maximum number of ranks in a deadlock messag
 
 base::Result<std::unique_ptr<Simulation>> Simulation::run(
     const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
-    const topology::Network& network, const Options& options, Tape::Listener listener) {
+    const topology::Network& network, const Options& options, EventSink::Listener listener) {
   std::unique_ptr<Simulation> simulation(
       new Simulation(plan, network, options.stop, std::move(listener)));
   for (int rank = 0; rank < plan.ranks; ++rank)
@@ -35,7 +35,7 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   if (!model) return base::fail(model.error());
   const auto shared = std::make_shared<const RankModel>(std::move(*model));
   if (auto ok = ask_paths(*shared); !ok) return ok;
-  auto script = Script::make(*shared, schedule, steps);
+  auto script = ProgramSequence::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
   ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script),
                                                  options.lanes_per_thread, world_));
@@ -80,7 +80,7 @@ base::Result<void> Simulation::loop() {
 
 base::Result<void> Simulation::check_wanted() const {
   if (!stop_.stop_requested()) return {};
-  return base::fail({base::ProblemCode::cancelled, "", "the simulation was given up", "", ""});
+  return base::fail({base::ProblemCode::canceled, "", "the simulation was given up", "", ""});
 }
 
 void Simulation::send_on(Picoseconds now) {
@@ -99,7 +99,7 @@ base::Result<void> Simulation::handle(const Moment& moment) {
     case MomentKind::collective_ends: return end_collective(moment.number), base::Result<void>();
     case MomentKind::busy_ends:
       rank(moment.rank).end_busy(static_cast<std::size_t>(moment.number), now_);
-      for (const int sender : rank(moment.rank).take_heard()) rank(sender).wake(now_);
+      for (const int sender : rank(moment.rank).take_acknowledged()) rank(sender).wake(now_);
       return {};
     case MomentKind::arrives:
       world_.wire.arrive(moment.number);

@@ -13,21 +13,24 @@ class Simulation {
   // Runs steps 0 to `steps` of `schedule`, which may differ from the plan's.
   static base::Result<std::unique_ptr<Simulation>> run(
       const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
-      const topology::Network& network, const Options& options, Tape::Listener listener);
+      const topology::Network& network, const Options& options, EventSink::Listener listener);
 
-  const World& world() const { return world_; }
+  const SimulationState& world() const { return world_; }
   const std::vector<std::unique_ptr<VirtualRank>>& ranks() const { return ranks_; }
   Picoseconds now() const { return now_; }
 
  private:
   Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop,
-             Tape::Listener listener)
-      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks),
-                                                                       Gatherings(network),
-                                                                       {},
-                                                                       Tape(std::move(listener)),
-                                                                       {},
-                                                                       0} {}
+             EventSink::Listener listener)
+      : plan_(plan),
+        network_(network),
+        stop_(std::move(stop)),
+        world_{Wire(network, plan.ranks),
+               PendingCollectives(network),
+               {},
+               EventSink(std::move(listener)),
+               {},
+               0} {}
 
   base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps,
                               const Options& options);
@@ -45,7 +48,7 @@ class Simulation {
   const plan::Plan& plan_;
   const topology::Network& network_;
   std::stop_token stop_;
-  World world_;
+  SimulationState world_;
   std::vector<std::unique_ptr<VirtualRank>> ranks_;
   Picoseconds now_ = 0;
 };

@@ -38,7 +38,7 @@ Counts count(const Schedule& schedule) {
   Counts counts{schedule.steps,
                 every > 0 ? (schedule.steps + every - 1) / every : 0,
                 count_averages(schedule, schedule.steps),
-                schedule.meets_at_times() ? schedule.steps / schedule.local_steps : 0,
+                schedule.synchronizes_periodically() ? schedule.steps / schedule.local_steps : 0,
                 {}};
   std::int64_t begin = schedule.full_steps_per_epoch;  // start of the tail within an epoch
   for (const std::int64_t steps : schedule.tails) {
@@ -52,16 +52,17 @@ Counts count(const Schedule& schedule) {
 
 // Bytes sent by all ranks together: at the start, in a full step, in a step of each tail, in an
 // average and in an evaluation; `meeting`: additional bytes of a synchronizing step.
-struct Moved {
+struct ProgramBytes {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
 };
 
-void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
+void take(ProgramBytes& moved, const Sent& sent, const Schedule& schedule) {
   moved.start = sent.start;
   moved.tails.resize(schedule.tails.size());
   for (std::size_t step = 0; step < sent.by_step.size(); ++step) {
-    if (schedule.meets_at_times() && schedule.ends_local_steps(static_cast<std::int64_t>(step)))
+    if (schedule.synchronizes_periodically() &&
+        schedule.ends_local_steps(static_cast<std::int64_t>(step)))
       continue;
     const std::string program = schedule.stretch(static_cast<std::int64_t>(step));
     if (program == "train") moved.step = sent.by_step[step];
@@ -118,12 +119,12 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
 }
 
 // Adds the figures that the first steps do not show: tails and evaluation.
-base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::Plan& plan,
+base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
   const auto rest = Simulation::run(plan, schedule, schedule.steps, network, options, {});
   if (!rest) return base::fail(rest.error());
-  const World& world = (*rest)->world();
+  const SimulationState& world = (*rest)->world();
   if (!schedule.tails.empty())
     outcome.tail_seconds =
         tail_seconds(world.step_seconds, plan.schedule, outcome.median_step_seconds);
@@ -136,7 +137,7 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
 
 // Adds the additional time and bytes of a synchronizing step; bytes per step are weighted by the
 // frequency of such steps.
-base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan& plan,
+base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};
   if (plan.schedule.full_steps_per_epoch == 0) step.full_steps_per_epoch = 0, step.tails = {1};
@@ -145,7 +146,7 @@ base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan&
   step.local_steps = 1;
   const auto met = Simulation::run(plan, step, 1, network, options, {});
   if (!met) return base::fail(met.error());
-  outcome.meeting_seconds =
+  outcome.synchronization_seconds =
       (*met)->world().step_seconds.front() - (*alone)->world().step_seconds.front();
   moved.meeting =
       (*met)->world().wire.sent().by_step.empty() ? 0 : (*met)->world().wire.sent().by_step.front();
@@ -182,8 +183,9 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   const auto full = static_cast<double>(schedule.full_steps_per_epoch);
   Work work{full * outcome.median_step_seconds + outcome.tail_seconds,
             full > 0 ? full * samples_of(rank, "train") : 0};
-  if (schedule.meets_at_times())
-    work.seconds += outcome.meeting_seconds * static_cast<double>(schedule.steps_per_epoch()) /
+  if (schedule.synchronizes_periodically())
+    work.seconds += outcome.synchronization_seconds *
+                    static_cast<double>(schedule.steps_per_epoch()) /
                     static_cast<double>(schedule.local_steps);
   for (std::size_t t = 0; t < schedule.tails.size(); ++t)
     work.samples +=
@@ -191,13 +193,13 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// If ranks run out of samples at different steps, full steps alone would be too optimistic.
+// If ranks run out of samples at different steps, full steps alone would be too optimiztic.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
     return outcome.median_step_seconds +
-           (schedule.meets_at_times()
-                ? outcome.meeting_seconds / static_cast<double>(schedule.local_steps)
+           (schedule.synchronizes_periodically()
+                ? outcome.synchronization_seconds / static_cast<double>(schedule.local_steps)
                 : 0);
   const bool all = outcome.steps == schedule.steps;
   const Work work =
@@ -217,10 +219,10 @@ double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& 
          epochs_of_tails * outcome.tail_seconds +
          static_cast<double>(counts.evaluations) * outcome.evaluation_seconds +
          static_cast<double>(counts.averages) * outcome.average_seconds +
-         static_cast<double>(counts.meetings) * outcome.meeting_seconds;
+         static_cast<double>(counts.meetings) * outcome.synchronization_seconds;
 }
 
-void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule,
+void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedule,
              const plan::RankPlan& rank) {
   const Counts counts = count(schedule);
   outcome.predicted_seconds = outcome.steps == schedule.steps
@@ -239,7 +241,7 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule,
 
 // Problem for asynchronous gossip: how often a passive rank is interrupted, and how long an active
 // one waits, depends on the event order of a real run.
-base::Problem averages_in_pairs() {
+base::Problem is_asynchronous_gossip() {
   return {base::ProblemCode::bad_input, "strategy.gossip.mode",
           "when ranks ask each other, each on its own clock, and are answered between two ops, is "
           "decided as they run: the simulator does not model it",
@@ -277,14 +279,14 @@ base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& 
                                const Options& options) {
   const plan::Plan trained = plan::without_evaluators(plan);
   if (const auto ok = check(trained, network, options); !ok) return base::fail(ok.error());
-  if (!trained.rank_plan(0).pairs.empty()) return base::fail(averages_in_pairs());
+  if (!trained.rank_plan(0).pairs.empty()) return base::fail(is_asynchronous_gossip());
   if (serves(trained)) return simulate_served(trained, network, options);
   const std::int64_t steps = std::min(options.steps, trained.schedule.steps);
   const auto simulation =
       Simulation::run(trained, trained.schedule, steps, network, options, options.on_event);
   if (!simulation) return base::fail(simulation.error());
   Outcome outcome = measure(**simulation, trained.schedule, network, options.lanes_per_thread);
-  Moved moved;
+  ProgramBytes moved;
   take(moved, (*simulation)->world().wire.sent(), trained.schedule);
   const bool averages = trained.rank_plan(0).program("average") >= 0;
   if (const bool more =
@@ -292,7 +294,7 @@ base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& 
       more && steps < trained.schedule.steps)
     if (const auto ok = add_short_epoch(outcome, moved, trained, network, options); !ok)
       return base::fail(ok.error());
-  if (trained.schedule.meets_at_times())
+  if (trained.schedule.synchronizes_periodically())
     if (const auto ok = add_meeting(outcome, moved, trained, network, options); !ok)
       return base::fail(ok.error());
   predict(outcome, moved, trained.schedule, trained.rank_plan(0));

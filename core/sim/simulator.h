@@ -43,7 +43,7 @@ struct Options {
   std::function<void(int rank, const telemetry::Event&)> on_event;
   // number of table rows that workers name; empty: the maximum of each list
   run::RowCount row_count;
-  std::stop_token stop;  // if requested, the simulation ends soon with a Problem `cancelled`
+  std::stop_token stop;  // if requested, the simulation ends soon with a Problem `canceled`
 };
 
 struct WireBytes {
@@ -100,13 +100,13 @@ struct Outcome {
   double median_step_seconds = 0;    // of full steps
   // median of a rank's own full steps; longer than median_step_seconds if ranks have separate
   // steps, as with parameter servers
-  double own_step_seconds = 0;
+  double local_step_seconds = 0;
   double first_step_seconds = 0;
   double tail_seconds = 0;        // total of the shorter steps at the end of an epoch; 0: none
   double evaluation_seconds = 0;  // one evaluation; 0: none
   double average_seconds = 0;     // one average of all ranks' local parameters; 0: none
   // additional time of a step that ends local steps and averages the parameters; 0: none
-  double meeting_seconds = 0;
+  double synchronization_seconds = 0;
   double start_seconds = 0;      // before the first step
   double end_seconds = 0;        // after the last step and its evaluation
   double simulated_seconds = 0;  // total

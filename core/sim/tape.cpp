@@ -15,27 +15,27 @@ static_assert(sizeof(Link) == 16 + sizeof(telemetry::Event));
 
 }  // namespace
 
-void Tape::op(int rank, int program, int op, std::int64_t step, Picoseconds begin,
-              Picoseconds ready, Picoseconds end, std::int64_t bytes) {
+void EventSink::op(int rank, int program, int op, std::int64_t step, Picoseconds begin,
+                   Picoseconds ready, Picoseconds end, std::int64_t bytes) {
   write(rank, {nanoseconds(begin), nanoseconds(ready), nanoseconds(end), static_cast<double>(bytes),
                static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
                static_cast<std::uint16_t>(program), telemetry::EventKind::op});
 }
 
-void Tape::metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now,
-                  double value, int index) {
+void EventSink::metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now,
+                       double value, int index) {
   const std::int64_t at = nanoseconds(now);
   write(rank,
         {at, at, at, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
          static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
 }
 
-void Tape::write(int rank, const telemetry::Event& event) {
+void EventSink::write(int rank, const telemetry::Event& event) {
   const Link link{fingerprint_, rank, event};
   fingerprint_ = base::xxh64(std::as_bytes(std::span(&link, 1)));
   if (listener_) listener_(rank, event);
 }
 
-std::string Tape::fingerprint() const { return base::hex(fingerprint_); }
+std::string EventSink::fingerprint() const { return base::hex(fingerprint_); }
 
 }  // namespace trainyard::sim

@@ -10,10 +10,10 @@
 
 namespace trainyard::sim {
 
-class Tape {
+class EventSink {
  public:
   using Listener = std::function<void(int rank, const telemetry::Event&)>;
-  explicit Tape(Listener listener) : listener_(std::move(listener)) {}
+  explicit EventSink(Listener listener) : listener_(std::move(listener)) {}
 
   void write(int rank, const telemetry::Event& event);
   void op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready,

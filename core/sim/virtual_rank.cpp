@@ -14,7 +14,7 @@ using telemetry::Metric;
 namespace {
 
 // activity of work beside the accounted thread, which may wait for it
-constexpr Activity kBeside = Activity::waiting;
+constexpr Activity kOtherThread = Activity::waiting;
 
 // True if an older receive must be served first on one of its channels.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
@@ -28,7 +28,8 @@ bool turn_of_another(const OpModel& older, const OpModel& own) {
 }  // namespace
 
 VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model,
-                         Script script, LanesPerThread lanes_per_thread, World& world)
+                         ProgramSequence script, LanesPerThread lanes_per_thread,
+                         SimulationState& world)
     : model_(std::move(model)), script_(std::move(script)), world_(world), frontier_(plan) {
   add_engines(lanes_per_thread);
   script_.admit(frontier_);
@@ -91,7 +92,7 @@ base::Result<void> VirtualRank::run_stage(std::size_t number, Picoseconds now) {
     case Stage::input:
       engine.stage = Stage::compute;
       try_lane(engine.input, Activity::loading, number, now);
-      try_lane(engine.copy, kBeside, number, now);
+      try_lane(engine.copy, kOtherThread, number, now);
       break;
     case Stage::compute:
       engine.stage = Stage::end;
@@ -99,7 +100,7 @@ base::Result<void> VirtualRank::run_stage(std::size_t number, Picoseconds now) {
       break;
     case Stage::end:
       engine.stage = Stage::start;
-      if (turn_pages(now)) engine.moved = true;
+      if (advance_parts(now)) engine.moved = true;
       break;
   }
   return {};
@@ -219,7 +220,7 @@ void VirtualRank::work_on(std::size_t number, const Work& work, Activity activit
   engine.work = work;
   engine.activity = activity;
   engine.busy = engine.moved = true;
-  if (activity != kBeside) account_.start(activity, now);
+  if (activity != kOtherThread) account_.start(activity, now);
   world_.agenda.push(
       {now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
 }
@@ -227,7 +228,7 @@ void VirtualRank::work_on(std::size_t number, const Work& work, Activity activit
 void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   engine.busy = false;
-  if (engine.activity != kBeside) account_.stop(engine.activity, now);
+  if (engine.activity != kOtherThread) account_.stop(engine.activity, now);
   if (engine.activity != Activity::adding) {
     finish(engine.work, now);
   } else {
@@ -249,7 +250,7 @@ void VirtualRank::finish(const Work& work, Picoseconds end) {
 }
 
 // Closes completed parts and admits the next; returns true if there were any.
-bool VirtualRank::turn_pages(Picoseconds now) {
+bool VirtualRank::advance_parts(Picoseconds now) {
   bool any = false;
   while (const auto part = script_.take_complete(frontier_)) {
     end_part(*part, now);

@@ -18,11 +18,11 @@
 namespace trainyard::sim {
 
 // State that all ranks of a simulation share.
-struct World {
+struct SimulationState {
   Wire wire;
-  Gatherings gatherings;
-  Agenda agenda;
-  Tape tape;
+  PendingCollectives gatherings;
+  EventQueue agenda;
+  EventSink tape;
   std::vector<double> step_seconds;  // by step: maximum over ranks so far
   double evaluation_seconds = 0;     // longest first evaluation so far
   double average_seconds = 0;        // longest first average so far
@@ -32,8 +32,8 @@ struct World {
 
 class VirtualRank {
  public:
-  VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script,
-              LanesPerThread lanes_per_thread, World& world);
+  VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model,
+              ProgramSequence script, LanesPerThread lanes_per_thread, SimulationState& world);
 
   void wake(Picoseconds now);  // makes the rank continue after all other events of this time
   base::Result<void> go_on(Picoseconds now);  // runs until every engine works or waits
@@ -42,7 +42,7 @@ class VirtualRank {
     begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now);
   }
   // Returns the senders of messages that this rank consumed since the last call.
-  std::vector<int> take_heard() { return std::exchange(heard_, {}); }
+  std::vector<int> take_acknowledged() { return std::exchange(heard_, {}); }
 
   bool over() const { return script_.over(); }
   const RankModel& model() const { return *model_; }
@@ -87,7 +87,7 @@ class VirtualRank {
   void try_lane(plan::LaneId lane, Activity activity, std::size_t engine, Picoseconds now);
   void work_on(std::size_t number, const Work& work, Activity activity, Picoseconds now);
   void finish(const Work& work, Picoseconds end);
-  bool turn_pages(Picoseconds now);
+  bool advance_parts(Picoseconds now);
   void end_part(const Part& part, Picoseconds now);
   void write_metrics(std::int64_t step, const Times& times, Picoseconds now);
   const OpModel& op(const plan::Frontier::Ready& ready) const {
@@ -97,11 +97,11 @@ class VirtualRank {
   int rank() const { return model_->rank; }
 
   std::shared_ptr<const RankModel> model_;
-  Script script_;
-  World& world_;
+  ProgramSequence script_;
+  SimulationState& world_;
   mutable plan::Frontier frontier_;
   std::vector<Engine> engines_;
-  Account account_;
+  TimeAccount account_;
   Times training_times_{};
   Picoseconds part_began_ = 0;
   bool averaged_ = false, evaluated_ = false, woken_ = false;

@@ -27,22 +27,22 @@ using plan::Pairing;
 
 constexpr std::int32_t kPairs = 0, kMeanOfAll = 1;  // groups
 
-struct InPairs {
+struct PairedTraining {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
   experiment::Graph graph;
-  experiment::Halves halves;
+  experiment::Bipartition halves;
 
   bool asks(std::int32_t rank) const { return halves.asks[static_cast<std::size_t>(rank)]; }
-  const std::vector<int>& neighbours(std::int32_t rank) const {
+  const std::vector<int>& neighbors(std::int32_t rank) const {
     return graph[static_cast<std::size_t>(rank)];
   }
 
   std::vector<Pairing> pairs_of(std::int32_t rank) const {
     const std::int64_t seed = experiment.document.training.seed;
-    if (asks(rank)) return {{rank, neighbours(rank), seed}};
+    if (asks(rank)) return {{rank, neighbors(rank), seed}};
     std::vector<Pairing> pairs;
-    for (const int active : neighbours(rank)) pairs.push_back({active, neighbours(active), seed});
+    for (const int active : neighbors(rank)) pairs.push_back({active, neighbors(active), seed});
     return pairs;
   }
 };
@@ -54,7 +54,7 @@ bool passes(OpKind kind) {
 
 class PairWriter {
  public:
-  PairWriter(const InPairs& pairs, std::int32_t rank)
+  PairWriter(const PairedTraining& pairs, std::int32_t rank)
       : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
     plan_.pairs = p_.pairs_of(rank);
     parameters_ = whole(plan_, "params");
@@ -148,7 +148,7 @@ class PairWriter {
     return ops;
   }
 
-  const InPairs& p_;
+  const PairedTraining& p_;
   plan::RankPlan plan_;
   Access parameters_, kept_;  // `kept_`: source of the step (active) or of compute (passive)
   std::vector<Access> replies_;
@@ -169,12 +169,13 @@ base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experim
   const plan::Group all = everyone(experiment);
   plan::Schedule steps = schedule(experiment);
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
-  return plan::Plan{
-      experiment.world(),
-      {all, all},
-      steps,
-      [pairs = InPairs{experiment, buckets(experiment), graph, experiment::halves_of(graph)}](
-          std::int32_t rank) { return PairWriter(pairs, rank).make(); }};
+  return plan::Plan{experiment.world(),
+                    {all, all},
+                    steps,
+                    [pairs = PairedTraining{experiment, buckets(experiment), graph,
+                                            experiment::bipartition_of(graph)}](std::int32_t rank) {
+                      return PairWriter(pairs, rank).make();
+                    }};
 }
 
 }  // namespace trainyard::strategy

@@ -28,8 +28,8 @@ class ShardWriter : private UnitOps {
     add(rate());
     for (micro_ = 0; micro_ < std::ssize(taken_); ++micro_) micro_step();
     micro_ = -1;
-    keep_own_parts();
-    if (s_.replicas.lane.valid()) sum_own_parts(s_.replicas);
+    keep_shards();
+    if (s_.replicas.lane.valid()) sum_shards(s_.replicas);
     if (clips()) add_clip();
     update_own_parts();
     if (!units().gathers) gather_updated();
@@ -56,7 +56,7 @@ class ShardWriter : private UnitOps {
     begin_pass(UnitPass::backward, 0, last());
     for (int s = last(); s >= 0; --s) {
       gather_for(s);
-      take_place_of_gradient(s);
+      free_gradient_slot(s);
       samples_ > 0 ? go_back(s) : go_back_without(s);
       sum_gradient(s);
     }
@@ -66,12 +66,12 @@ class ShardWriter : private UnitOps {
     begin_pass(UnitPass::forward, 0, last());
     for (int s = 0; s <= last(); ++s) {
       gather_for(s);
-      if (samples_ > 0 || synchronises(s)) go_forward(s);
+      if (samples_ > 0 || synchronizes(s)) go_forward(s);
     }
   }
 
   void go_forward(int s) {
-    if (synchronises(s)) {
+    if (synchronizes(s)) {
       add(statistics(s));
       collective(OpKind::all_reduce, s_.everyone, number_of_sums(s), sums(s));
     }
@@ -83,13 +83,13 @@ class ShardWriter : private UnitOps {
     const bool weight_first = is(s, Kind::batch_norm);
     if (weight_first) add_weight(s);
     if (weight_first && sums_gradients(s)) sum_gradient_sums(s);
-    if (weight_first ? s > first() : passes_back(s)) add(backward_input(s));
+    if (weight_first ? s > first() : needs_backward_input(s)) add(backward_input(s));
     if (!weight_first) add_weight(s);
   }
 
   // Gradients of zero, and zeros added to the common sums.
   void go_back_without(int s) {
-    Op op = learn_nothing(s);
+    Op op = zero_gradient(s);
     if (s == last() && micro_ == 0) op.writes.push_back(b_.metrics);
     if (sums_gradients(s)) op.writes.push_back(of(b_.gradient_sums, s));
     if (!op.writes.empty()) add(std::move(op));
@@ -111,14 +111,14 @@ class ShardWriter : private UnitOps {
 
   void add_clip() {
     add(zero(b_.reduced_norms));
-    for_each_own_part([&](const Unit& unit, int s) { add(norm_of_part(unit, s)); });
+    for_each_shard([&](const Unit& unit, int s) { add(norm_of_part(unit, s)); });
     collective(OpKind::all_reduce, s_.shards, unit_number(UnitWay::norms, 0), b_.reduced_norms);
     add(clip());
   }
 
   void update_own_parts() {
     add(zero(b_.statistics));
-    for_each_own_part([&](const Unit& unit, int s) { add(update_of_part(unit, s)); });
+    for_each_shard([&](const Unit& unit, int s) { add(update_of_part(unit, s)); });
   }
 
   const ShardRank& s_;
@@ -145,9 +145,9 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
-    for (const auto& ranks : experiment::part_groups(e))
+    for (const auto& ranks : experiment::same_shard_groups(e))
       list.push_back({{ranks.begin(), ranks.end()}});
-    if (experiment::synchronises(e)) list.push_back(everyone(e));
+    if (experiment::synchronizes(e)) list.push_back(everyone(e));
   }
 
   // Returns the rank's first group from `first` on.
@@ -168,11 +168,11 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
       {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}},
       {},
       {}};
-  const bool synchronises = experiment::synchronises(e), replicates = groups.shards.size() > 1;
+  const bool synchronizes = experiment::synchronizes(e), replicates = groups.shards.size() > 1;
   ShardRank shards{{Units(e, rank)}, {}, {}, {}};
   shards.shards = add_line(plan, groups.with(rank, 0));
   if (replicates) shards.replicas = add_line(plan, groups.with(rank, groups.shards.size()));
-  if (synchronises)
+  if (synchronizes)
     shards.everyone = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
   Replica parts{
@@ -180,14 +180,14 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
       none,
       -1,
       false,
-      add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()),
+      add_buffers(e, Shared::nothing, synchronizes, plan.buffers, {}, shards.units.flat()),
       {},
       {}};
   parts.recomputation = experiment::recomputation_of(e, rank);
-  if (synchronises)
+  if (synchronizes)
     parts.statistics =
         summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
-  add_own_parts(shards, experiment::gradient_dtype(e), replicates, plan);
+  add_shard_buffers(shards, experiment::gradient_dtype(e), replicates, plan);
   for (const plan::Access& read : {parts.buffers.parameters, parts.buffers.gradients,
                                    parts.buffers.statistics, parts.buffers.reduced_norms})
     if (read.buffer.valid()) plan.buffers[read.buffer.index()].shared = true;

@@ -27,12 +27,12 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kNeighbours = 0, kMean = 1;  // groups
+constexpr std::int32_t kNeighbors = 0, kMean = 1;  // groups
 
 struct Gossip {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
-  experiment::Mixing mixing;
+  experiment::MixingMatrix mixing;
 };
 
 Op op_of_bucket(OpKind kind, LaneId lane, std::int32_t bucket) {
@@ -48,7 +48,7 @@ class RankWriter {
   RankWriter(const Gossip& gossip, std::int32_t rank)
       : g_(gossip),
         rank_(rank),
-        neighbours_(gossip.mixing.neighbours(rank)),
+        neighbors_(gossip.mixing.neighbors(rank)),
         plan_(replica(gossip.experiment, rank, gossip.buckets, -1)) {
     add_buffers();
     send_ = add_lane("send.g0", plan::LaneKind::send);
@@ -72,18 +72,18 @@ class RankWriter {
     plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read them in place
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
     mixed_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
-    for (const int neighbour : neighbours_)
-      inboxes_[neighbour] =
-          add_buffer(plan_, "inbox.r" + std::to_string(neighbour), dtype, parameters_.count);
+    for (const int neighbor : neighbors_)
+      inboxes_[neighbor] =
+          add_buffer(plan_, "inbox.r" + std::to_string(neighbor), dtype, parameters_.count);
   }
 
   LaneId add_lane(std::string name, plan::LaneKind kind) {
-    plan_.lanes.push_back({std::move(name), kind, kNeighbours});
+    plan_.lanes.push_back({std::move(name), kind, kNeighbors});
     return LaneId(plan_.lanes.size() - 1);
   }
 
   std::int32_t messages_until(std::int32_t bucket) const {
-    return static_cast<std::int32_t>(neighbours_.size()) * (bucket + 1);
+    return static_cast<std::int32_t>(neighbors_.size()) * (bucket + 1);
   }
 
   // Mixes a bucket: a row of the mixing matrix, ranks ascending.
@@ -133,14 +133,14 @@ class RankWriter {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
       program.wanted.push_back(
-          {OpKind::mix, kNeighbours, b, -1, mean_->in_bucket(parameters_, b), 1});
-      for (const int neighbour : neighbours_) {
-        ops.push_back(transfer(OpKind::send, send_, b, neighbour, updated_until_.at(b)));
+          {OpKind::mix, kNeighbors, b, -1, mean_->in_bucket(parameters_, b), 1});
+      for (const int neighbor : neighbors_) {
+        ops.push_back(transfer(OpKind::send, send_, b, neighbor, updated_until_.at(b)));
         ops.back().reads = {mean_->in_bucket(parameters_, b)};
       }
-      for (const int neighbour : neighbours_) {
-        ops.push_back(transfer(OpKind::recv, receive_, b, neighbour, mixed_until_.at(b)));
-        ops.back().writes = {mean_->in_bucket(inboxes_.at(neighbour), b)};
+      for (const int neighbor : neighbors_) {
+        ops.push_back(transfer(OpKind::recv, receive_, b, neighbor, mixed_until_.at(b)));
+        ops.back().writes = {mean_->in_bucket(inboxes_.at(neighbor), b)};
       }
     }
     ops.insert(ops.end(), std::make_move_iterator(program.ops.begin()),
@@ -152,7 +152,7 @@ class RankWriter {
   Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer,
               std::int32_t computed) const {
     Op op = op_of_bucket(kind, lane, number);
-    op.group = kNeighbours;
+    op.group = kNeighbors;
     op.round = op.chunk = 0;
     op.peer = peer;
     op.after = {{kCompute, computed, 1}};
@@ -161,7 +161,7 @@ class RankWriter {
 
   const Gossip& g_;
   std::int32_t rank_;
-  std::vector<int> neighbours_;
+  std::vector<int> neighbors_;
   plan::RankPlan plan_;
   Access parameters_, mixed_;
   std::optional<MeanOfRanks> mean_;
@@ -175,9 +175,9 @@ class RankWriter {
 
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // a single rank has no neighbors
-  if (experiment::averages_in_pairs(experiment.document.strategy))
+  if (experiment::is_asynchronous_gossip(experiment.document.strategy))
     return asynchronous_gossip(experiment);
-  const experiment::Mixing mixing = experiment::mixing(experiment.document);
+  const experiment::MixingMatrix mixing = experiment::mixing(experiment.document);
   if (const auto problems = experiment::mixing_problems(mixing, "strategy.gossip");
       !problems.empty())
     return base::fail(problems.front());

@@ -8,7 +8,7 @@
 namespace trainyard::strategy {
 
 Split::Split(const experiment::Resolved& e)
-    : Course(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
+    : StageGraph(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
   for (const model::Stage& stage : stages)
     for (int s = stage.first; s <= stage.last; ++s)
       owners[static_cast<std::size_t>(s)] = stage.rank;
@@ -35,7 +35,7 @@ std::vector<int> Split::ranks() const {
   return list;
 }
 
-bool Split::brings(int value) const {
+bool Split::is_sample_data(int value) const {
   return std::any_of(hops.begin(), hops.end(),
                      [value](const Hop& hop) { return hop.value == value; });
 }

@@ -20,7 +20,7 @@ struct Hop : model::Crossing {
 
 // Split of a model along a pipeline: its stages and the hops between them. A rank of the pipeline
 // may have several stages; without a split, one rank has all.
-struct Split : model::Course {
+struct Split : model::StageGraph {
   explicit Split(const experiment::Resolved& experiment);
 
   std::vector<int> owners;  // by segment: rank of the pipeline
@@ -30,7 +30,7 @@ struct Split : model::Course {
   std::vector<int> ranks() const;  // ranks by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
   // true if the value (an output, or sample data) crosses between ranks
-  bool brings(int value) const;
+  bool is_sample_data(int value) const;
 
  private:
   void add_hop(const model::Crossing& crossing);

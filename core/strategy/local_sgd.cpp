@@ -99,9 +99,9 @@ class RoundWriter {
       ops.back().segment = s;
     });
     for (std::int32_t b = 0; b < mean_.bucket_count(); ++b) {
-      const Access centre = mean_.in_bucket(kept_, b);
-      ops.push_back(mix({centre, mean_.in_bucket(mean_.buffer(), b)},
-                        {beta.of - beta.moves, beta.moves}, beta.of, centre));
+      const Access center = mean_.in_bucket(kept_, b);
+      ops.push_back(mix({center, mean_.in_bucket(mean_.buffer(), b)},
+                        {beta.of - beta.moves, beta.moves}, beta.of, center));
       ops.back().bucket = b;
       ops.back().after = {after_mean_of(b)};
     }

@@ -85,14 +85,14 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split,
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
   if (rank.shards)
-    add_own_parts(*rank.shards, experiment::gradient_dtype(e), rank.alike.group >= 0, plan);
+    add_shard_buffers(*rank.shards, experiment::gradient_dtype(e), rank.alike.group >= 0, plan);
   share(rank, e.model, parts.buffers, plan);
   if (model::splits_classes(e.model) && rank.has_loss()) {
     const std::int64_t rows = e.document.training.batch_per_rank * e.model.labels();
     rank.summaries = add_buffer(plan, "summaries", base::DType::fp64,
                                 model::kSoftmaxSummary * rows * mesh.tensor, true);
   }
-  const auto told = [&](std::int64_t samples) { return rank.tells_of_samples() ? samples : 0; };
+  const auto told = [&](std::int64_t samples) { return rank.reports_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
     plan.programs.push_back(
         {program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program)});

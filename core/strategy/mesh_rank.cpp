@@ -13,7 +13,7 @@ namespace trainyard::strategy {
 namespace {
 
 using experiment::Cell;
-using experiment::MeshPlace;
+using experiment::MeshCoordinates;
 using experiment::Pass;
 
 plan::Group group_of(const std::vector<int>& ranks) { return {{ranks.begin(), ranks.end()}}; }
@@ -38,7 +38,7 @@ class Room {
           held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here);
       slots.sums.push_back(kept);
       slots.activations.push_back(
-          recomputation_.gives_up(static_cast<int>(value))
+          recomputation_.frees(static_cast<int>(value))
               ? std::min(kept, made_twice(made, s_.sends(static_cast<int>(value), true)))
               : kept);
       slots.gradients.push_back(held(
@@ -118,16 +118,16 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
             {{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
   std::vector<std::vector<int>> sharing_layers;
   for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor)
-    sharing_layers.push_back(mesh_.parts_with(rank));
+    sharing_layers.push_back(mesh_.tensor_group(rank));
   parts_ = add(sharing_layers);
-  replicas_ = add(who_sums(e));
-  alike_ = add(shards_ ? experiment::part_groups(e) : std::vector<std::vector<int>>{});
-  stages_ = add(who_tells(e));
+  replicas_ = add(gradient_groups(e));
+  alike_ = add(shards_ ? experiment::same_shard_groups(e) : std::vector<std::vector<int>>{});
+  stages_ = add(statistics_groups(e));
   ties_ = add(experiment::tie_groups(e.document));
-  if (!e.document.training.judges_gradients() || !mesh_.sums_norms(shards_)) return;
-  everyone_ =
+  if (!e.document.training.needs_gradient_norm() || !mesh_.sums_norms(shards_)) return;
+  all_ranks_ =
       mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
-  if (everyone_ != parts_.front()) list_.push_back(everyone(e));
+  if (all_ranks_ != parts_.front()) list_.push_back(everyone(e));
 }
 
 // Adds groups; returns the group number by rank, -1 for ranks in none.
@@ -143,27 +143,27 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
 
 // Returns the groups that sum gradients. Ranks that call a remote stage, or hold only a table of
 // two stages, sum nothing with their replicas; a called rank has no replicas.
-std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e) const {
+std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && mesh_.replicas(stage) > 1; ++stage)
     for (int part = 0; part < mesh_.tensor; ++part)
       if (const int first = mesh_.rank_of({0, stage, part});
           !experiment::buckets(experiment::of_rank(e, first)).empty())
-        groups.push_back(mesh_.replicas_like(first));
+        groups.push_back(mesh_.replicas_of(first));
   return groups;
 }
 
 // Returns, for each stage, the ranks that hold shards of its split layers, across replicas.
-std::vector<std::vector<int>> MeshGroups::who_tells(const experiment::Resolved& e) const {
+std::vector<std::vector<int>> MeshGroups::statistics_groups(const experiment::Resolved& e) const {
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)
-    for (std::vector<int>& ranks : experiment::sharing_among(e, mesh_.stage(stage)))
+    for (std::vector<int>& ranks : experiment::shard_groups_within(e, mesh_.stage(stage)))
       groups.push_back(std::move(ranks));
   return groups;
 }
 
-std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way, int replica) const {
+std::int32_t MeshGroups::way(const MeshCoordinates& at, std::int32_t way, int replica) const {
   const auto& [from, to] = ways_[static_cast<std::size_t>(way)];
   return at.stage == from || at.stage == to
              ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way

@@ -26,7 +26,7 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  std::int32_t way(const experiment::MeshPlace& at, std::int32_t way,
+  std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way,
                    int replica) const;  // these functions return -1 if the rank is in no such group
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
@@ -34,21 +34,21 @@ class MeshGroups {
   std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
   std::int32_t statistics(
       int rank) const;  // ranks that update parts of the same segments as this rank
-  std::int32_t norms() const { return everyone_; }
+  std::int32_t norms() const { return all_ranks_; }
   // True if the rank is the first of those that update the same parameters.
   bool speaks(int rank) const;
 
  private:
   using ByRank = std::vector<std::int32_t>;
   ByRank add(const std::vector<std::vector<int>>& groups);
-  std::vector<std::vector<int>> who_sums(const experiment::Resolved& e) const;
-  std::vector<std::vector<int>> who_tells(const experiment::Resolved& e) const;
+  std::vector<std::vector<int>> gradient_groups(const experiment::Resolved& e) const;
+  std::vector<std::vector<int>> statistics_groups(const experiment::Resolved& e) const;
 
   experiment::Mesh mesh_;
   std::vector<std::pair<int, int>> ways_;
   std::vector<plan::Group> list_;
   ByRank parts_, replicas_, alike_, stages_, ties_;
-  std::int32_t everyone_ = -1;
+  std::int32_t all_ranks_ = -1;
   bool shards_ = false;
 };
 
@@ -56,7 +56,7 @@ class MeshGroups {
 struct MeshRank {
   const Split& split;
   experiment::Mesh mesh;
-  experiment::MeshPlace at;
+  experiment::MeshCoordinates at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   std::vector<std::vector<Line>> ways =
@@ -85,13 +85,13 @@ struct MeshRank {
     return split.stages[static_cast<std::size_t>(number)];
   }
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
-  bool tells_of_samples() const { return has_loss() && at.part == 0; }
+  bool reports_samples() const { return has_loss() && at.part == 0; }
   // True if peers along the pipeline read the rank's copy of a value.
   bool sends(int value, bool forward) const;
 };
 
 // Returns the numbers of micro-batches that a rank's buffers must hold at once. Received values
-// have one more, so that the next can arrive during compute. Recomputed values have one for the
+// have one more, so that the next can arrive during compute. ReplayResult values have one for the
 // current micro-batch, one for each that waits for its weight gradients and, if they are sent, one
 // more.
 Slots room_for(const experiment::Resolved& experiment, const MeshRank& rank,

@@ -32,8 +32,8 @@ class MeshWriter : private UnitOps {
       if (updates_each() && cell.pass == Pass::backward) update_by_micro_batch();
     }
     micro_ = -1;
-    keep_own_parts();
-    if (m_.alike.group >= 0) sum_own_parts(m_.alike);
+    keep_shards();
+    if (m_.alike.group >= 0) sum_shards(m_.alike);
     if (clips()) add_clip();
     if (!updates_each()) update_all();
     if (m_.shards && !units().gathers) gather_updated();
@@ -74,14 +74,14 @@ class MeshWriter : private UnitOps {
   void go_forward(const model::Stage& stage, int k) {
     if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
-    hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
-    hand_over(
+    transfer_hops([&](const Hop& hop) { return hop.forward() && hop.to == k; });
+    transfer_hops(
         [&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
     for (int s = stage.first; s <= stage.last; ++s) {
       gather_for(s);
       if (samples_ > 0) pass_forward(s);
     }
-    hand_over(
+    transfer_hops(
         [&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
@@ -89,14 +89,14 @@ class MeshWriter : private UnitOps {
   // output.
   void go_back(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
-    if (!stage.empty()) make_ready(stage.last);
+    if (!stage.empty()) gather_and_recompute(stage.last);
     if (k == m_.split.last()) end_forward(stage);
-    hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
+    transfer_hops([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
     for (int s = stage.last; s >= stage.first; --s) {
-      if (s < stage.last) make_ready(s);
+      if (s < stage.last) gather_and_recompute(s);
       learning(s, !separate_, [&] { pass_back(s); });
     }
-    hand_over([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
+    transfer_hops([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
   }
 
   void learn(const model::Stage& stage) {
@@ -107,7 +107,7 @@ class MeshWriter : private UnitOps {
   }
 
   // Gathers and recomputes what a layer's backward pass reads.
-  void make_ready(int s) {
+  void gather_and_recompute(int s) {
     gather_for(s);
     if (samples_ == 0) return;
     make_again(s, [&](Op op) {
@@ -119,15 +119,14 @@ class MeshWriter : private UnitOps {
   // The rank with the loss may have no layer; without samples, it then only zeroes its metrics.
   void end_forward(const model::Stage& stage) {
     if (samples_ > 0) add_loss();
-    else if (stage.empty() && micro_ == first_micro_ && m_.tells_of_samples())
-      add(zero(b_.metrics));
+    else if (stage.empty() && micro_ == first_micro_ && m_.reports_samples()) add(zero(b_.metrics));
   }
 
   // Runs the backward ops of a segment. If `is_learnt`, its weight gradient is then complete, and a
   // bucket that ends with it is summed.
   template <class GoBack>
   void learning(int s, bool is_learnt, GoBack go_back) {
-    if (is_learnt) take_place_of_gradient(s);
+    if (is_learnt) free_gradient_slot(s);
     if (samples_ > 0) go_back();
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
@@ -142,8 +141,8 @@ class MeshWriter : private UnitOps {
   }
 
   void add_nothing_learnt(int s) {
-    Op op = learn_nothing(s);
-    if (s == last() && micro_ == first_micro_ && m_.tells_of_samples())
+    Op op = zero_gradient(s);
+    if (s == last() && micro_ == first_micro_ && m_.reports_samples())
       op.writes.push_back(b_.metrics);
     if (!op.writes.empty()) add(std::move(op));
   }
@@ -176,7 +175,7 @@ class MeshWriter : private UnitOps {
     const bool weight_first = is(s, Kind::batch_norm),
                sums = s > first() && model::sums_input_gradient(segment(s));
     if (weight_first) add_weight(s);
-    if (weight_first ? s > first() : passes_back(s)) add(backward_input(s));
+    if (weight_first ? s > first() : needs_backward_input(s)) add(backward_input(s));
     if (sums) {
       ops_.back().columns = columns(s);
       collective(OpKind::all_reduce, m_.parts,
@@ -198,13 +197,13 @@ class MeshWriter : private UnitOps {
   // later.
   void update_by_micro_batch() {
     add(count(micro_));
-    if (is_last_micro_step()) begin_telling();
+    if (is_last_micro_step()) zero_statistics();
     for (int s = last(); s >= 0; --s) {
       if (!has_parameters(s)) continue;
       Op op = update(s);
       op.micro = micro_;
       add(std::move(op));
-      if (is_last_micro_step()) tell_nothing_of_others(s);
+      if (is_last_micro_step()) zero_unreported(s);
     }
     if (is_last_micro_step()) tell();
   }
@@ -214,9 +213,9 @@ class MeshWriter : private UnitOps {
     Op op = loss();
     if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1)
       op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
-    if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
+    if (!m_.reports_samples()) std::erase(op.writes, b_.metrics);
     if (m_.summaries.buffer.valid()) {
-      summarise();
+      summarize();
       op.reads.insert(op.reads.begin() + 1, summaries());
     }
     if (!op.writes.empty()) add(std::move(op));
@@ -227,7 +226,7 @@ class MeshWriter : private UnitOps {
     return {m_.summaries.buffer, 0, model::kSoftmaxSummary * logits_rows() * m_.mesh.tensor};
   }
 
-  void summarise() {
+  void summarize() {
     Op op = op_of(OpKind::softmax, -1);
     op.reads = {activation(last()), labels()};
     op.writes = {{m_.summaries.buffer, model::kSoftmaxSummary * logits_rows() * m_.at.part,
@@ -261,7 +260,7 @@ class MeshWriter : private UnitOps {
   }
 
   template <class IsMeant>
-  void hand_over(IsMeant is_meant) {
+  void transfer_hops(IsMeant is_meant) {
     for (const Hop& hop : m_.split.hops) {
       if (samples_ == 0 || !is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_))
         continue;
@@ -297,7 +296,7 @@ class MeshWriter : private UnitOps {
       add(std::move(norm));
     };
     if (m_.shards)
-      for_each_own_part([&](const Unit& unit, int s) { count(s, norm_of_part(unit, s)); });
+      for_each_shard([&](const Unit& unit, int s) { count(s, norm_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) count(s, norm(s));
     if (m_.norms.group >= 0) sum_norms(counts);
@@ -318,13 +317,13 @@ class MeshWriter : private UnitOps {
 
   // Update statistics are reported for full segments.
   void update_all() {
-    begin_telling();
+    zero_statistics();
     const auto change = [&](int s, Op update) {
       add(std::move(update));
-      tell_nothing_of_others(s);
+      zero_unreported(s);
     };
     if (m_.shards)
-      for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
+      for_each_shard([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
     tell();
@@ -332,10 +331,10 @@ class MeshWriter : private UnitOps {
 
   // If ranks hold only parts of reported values, each writes its own and all are summed.
   bool sums_statistics() const { return m_.statistics.group >= 0; }
-  void begin_telling() {
+  void zero_statistics() {
     if (sums_statistics()) add(zero(b_.statistics));
   }
-  void tell_nothing_of_others(int s) {
+  void zero_unreported(int s) {
     if (sums_statistics() && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
   }
   void tell() {

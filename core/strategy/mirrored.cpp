@@ -14,8 +14,8 @@ base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
   const auto cuts = buckets(experiment);
   const bool alone = experiment.world() == 1;  // nothing to sum: the plan of one device
   const std::size_t groups = alone ? 0
-                                   : 1U + (experiment::synchronises(experiment) ? 1 : 0) +
-                                         (experiment::shares_columns(experiment) ? 1 : 0);
+                                   : 1U + (experiment::synchronizes(experiment) ? 1 : 0) +
+                                         (experiment::shards_columns(experiment) ? 1 : 0);
   return plan::Plan{experiment.world(), std::vector(groups, everyone(experiment)),
                     schedule(experiment), [experiment, cuts, alone](std::int32_t rank) {
                       return replica(experiment, rank, cuts, alone ? -1 : 0);

@@ -33,11 +33,12 @@ class Caster {
         if (const Access* read = factors(op))
           elements = std::max(elements, rank.buffers[read->buffer.index()].elements);
     if (elements > 0)
-      halves_ = add_buffer(rank, "halves", experiment::activation_dtype(e), elements).buffer;
+      cast_parameters_ =
+          add_buffer(rank, "halves", experiment::activation_dtype(e), elements).buffer;
   }
 
   void run() {
-    if (!halves_.valid()) return;
+    if (!cast_parameters_.valid()) return;
     for (std::size_t p = 0; p < rank_.programs.size(); ++p)
       cast(rank_.programs[p], casts_before_[p]);
     for (std::size_t p = 0; p < rank_.programs.size(); ++p) wait_for_as_much(rank_.programs[p], p);
@@ -85,7 +86,7 @@ class Caster {
   }
 
   Access in_halves(const Access& parameters) const {
-    return {halves_, parameters.first, parameters.count};
+    return {cast_parameters_, parameters.first, parameters.count};
   }
 
   // Returns a cast that precedes the op on its lane and has the op's dependencies, except those on
@@ -128,7 +129,7 @@ class Caster {
 
   plan::RankPlan& rank_;
   const model::Model& model_;
-  plan::BufferId halves_;
+  plan::BufferId cast_parameters_;
   // by program, by compute op (casts excluded): number of casts up to and before it
   std::vector<std::vector<std::int32_t>> casts_before_;
 };

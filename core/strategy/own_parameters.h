@@ -12,7 +12,7 @@
 
 namespace trainyard::strategy {
 
-// Weighted sum of the reads, with coefficients `numerators` / `denominator`.
+// WeightedInputs sum of the reads, with coefficients `numerators` / `denominator`.
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 

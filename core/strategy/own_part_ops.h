@@ -15,12 +15,12 @@ struct Shards {
 
 // Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their
 // gradients.
-void add_own_parts(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
+void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
 
-class OwnPartOps : protected ReplicaOps {
+class ShardOps : protected ReplicaOps {
  protected:
   // `shards`: null without sharding; then the other functions must not be called.
-  OwnPartOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
+  ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
   static Access own_in(const Access& side_by_side, const Unit& unit) {
@@ -35,7 +35,7 @@ class OwnPartOps : protected ReplicaOps {
 
   // Visits from the last unit to the first: `visit(unit, segment that overlaps the rank's shard)`.
   template <class Visit>
-  void for_each_own_part(Visit visit) const {
+  void for_each_shard(Visit visit) const {
     for (std::int32_t u = units().count() - 1; u >= 0; --u) {
       const Unit& unit = units().at(u);
       for (int s = unit.bucket.first_segment; s <= unit.bucket.last_segment; ++s)

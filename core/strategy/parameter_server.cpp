@@ -28,7 +28,7 @@ plan::ArrivalRule rule_of(const experiment::Resolved& e) {
   plan::ArrivalRule rule{
       .workers = e.workers(),
       .gradients_per_update = experiment::gradients_per_update(servers, e.workers())};
-  rule.answers_after_update = experiment::in_step(servers);
+  rule.answers_after_update = experiment::is_lockstep(servers);
   if (servers.mode == experiment::ServerMode::stale_synchronous) rule.clock_bound = servers.bound;
   return rule;
 }
@@ -91,9 +91,9 @@ base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment
   if (auto refused = refusal(experiment, serving)) return base::fail(*refused);
   return plan::Plan{
       experiment.world(), groups_of(serving), schedule(experiment), [serving](std::int32_t rank) {
-        if (serving.experiment.evaluates_alone(rank)) return evaluator(serving.experiment, rank);
-        return rank < serving.workers() ? served_worker(serving, rank)
-                                        : server_of_parameters(serving, rank - serving.workers());
+        if (serving.experiment.is_evaluator(rank)) return evaluator(serving.experiment, rank);
+        return rank < serving.workers() ? server_worker(serving, rank)
+                                        : parameter_server_rank(serving, rank - serving.workers());
       }};
 }
 

@@ -41,7 +41,7 @@ void add_training(const experiment::Resolved& e, const Replica& parts, plan::Ran
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const std::int64_t step = stretches[i].first_step;
     SamplesOfStep samples{shares.samples(step, plan.rank), experiment::most_samples(shares, step)};
-    if (parts.shares_columns())
+    if (parts.shards_columns())
       samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
     plan.programs.push_back({i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own,
                              shares.global_samples(step), 1, train(parts, samples)});
@@ -56,7 +56,7 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
   };
   const std::int64_t batch = e.document.training.batch_per_rank,
                      held_out = e.held_out(plan.rank).second;
-  if (!parts.shares_columns()) {
+  if (!parts.shards_columns()) {
     if (held_out >= batch) add_program("evaluate", held_out / batch, {batch, batch});
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
     return;
@@ -78,8 +78,8 @@ SummedStatistics summed_statistics(const model::Model& model, std::int32_t group
                                    std::int32_t first) {
   SummedStatistics statistics{group, {}};
   for (const model::Segment& segment : model.segments) {
-    statistics.numbers.push_back(segment.synchronised ? first : -1);
-    if (segment.synchronised) first += 2;
+    statistics.numbers.push_back(segment.synchronized ? first : -1);
+    if (segment.synchronized) first += 2;
   }
   return statistics;
 }
@@ -94,9 +94,9 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
   const auto add_lane = [&](std::int32_t of) {
     plan.lanes.push_back({"comm.g" + std::to_string(of), plan::LaneKind::comm, of});
   };
-  const bool synchronises = group >= 0 && experiment::synchronises(e);
+  const bool synchronizes = group >= 0 && experiment::synchronizes(e);
   if (group >= 0) add_lane(group);
-  if (synchronises) add_lane(group + 1);
+  if (synchronizes) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
   const bool compressed =
       group >= 0 &&
@@ -105,15 +105,15 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
                         : averages_weights      ? Shared::parameters
                                                 : Shared::gradients;
   Replica parts{
-      e,  buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers),
+      e,  buckets, group, averages_weights, add_buffers(e, shared, synchronizes, plan.buffers),
       {}, {}};
   parts.recomputation = experiment::recomputation_of(e, rank);
   if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
   const std::int32_t sums = count_collectives(parts);
-  if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, sums);
-  if (group >= 0 && experiment::shares_columns(e))
+  if (synchronizes) parts.statistics = summed_statistics(e.model, group + 1, sums);
+  if (group >= 0 && experiment::shards_columns(e))
     parts.shared_columns =
-        share_columns(e, rank, group + (synchronises ? 2 : 1), sums + count_sums(parts.statistics),
+        share_columns(e, rank, group + (synchronizes ? 2 : 1), sums + count_sums(parts.statistics),
                       parts.buffers.input, plan);
   add_training(e, parts, plan);
   order_loads(plan);

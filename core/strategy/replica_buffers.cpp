@@ -23,12 +23,12 @@ Flat whole_model(const experiment::Resolved& e) {
   return {e.model.elements, e.model.elements, e.model.elements};
 }
 
-ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises,
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronizes,
                            std::vector<plan::Buffer>& list, const Slots& slots) {
-  return add_buffers(e, peers_read, synchronises, list, slots, whole_model(e));
+  return add_buffers(e, peers_read, synchronizes, list, slots, whole_model(e));
 }
 
-ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises,
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronizes,
                            std::vector<plan::Buffer>& list, const Slots& slots, const Flat& flat) {
   const auto add = [&](std::string name, base::DType type, std::int64_t count,
                        bool shared = false) {
@@ -52,8 +52,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
         add("act.s" + number, passing, slots.of_activation(s) * batch * segment.outputs));
     b.activation_gradients.push_back(
         add("grad.s" + number, passing, slots.of_gradient(s) * batch * segment.outputs));
-    const bool normalises = segment.kind == model::LayerKind::batch_norm,
-               summed = synchronises && segment.synchronised;
+    const bool normalizes = segment.kind == model::LayerKind::batch_norm,
+               summed = synchronizes && segment.synchronized;
     const bool gradients_summed =
                    summed && experiment::sums_gradients(e.model, static_cast<int>(s)),
                partial = segment.accumulates && segment.kind != model::LayerKind::add;
@@ -61,10 +61,10 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
     b.partial_gradients.push_back(
         partial ? add("partial.s" + number, passing, batch * segment.inputs) : plan::Access{});
     b.sums.push_back(
-        normalises ? add("sums.s" + number, base::DType::fp64, slots.of_sums(s) * sums, summed)
+        normalizes ? add("sums.s" + number, base::DType::fp64, slots.of_sums(s) * sums, summed)
                    : plan::Access{});
     b.gradient_sums.push_back(
-        normalises ? add("gradient_sums.s" + number, base::DType::fp64, sums - 1, gradients_summed)
+        normalizes ? add("gradient_sums.s" + number, base::DType::fp64, sums - 1, gradients_summed)
                    : plan::Access{});
   }
   if (e.model.state_elements > 0) b.running = add("running", dtype, e.model.state_elements);
@@ -77,7 +77,7 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
                experiment::updates_each_micro_batch(e.document.strategy) ? 3 : 2);
   if (e.document.training.accumulation_steps > 1 || e.model.ties() || experiment::mesh_of(e).calls)
     b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
-  if (e.document.training.judges_gradients()) {
+  if (e.document.training.needs_gradient_norm()) {
     b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
     b.factor = add("factor", base::DType::fp64, 1);
   }

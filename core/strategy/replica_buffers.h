@@ -30,12 +30,12 @@ struct Flat {
 };
 Flat whole_model(const experiment::Resolved& experiment);
 
-// Appends all buffers of the model of `experiment`. `synchronises`: peers read batch norm sums.
+// Appends all buffers of the model of `experiment`. `synchronizes`: peers read batch norm sums.
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read,
-                           bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots,
+                           bool synchronizes, std::vector<plan::Buffer>& list, const Slots& slots,
                            const Flat& flat);
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read,
-                           bool synchronises, std::vector<plan::Buffer>& list,
+                           bool synchronizes, std::vector<plan::Buffer>& list,
                            const Slots& slots = {});
 
 // Returns the slots by buffer, as in Replica. The buffers from add_buffers must be the rank's first

@@ -70,7 +70,7 @@ plan::Op ReplicaOps::pass(OpKind kind, int s) const {
 plan::Op ReplicaOps::forward(int s) const {
   Op op = pass(OpKind::forward, s);
   if (is(s, Kind::batch_norm)) with_running(op);
-  if (!synchronises(s)) op.flops += samples_ * segment(s).sums_flops();
+  if (!synchronizes(s)) op.flops += samples_ * segment(s).sums_flops();
   return op;
 }
 
@@ -88,7 +88,7 @@ void ReplicaOps::with_running(Op& op) const {
   op.reads.push_back(running);
   if (!trains_) return;
   op.writes.push_back(running);
-  (synchronises(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
+  (synchronizes(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
 }
 
 // Dropout depends only on the sample numbers and the step.
@@ -110,9 +110,9 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   Op op = made(OpKind::backward_weight, kCompute, s, micro_);
   op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
   op.writes = {segment_of(b_.gradients, s)};
-  if (learns_alone(s) && last_of_step)
+  if (has_separate_gradient(s) && last_of_step)
     op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
-  if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
+  if (is(s, Kind::batch_norm)) normalized_backward_weight(op);
   op.flops = samples_ * segment(s).backward_weight_flops();
   return op;
 }
@@ -125,7 +125,7 @@ void ReplicaOps::with_sum(Op& op) const {
   op.flops += elements;
 }
 
-void ReplicaOps::normalised_backward_weight(Op& op) const {
+void ReplicaOps::normalized_backward_weight(Op& op) const {
   const int s = op.segment;
   op.reads.push_back(sums(s));
   op.writes.push_back(of(b_.gradient_sums, s));

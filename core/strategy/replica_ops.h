@@ -36,8 +36,8 @@ class ReplicaOps : protected ReplicaSpans {
   Op op_of(OpKind kind,
            int segment) const;  // op of this micro-step on the compute lane, without accesses
 
-  // Calls `add(op)` with the ops that recompute the run of dropped outputs ending with segment `s`,
-  // before the segment's backward pass.
+  // RemoteCalls `add(op)` with the ops that recompute the run of dropped outputs ending with
+  // segment `s`, before the segment's backward pass.
   template <class Add>
   void make_again(int s, Add add) const {
     if (const experiment::Run* run = r_.recomputation.ending_with(s))
@@ -46,8 +46,8 @@ class ReplicaOps : protected ReplicaSpans {
 
   // True if B has work. For batch norm, W runs before B, because the input gradient uses the sums
   // that W computes.
-  bool passes_back(int s) const {
-    return s > first() || (s == first() && activates(s)) || shares_columns(s);
+  bool needs_backward_input(int s) const {
+    return s > first() || (s == first() && activates(s)) || shards_columns(s);
   }
   bool adds_weight(int s) const {
     return micro_ > first_micro_ || adds_to_tied(s);
@@ -57,7 +57,7 @@ class ReplicaOps : protected ReplicaSpans {
   Op pass(OpKind kind, int s) const;
   void with_running(Op& op) const;
   void with_numbers(Op& op) const;
-  void normalised_backward_weight(Op& op) const;
+  void normalized_backward_weight(Op& op) const;
   void give(Op& op, int to, bool accumulates) const;
 };
 

@@ -46,21 +46,23 @@ class ReplicaSpans {
   }
   // True if no other segment of this rank writes the same gradient: it has its own, or the tied
   // segment is on another rank.
-  bool learns_alone(int s) const { return has_parameters(s) || (is_tied(s) && segment(s).apart); }
+  bool has_separate_gradient(int s) const {
+    return has_parameters(s) || (is_tied(s) && segment(s).apart);
+  }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
-  bool synchronises() const { return r_.statistics.group >= 0; }
+  bool synchronizes() const { return r_.statistics.group >= 0; }
   std::int32_t number_of_sums(int s) const {
     return r_.statistics.numbers[static_cast<std::size_t>(s)];
   }
-  bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
-  bool shares_columns(int s) const {
-    return r_.shares_columns() && s == 0;
+  bool synchronizes(int s) const { return trains_ && synchronizes() && number_of_sums(s) >= 0; }
+  bool shards_columns(int s) const {
+    return r_.shards_columns() && s == 0;
   }  // its rows are then those of all ranks
   bool sums_gradients(int s) const {
-    return synchronises(s) && s > first();
+    return synchronizes(s) && s > first();
   }  // its input gradient then depends on the samples of all ranks
-  bool reads_output(int s) const { return model::goes_back_by_output(segment(s)); }
-  bool reads_input(int s) const { return model::goes_back_by_input(segment(s)); }
+  bool reads_output(int s) const { return model::backward_needs_output(segment(s)); }
+  bool reads_input(int s) const { return model::backward_needs_input(segment(s)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) {
     return by_segment[static_cast<std::size_t>(s)];
   }
@@ -91,7 +93,7 @@ class ReplicaSpans {
   // Returns the start of a segment in a flat buffer: as in the model, except for gathered units.
   std::int64_t first_in(plan::BufferId flat, int s) const {
     const std::vector<std::int64_t>& moved =
-        flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
+        flat == b_.gradients.buffer ? moved_gradients_ : parameter_offsets_;
     const bool may_move = flat == b_.gradients.buffer || flat == b_.parameters.buffer;
     return segment(s).first +
            (may_move && !moved.empty() ? moved[static_cast<std::size_t>(model_.owner(s))] : 0);
@@ -105,7 +107,7 @@ class ReplicaSpans {
                first_micro_ = 0;  // current micro-step; first micro-step that the rank processes
   std::int64_t samples_ = 0;      // samples of this rank in the current micro-step
   bool trains_ = true;
-  std::vector<std::int64_t> moved_parameters_,
+  std::vector<std::int64_t> parameter_offsets_,
       moved_gradients_;  // by segment: offset from its place in the model; empty: no offsets
 };
 

@@ -28,7 +28,7 @@ class StepWriter : private ReplicaOps {
   std::vector<Op> train() {
     const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
     last_own_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_.own - 1, 0) / batch);
-    last_micro_ = synchronises() || r_.shares_columns()
+    last_micro_ = synchronizes() || r_.shards_columns()
                       ? static_cast<std::int32_t>((step_.most - 1) / batch)
                       : last_own_micro_;
     for (micro_ = 0; micro_ <= last_micro_; ++micro_) {
@@ -47,7 +47,7 @@ class StepWriter : private ReplicaOps {
     samples_ = step_.own;
     add_load();
     ops_.front().after = {{kCompute, Dependency::end, 1}};
-    if (r_.shares_columns()) sum_over_columns();
+    if (r_.shards_columns()) sum_over_columns();
     if (samples_ > 0) forward_and_loss();
     return std::move(ops_);
   }
@@ -56,16 +56,16 @@ class StepWriter : private ReplicaOps {
   void micro_step() {
     const bool empty = samples_ == 0;
     statistics_free_ = false;
-    if (micro_ <= last_own_micro_ || r_.shares_columns()) add_load();
+    if (micro_ <= last_own_micro_ || r_.shards_columns()) add_load();
     if (micro_ == 0) add(rate());
-    if (r_.shares_columns()) sum_over_columns();
-    empty ? forward_of_others() : forward_and_loss();
+    if (r_.shards_columns()) sum_over_columns();
+    empty ? forward_without_samples() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
       if (!empty) make_again(s, [&](Op op) { add(std::move(op)); });
-      empty ? backward_of_others(s, bucket) : add_backward(s, bucket);
+      empty ? backward_without_samples(s, bucket) : add_backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });
-    if (!empty || r_.shares_columns()) input_free_ = compute_ops_;
+    if (!empty || r_.shards_columns()) input_free_ = compute_ops_;
   }
 
   // Called when the step's gradient of a segment is complete. Without clipping, weights are updated
@@ -103,7 +103,7 @@ class StepWriter : private ReplicaOps {
   Op& add(Op op) {
     ops_.push_back(std::move(op));
     if (ops_.back().lane == kCompute) ++compute_ops_;
-    if (synchronises() && ops_.back().lane == kStatistics) ++statistics_ops_;
+    if (synchronizes() && ops_.back().lane == kStatistics) ++statistics_ops_;
     return ops_.back();
   }
   Op& add(OpKind kind, LaneId lane, int s = -1) {
@@ -116,7 +116,7 @@ class StepWriter : private ReplicaOps {
 
   void add_load() {
     Op& op = add(load());
-    if (r_.shares_columns()) take_columns(r_, rows_now(), op);
+    if (r_.shards_columns()) take_columns(r_, rows_now(), op);
     if (micro_ > 0) op.after = {{kCompute, input_free_, 0}};
   }
 
@@ -127,16 +127,16 @@ class StepWriter : private ReplicaOps {
 
   // A rank without samples still contributes to common sums, and updates its running statistics
   // from them.
-  void forward_of_others() {
+  void forward_without_samples() {
     for (int s = 0; s <= last(); ++s)
-      if (synchronises(s)) add_forward(s);
+      if (synchronizes(s)) add_forward(s);
   }
 
   void add_forward(int s) {
-    if (synchronises(s)) add_statistics(s);
+    if (synchronizes(s)) add_statistics(s);
     Op& op = add(forward(s));
-    if (synchronises(s)) after_statistics(op);
-    else if (shares_columns(s)) go_on_with_own_rows(op);
+    if (synchronizes(s)) after_statistics(op);
+    else if (shards_columns(s)) go_on_with_own_rows(op);
     else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
     if (s == 0 && micro_ == 0 && averages_weights())
       op.after.push_back({kComm, Dependency::end, 1});
@@ -176,8 +176,8 @@ class StepWriter : private ReplicaOps {
       if (s > first()) add_backward_input(s);
       return;
     }
-    if (passes_back(s)) add_backward_input(s);
-    if (shares_columns(s)) gather_gradients();
+    if (needs_backward_input(s)) add_backward_input(s);
+    if (shards_columns(s)) gather_gradients();
     if (computes_by_parameters(s))
       add_backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
   }
@@ -194,9 +194,9 @@ class StepWriter : private ReplicaOps {
 
   // A rank without samples in the step has zero gradients; one that has run out of samples adds
   // zeros to the common sums.
-  void backward_of_others(int s, std::int32_t bucket) {
+  void backward_without_samples(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
-    if (shares_columns(s)) {
+    if (shards_columns(s)) {
       gather_gradients();
       add_backward_weight(s, bucket);
     }
@@ -206,8 +206,8 @@ class StepWriter : private ReplicaOps {
   }
 
   void add_backward_weight(int s, std::int32_t bucket) {
-    Op& op = add(backward_weight(s, micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)));
-    if (shares_columns(s)) {
+    Op& op = add(backward_weight(s, micro_ == (shards_columns(s) ? last_micro_ : last_own_micro_)));
+    if (shards_columns(s)) {
       take_columns_of_weight(r_, rows_now(), op);
       op.after = {{rows_lane(), exchanges_, 0}};
     }
@@ -218,18 +218,18 @@ class StepWriter : private ReplicaOps {
   void add_backward_input(int s) {
     Op& op = add(backward_input(s));
     if (sums_gradients(s)) after_statistics(op);
-    if (shares_columns(s)) hand_out_gradient(r_, rows_now(), op);
+    if (shards_columns(s)) scatter_gradient_rows(r_, rows_now(), op);
   }
 
   void zero(int s, std::int32_t bucket) {
     std::vector<Access> writes;
-    if (!shares_columns(s)) writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    if (!shards_columns(s)) writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
     if (s == last()) writes.push_back(b_.metrics);
     if (sums_gradients(s)) writes.push_back(of(b_.gradient_sums, s));
     if (writes.empty()) return;
     Op& op = add(OpKind::zero, kCompute, s);
     op.writes = std::move(writes);
-    if (reduces_gradients() && !shares_columns(s)) after_last_reduction(op, bucket);
+    if (reduces_gradients() && !shards_columns(s)) after_last_reduction(op, bucket);
   }
 
   // First layer by columns

@@ -85,7 +85,7 @@ struct Replica {
   std::int32_t slots_of(plan::BufferId buffer) const {
     return slots.empty() ? 1 : slots[buffer.index()];
   }
-  bool shares_columns() const { return shared_columns.lane.valid(); }
+  bool shards_columns() const { return shared_columns.lane.valid(); }
 };
 
 // Samples of a step: of this rank, and of the rank with the most; with vertical sharding also the

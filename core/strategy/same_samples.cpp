@@ -48,7 +48,7 @@ std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const S
 
 std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  const experiment::MeshPlace at = mesh.place_of(rank);
+  const experiment::MeshCoordinates at = mesh.place_of(rank);
   const data::Shares shares = e.shares();
   std::vector<ProgramSize> list;
   for (const data::Stretch& stretch : shares.stretches()) {
@@ -67,7 +67,7 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
 
 std::vector<ProgramSize> evaluation_of(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  const experiment::MeshPlace at = mesh.place_of(rank);
+  const experiment::MeshCoordinates at = mesh.place_of(rank);
   const bool called = mesh.is_called(at), together = experiment::shards_parameters(e);
   const std::int64_t batch = e.document.training.batch_per_rank, all = e.data.held_out_samples;
   Samples left;

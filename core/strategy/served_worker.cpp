@@ -280,7 +280,7 @@ class WorkerPlan {
 
 }  // namespace
 
-plan::RankPlan served_worker(const Serving& serving, std::int32_t rank) {
+plan::RankPlan server_worker(const Serving& serving, std::int32_t rank) {
   return WorkerPlan(serving, rank).make();
 }
 

@@ -90,7 +90,7 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Calls `visit(index among this server's shares, number, start in the server's buffers,
+  // RemoteCalls `visit(index among this server's shares, number, start in the server's buffers,
   // elements)`.
   template <class Visit>
   void for_each_share(Visit visit) const {
@@ -201,7 +201,7 @@ class ServerPlan {
 
 }  // namespace
 
-plan::RankPlan server_of_parameters(const Serving& serving, int server) {
+plan::RankPlan parameter_server_rank(const Serving& serving, int server) {
   return ServerPlan(serving, server).make();
 }
 

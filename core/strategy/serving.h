@@ -38,11 +38,11 @@ struct Serving {
 // requests and assignments (core/run/turn.h); for each share of a table the list rows.bN, which
 // servers read, and packed.bN, the listed rows of the gradient; packed_rows, their numbers by
 // share.
-plan::RankPlan served_worker(const Serving& serving, std::int32_t rank);
+plan::RankPlan server_worker(const Serving& serving, std::int32_t rank);
 // Returns the plan of a server. Buffers: params.v0 to v2, versions of its contiguous shares; grads,
 // moments and statistics of an update; for each share of a table, by worker, the list wanted.bN and
 // the rows handed.bN; with delay compensation, what it has given each worker.
-plan::RankPlan server_of_parameters(const Serving& serving, int server);
+plan::RankPlan parameter_server_rank(const Serving& serving, int server);
 
 inline plan::LaneId add_lane(plan::RankPlan& rank, plan::LaneKind kind, std::int32_t group) {
   rank.lanes.push_back(

@@ -48,7 +48,7 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     plan->rank_plan = [made = std::move(plan->rank_plan),
                        swap = training.swap](std::int32_t number) {
       plan::RankPlan rank = made(number);
-      put_aside(rank, swap);
+      add_offloading(rank, swap);
       return rank;
     };
   return plan;
@@ -58,7 +58,7 @@ base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
   if (const experiment::Engine engine = experiment::engine_of(experiment);
       engine != experiment::Engine::own)
     return coarse_plan(experiment).map([&](const plan::Plan& coarse) {
-      return plan::handed_to(coarse, std::string(base::name_of(engine)));
+      return plan::assign_to_engine(coarse, std::string(base::name_of(engine)));
     });
   return coarse_plan(experiment).map([&](const plan::Plan& coarse) {
     return collective::expand(coarse, method(experiment));

@@ -21,8 +21,8 @@ using plan::Op;
 using plan::OpKind;
 using plan::Place;
 
-Place place_of(experiment::SwapTo to) {
-  return to == experiment::SwapTo::disk ? Place::disk : Place::host;
+Place place_of(experiment::OffloadTarget to) {
+  return to == experiment::OffloadTarget::disk ? Place::disk : Place::host;
 }
 
 bool trains(const plan::Program& program) {
@@ -204,8 +204,8 @@ class Aside {
   std::vector<plan::BufferId> homes_;  // by buffer; invalid: not offloaded
 };
 
-void put_outputs_aside(const plan::Program& program, const Timeline& timeline,
-                       plan::BufferId buffer, Aside& aside, std::vector<Copy>& copies) {
+void offload_outputs(const plan::Program& program, const Timeline& timeline, plan::BufferId buffer,
+                     Aside& aside, std::vector<Copy>& copies) {
   const auto touches = touches_of(program, timeline, buffer);
   if (!touches) return;
   const Op* made_by = nullptr;
@@ -257,9 +257,8 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
 
 // Redirects an update to the device copies of its moments, at the start or end of their room;
 // returns the home and device spans.
-std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update,
-                                                               const std::vector<Moment>& moments,
-                                                               bool at_end) {
+std::pair<std::vector<Access>, std::vector<Access>> use_device_copies(
+    Op& update, const std::vector<Moment>& moments, bool at_end) {
   std::vector<Access> homes, near;
   for (const Moment& moment : moments)
     for (auto* accesses : {&update.writes, &update.reads})
@@ -273,13 +272,13 @@ std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update,
 }
 
 // Alternates between the two ends of the room.
-void put_moments_aside(plan::Program& program, const Timeline& timeline,
-                       const std::vector<Moment>& moments, std::vector<Copy>& copies) {
+void offload_moments(plan::Program& program, const Timeline& timeline,
+                     const std::vector<Moment>& moments, std::vector<Copy>& copies) {
   std::vector<std::int32_t> done;  // compute op numbers of the updates so far
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
     if (!updates(op)) continue;
-    const auto [homes, near] = bring_near(op, moments, done.size() % 2 == 1);
+    const auto [homes, near] = use_device_copies(op, moments, done.size() % 2 == 1);
     if (homes.empty()) continue;
     const std::int32_t free = done.size() < 2 ? 0 : done[done.size() - 2];
     copies.push_back(copy_of(OpKind::swap_in, op, homes, near,
@@ -341,18 +340,19 @@ LaneId compute_lane(const plan::RankPlan& rank) {
 
 }  // namespace
 
-void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec) {
+void add_offloading(plan::RankPlan& rank, const experiment::OffloadSpec& spec) {
   const LaneId compute = compute_lane(rank), lane(rank.lanes.size());
   if (!compute.valid() || rank.rule ||
       std::none_of(rank.programs.begin(), rank.programs.end(), trains))
     return;
   std::vector<plan::BufferId> outputs;
-  if (spec.activations != experiment::SwapTo::nowhere) {
+  if (spec.activations != experiment::OffloadTarget::nowhere) {
     for (const plan::BufferId output : outputs_of(rank)) split(rank, output);
     outputs = outputs_of(rank);
   }
-  std::vector<Moment> moments =
-      spec.optimizer != experiment::SwapTo::nowhere ? moments_of(rank) : std::vector<Moment>{};
+  std::vector<Moment> moments = spec.optimizer != experiment::OffloadTarget::nowhere
+                                    ? moments_of(rank)
+                                    : std::vector<Moment>{};
   for (Moment& moment : moments) {
     rank.buffers[moment.home.index()].place = place_of(spec.optimizer);
     const plan::Buffer home = rank.buffers[moment.home.index()];
@@ -366,8 +366,8 @@ void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec) {
     const Timeline timeline(rank, program);
     std::vector<Copy> copies;
     for (const plan::BufferId output : outputs)
-      put_outputs_aside(program, timeline, output, aside, copies);
-    put_moments_aside(program, timeline, moments, copies);
+      offload_outputs(program, timeline, output, aside, copies);
+    offload_moments(program, timeline, moments, copies);
     any = any || !copies.empty();
     if (!copies.empty()) add_to_lane(program, timeline, lane, compute, std::move(copies));
   }

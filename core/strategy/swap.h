@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Offloading to host memory or a file (experiment::SwapSpec; Rhu et al. 2016, "vDNN", for
+// Offloading to host memory or a file (experiment::OffloadSpec; Rhu et al. 2016, "vDNN", for
 // activations; Rajbhandari et al. 2021, "ZeRO-Infinity", for moments). A pass over a rank's
 // finished coarse plan of any strategy: it adds, removes or renumbers no op of another lane.
 //
@@ -23,6 +23,6 @@ namespace trainyard::strategy {
 
 inline constexpr std::int32_t kBehind = 2, kAhead = 2;  // segments of one direction and micro-step
 
-void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec);
+void add_offloading(plan::RankPlan& rank, const experiment::OffloadSpec& spec);
 
 }  // namespace trainyard::strategy

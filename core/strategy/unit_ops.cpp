@@ -16,8 +16,9 @@ void move(const Bucket& unit, std::int64_t first, std::vector<std::int64_t>& mov
 }  // namespace
 
 UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line,
-                 const std::vector<std::int64_t>& micro_batches, const experiment::Callers& callers)
-    : OwnPartOps(replica, shards), micro_batches_(micro_batches), line_(line) {
+                 const std::vector<std::int64_t>& micro_batches,
+                 const experiment::CallerSet& callers)
+    : ShardOps(replica, shards), micro_batches_(micro_batches), line_(line) {
   for (std::int32_t micro = 0; micro < std::ssize(micro_batches); ++micro) {
     if (!callers.has(micro)) continue;
     taken_.push_back(micro);
@@ -25,10 +26,10 @@ UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line,
   }
   if (!taken_.empty()) first_micro_ = taken_.front();
   if (shards == nullptr) return;
-  moved_parameters_.resize(model_.segments.size());
+  parameter_offsets_.resize(model_.segments.size());
   moved_gradients_.resize(model_.segments.size());
   for (std::int32_t u = 0; u < units().count(); ++u) {
-    move(units().at(u).bucket, units().parameters.first(u, UnitPass::forward), moved_parameters_);
+    move(units().at(u).bucket, units().parameters.first(u, UnitPass::forward), parameter_offsets_);
     move(units().at(u).bucket, units().gradients.first(u, UnitPass::backward), moved_gradients_);
   }
 }
@@ -64,7 +65,7 @@ void UnitOps::gather(std::int32_t u) {
   const Unit& unit = units().at(u);
   const std::int32_t number =
       unit_number(pass_ == UnitPass::forward ? UnitWay::forward : UnitWay::backward, u);
-  move(unit.bucket, units().parameters.first(u, pass_), moved_parameters_);
+  move(unit.bucket, units().parameters.first(u, pass_), parameter_offsets_);
   const Access whole = parameters_of(u);
   if (unit.own.count > 0) {
     add(mix({own_in(shards_->parameters, unit)}, {1}, 1, own_in_whole(whole, unit)));
@@ -82,7 +83,7 @@ void UnitOps::gather_updated() {
 // ------------------------------------------------------------------------------------------
 
 // First keeps the shards of earlier sums in the slot.
-void UnitOps::take_place_of_gradient(int s) {
+void UnitOps::free_gradient_slot(int s) {
   const std::int32_t u = shards_ == nullptr ? -1 : units().of(s);
   if (u < 0 || s != units().at(u).bucket.last_segment || units().gradients.stays(u)) return;
   const auto is_there = [&](const Summed& other) {
@@ -101,7 +102,7 @@ void UnitOps::sum_gradient(int s) {
   if (units().scatters) summed_.push_back({u, !stays && micro_ > first_micro_});
 }
 
-void UnitOps::keep_own_parts() {
+void UnitOps::keep_shards() {
   while (!summed_.empty()) keep_own_part();
 }
 
@@ -115,16 +116,16 @@ void UnitOps::keep_own_part() {
   ops_.back().bucket = unit_number(UnitWay::gradients, u);
 }
 
-void UnitOps::sum_own_parts(const Line& alike) {
+void UnitOps::sum_shards(const Line& alike) {
   for (std::int32_t u = units().count() - 1; u >= 0; --u)
     if (units().at(u).own.count > 0)
       collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u),
                  own_gradient(units().at(u)));
 }
 
-plan::Op UnitOps::learn_nothing(int s) const {
+plan::Op UnitOps::zero_gradient(int s) const {
   Op op = op_of(OpKind::zero, s);
-  if (!learns_alone(s) || (micro_ > first_micro_ && adds_up(s))) return op;
+  if (!has_separate_gradient(s) || (micro_ > first_micro_ && adds_up(s))) return op;
   op.writes.push_back(segment_of(b_.gradients, s));
   if (leaves_norms() && micro_ == first_micro_)
     op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});

@@ -16,12 +16,13 @@
 
 namespace trainyard::strategy {
 
-class UnitOps : protected OwnPartOps {
+class UnitOps : protected ShardOps {
  protected:
   // `shards`: null without sharding; `line`: group of the ranks that shard. `micro_batches`:
   // samples by number, in a step; the rank processes those of `callers`.
   UnitOps(const Replica& replica, const Shards* shards, const Line& line,
-          const std::vector<std::int64_t>& micro_batches, const experiment::Callers& callers = {});
+          const std::vector<std::int64_t>& micro_batches,
+          const experiment::CallerSet& callers = {});
 
   std::int64_t samples_of(std::int32_t micro) const {
     return micro_batches_[static_cast<std::size_t>(micro)];
@@ -45,10 +46,10 @@ class UnitOps : protected OwnPartOps {
   void gather_for(int s);
 
   // Gradients: call before and after each segment's backward pass, from the last to the first.
-  void take_place_of_gradient(int s);
+  void free_gradient_slot(int s);
   void sum_gradient(int s);
-  void keep_own_parts();  // keeps the local shard of everything that was summed
-  void sum_own_parts(
+  void keep_shards();  // keeps the local shard of everything that was summed
+  void sum_shards(
       const Line& alike);  // sums with the ranks that hold the same shards, in other shard groups
 
   // True if the segment's gradient accumulates over micro-steps in place.
@@ -63,7 +64,7 @@ class UnitOps : protected OwnPartOps {
   }
   // For a micro-step without samples: returns an op that zeroes gradients, where no others are
   // stored.
-  Op learn_nothing(int s) const;
+  Op zero_gradient(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }
   bool learns_last() const { return micro_ == last_with_samples_; }
 
@@ -83,7 +84,7 @@ class UnitOps : protected OwnPartOps {
   void gather(std::int32_t u);
   void keep_own_part();
   Access moved(const Access& flat, std::int32_t u, const std::vector<std::int64_t>& by) const;
-  Access parameters_of(std::int32_t u) const { return moved(b_.parameters, u, moved_parameters_); }
+  Access parameters_of(std::int32_t u) const { return moved(b_.parameters, u, parameter_offsets_); }
   Access gradients_of(std::int32_t u) const { return moved(b_.gradients, u, moved_gradients_); }
 
   Line line_;

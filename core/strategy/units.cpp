@@ -86,7 +86,7 @@ Units::Units(const experiment::Resolved& e, std::int32_t rank)
       prefetch(static_cast<std::int32_t>(e.document.strategy.fsdp.prefetch)),
       parameters(parameters_of(e, buckets(e))),
       gradients(gradients_of(e, buckets(e))) {
-  const std::vector<experiment::Part> parts = experiment::parts_of(e, rank);
+  const std::vector<experiment::Part> parts = experiment::shards_of_rank(e, rank);
   for (const Bucket& bucket : buckets(e)) {
     list.push_back({bucket, parts[list.size()], own});
     own += list.back().own.count;

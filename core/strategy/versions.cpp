@@ -98,13 +98,13 @@ class Versions {
 };
 
 // Slots for the stashed versions of a segment, contiguous.
-struct Shelf {
+struct StashSlots {
   std::int64_t first = 0, elements = 0, room = 0;
   Access place(plan::BufferId stash, std::int64_t number) const {
     return {stash, first + number % room * elements, elements};
   }
 };
-using Shelves = std::map<First, Shelf>;
+using Shelves = std::map<First, StashSlots>;
 
 Access& parameters_of(std::vector<Access>& accesses, plan::BufferId parameters) {
   return *std::find_if(accesses.begin(), accesses.end(),
@@ -151,7 +151,7 @@ void keep_versions(plan::RankPlan& rank) {
     const Versions& versions = programs.emplace_back(program, parameters);
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::update) continue;
-      Shelf& shelf = shelves[op.writes.front().first];
+      StashSlots& shelf = shelves[op.writes.front().first];
       shelf.elements = op.writes.front().count;
       shelf.room = std::max(shelf.room, versions.at_once(op.writes.front().first));
     }

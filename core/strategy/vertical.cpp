@@ -99,7 +99,7 @@ void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
   forward.flops = 2 * of.own * row_of(r);
 }
 
-void hand_out_gradient(const Replica& r, const MicroRows& of, Op& backward) {
+void scatter_gradient_rows(const Replica& r, const MicroRows& of, Op& backward) {
   backward.writes.push_back(own_rows(r, r.shared_columns.gradients, of));
 }
 

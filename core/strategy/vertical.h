@@ -28,8 +28,8 @@ void take_columns(const Replica& replica, const MicroRows& rows, plan::Op& load)
 plan::Op partial_products(const Replica& replica, const MicroRows& rows);
 void finish_forward(const Replica& replica, const MicroRows& rows,
                     plan::Op& forward);  // `forward`: an op that reads the full input
-void hand_out_gradient(const Replica& replica, const MicroRows& rows,
-                       plan::Op& backward);  // for the rank's rows
+void scatter_gradient_rows(const Replica& replica, const MicroRows& rows,
+                           plan::Op& backward);  // for the rank's rows
 void take_columns_of_weight(const Replica& replica, const MicroRows& rows,
                             plan::Op& backward_weight);
 

@@ -31,7 +31,7 @@ void take(std::span<const std::byte>& left, std::span<T> to) {
   left = left.subspan(to.size_bytes());
 }
 
-bool lie_in_bucket(const ChunkValues& values) {
+bool are_indices_valid(const ChunkValues& values) {
   std::int64_t next = 0;
   for (const std::int64_t place : values.places) {
     if (place < next || place >= values.elements) return false;
@@ -63,7 +63,7 @@ base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
   take(left, std::span(values.places));
   take(left, std::span(values.before));
   take(left, std::span(values.after));
-  if (!lie_in_bucket(values)) return base::fail(not_values("lie outside of their bucket"));
+  if (!are_indices_valid(values)) return base::fail(not_values("lie outside of their bucket"));
   return values;
 }
 

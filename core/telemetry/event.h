@@ -61,7 +61,7 @@ enum class Metric : std::uint16_t {
   // Only for ranks with local parameters.
   // Squared L2 distance of the rank's parameters from the mean of all ranks; the step is the last
   // one trained.
-  squared_disagreement = 31,
+  squared_consensus_distance = 31,
   // Total of its averages with one neighbor at a time, that it asked for or answered. Only for
   // asynchronous gossip, if above 0.
   averages = 32,
@@ -69,7 +69,7 @@ enum class Metric : std::uint16_t {
   // Bytes of full tables pulled and pushed / bytes of the rows that it pulled and pushed, including
   // row indices.
   table_ratio = 33,
-  // [run::MemoryPart] bytes of the rank's buffers for that purpose that are in memory.
+  // [run::MemoryPurpose] bytes of the rank's buffers for that purpose that are in memory.
   buffer_bytes = 34,
   loss_scale = 35,  // Factor of the step's loss and gradients; only for fp16.
   // Only for a rank on a device that reports it; covers everything that uses the device
@@ -137,7 +137,7 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
       {M::staleness, "staleness"},
       {M::dropped_gradients, "dropped_gradients"},
       {M::version, "version"},
-      {M::squared_disagreement, "squared_disagreement"},
+      {M::squared_consensus_distance, "squared_disagreement"},
       {M::averages, "averages"},
       {M::table_ratio, "table_ratio"},
       {M::buffer_bytes, "buffer_bytes"},

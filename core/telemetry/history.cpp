@@ -74,8 +74,8 @@ base::Result<void> History::take(const Frame& frame) {
 }
 
 void History::conclude() {
-  train_.tell_ahead(0);
-  held_out_.tell_ahead(0);
+  train_.publish_ready(0);
+  held_out_.publish_ready(0);
 }
 
 base::Result<void> History::take_header(const base::Json& json) {
@@ -179,10 +179,10 @@ void History::take_metric(int rank, const Event& event) {
   series.steps.push_back(event.step);
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
-  look_for_bad_gradients(rank, event, metric);
+  check_gradient_norm(rank, event, metric);
   if (metric == Metric::staleness && (rank == first_server_ || rank == event.index))
     staleness_.take(event.step, seconds, event.value);
-  if (metric == Metric::squared_disagreement) take_disagreement(event, seconds);
+  if (metric == Metric::squared_consensus_distance) take_disagreement(event, seconds);
   train_.take(event, metric, seconds);
   held_out_.take(event, metric, seconds);
 }
@@ -190,11 +190,12 @@ void History::take_metric(int rank, const Event& event) {
 // Ranks measure together, in the order of steps. An earlier step that is still open has lost a
 // report.
 void History::take_disagreement(const Event& event, double seconds) {
-  Sum& sum = disagreements_[event.step];
+  Sum& sum = open_consensus_sums_[event.step];
   sum.add(event.value);
   if (sum.reports < ranks_) return;
   consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
-  disagreements_.erase(disagreements_.begin(), disagreements_.upper_bound(event.step));
+  open_consensus_sums_.erase(open_consensus_sums_.begin(),
+                             open_consensus_sums_.upper_bound(event.step));
   if (const auto shrinks = header().find("lambda_2");
       shrinks != header().end() && shrinks->is_number())
     decay_to_last(shrinks->get<double>());
@@ -216,7 +217,7 @@ void History::decay_to_last(double shrinks) {
   consensus_decay_.push_back(last);
 }
 
-void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {
+void History::check_gradient_norm(int rank, const Event& event, Metric metric) {
   if (metric == Metric::skipped_updates)
     skipped_updates_ = std::max(skipped_updates_, static_cast<std::int64_t>(event.value));
   if (std::isfinite(event.value) ||
@@ -240,8 +241,8 @@ std::optional<BadGradients> History::bad_gradients() const {
 namespace {
 
 // Last step that has a value; -1: none.
-std::int32_t told_until(const std::vector<StepValue>& losses,
-                        const std::vector<StepValue>& accuracies) {
+std::int32_t last_published_step(const std::vector<StepValue>& losses,
+                                 const std::vector<StepValue>& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
                                             accuracies.empty() ? -1 : accuracies.back().step));
 }
@@ -250,7 +251,7 @@ std::int32_t told_until(const std::vector<StepValue>& losses,
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
   // Already published, or given up.
-  if (stride > 0 && event.step <= told_until(losses, accuracies)) return;
+  if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);
   } else if (metric == correct) {
@@ -273,17 +274,17 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   }
   ahead[step] = {seconds, at->second};
   open.erase(at);
-  tell_ahead(kept_ahead);
+  publish_ready(kept_ahead);
 }
 
 // Publishes steps that directly follow the published ones, and the first ones if more than `kept`
 // wait. An evaluation after the last step may have a number between two regular ones.
-void History::Gathering::tell_ahead(std::size_t kept) {
+void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
-    told_seconds = std::max(told_seconds, whole.seconds);
-    if (step > told_until(losses, accuracies))
-      tell(step, told_seconds, whole.reports);  // Otherwise it arrived after it was given up.
+    published_seconds = std::max(published_seconds, whole.seconds);
+    if (step > last_published_step(losses, accuracies))
+      tell(step, published_seconds, whole.reports);  // Otherwise it arrived after it was given up.
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
   }

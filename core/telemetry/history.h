@@ -168,11 +168,11 @@ class History {
     };
     std::map<std::int32_t, Whole> ahead{};
     std::int32_t next = 0;
-    double told_seconds = 0;
+    double published_seconds = 0;
 
     void take(const Event& event, Metric metric, double seconds);
     void finish(std::int32_t step, double seconds);
-    void tell_ahead(std::size_t kept);
+    void publish_ready(std::size_t kept);
     void tell(std::int32_t step, double seconds, const Reports& all);
   };
   static constexpr std::size_t kept_ahead =
@@ -186,7 +186,7 @@ class History {
   void take_log(int rank, const base::Json& json);
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
-  void look_for_bad_gradients(int rank, const Event& event, Metric metric);
+  void check_gradient_norm(int rank, const Event& event, Metric metric);
   void take_disagreement(const Event& event, double seconds);
   void decay_to_last(double shrinks);
   double seconds_at(std::int64_t time_ns);
@@ -209,7 +209,7 @@ class History {
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
   // By step, for steps that some rank has not reported yet.
-  std::map<std::int32_t, Sum> disagreements_;
+  std::map<std::int32_t, Sum> open_consensus_sums_;
   std::vector<StepValue> consensus_, consensus_decay_;
   int first_server_ = -1;  // From the header.
   StalenessBlocks staleness_;

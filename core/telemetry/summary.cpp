@@ -28,7 +28,7 @@ double over_indices(const History& history, Metric metric, int rank, Fold fold) 
 }
 
 // Sums the final counters of earlier processes of the rank; each process starts counting at 0.
-double of_earlier_lives(const Series& series) {
+double of_earlier_processes(const Series& series) {
   double sum = 0;
   for (std::size_t i = 1; i < series.values.size(); ++i)
     if (series.values[i] < series.values[i - 1]) sum += series.values[i - 1];
@@ -37,13 +37,13 @@ double of_earlier_lives(const Series& series) {
 
 double before(const History& history, Metric metric, int rank) {
   return over_indices(history, metric, rank, [](double so_far, const Series& series) {
-    return so_far + of_earlier_lives(series);
+    return so_far + of_earlier_processes(series);
   });
 }
 
 double total(const History& history, Metric metric, int rank) {
   return over_indices(history, metric, rank, [](double so_far, const Series& series) {
-    return so_far + of_earlier_lives(series) + series.values.back();
+    return so_far + of_earlier_processes(series) + series.values.back();
   });
 }
 
@@ -156,7 +156,7 @@ StepSeconds quantiles(std::vector<double> times) {
   return {(times[(count - 1) / 2] + times[count / 2]) / 2, times[nearest_rank - 1]};
 }
 
-bool averages_in_pairs(const History& history) {
+bool is_asynchronous_gossip(const History& history) {
   const auto first = history.series().lower_bound({Metric::averages, 0, 0});
   return first != history.series().end() && first->first.metric == Metric::averages;
 }

@@ -64,7 +64,7 @@ std::string words(const LossScale& scale);  // One line for the user.
 
 // True for asynchronous gossip: ranks make every step, but at their own speeds. Known once one rank
 // has averaged with another.
-bool averages_in_pairs(const History& history);
+bool is_asynchronous_gossip(const History& history);
 
 std::string words(const BadGradients& bad);  // One sentence for the user.
 std::string words(

@@ -11,7 +11,7 @@
 
 namespace trainyard::telemetry {
 
-class ValuesBox {
+class ChunkValueQueue {
  public:
   void put(ChunkValues values) {
     const std::lock_guard lock(mutex_);

@@ -19,14 +19,14 @@ std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); 
 Network::Network(const Topology& topology) : topology_(topology) {
   const auto add_node = [&](const std::string& name) {
     nodes_.push_back(name);
-    neighbours_.emplace_back();
+    neighbors_.emplace_back();
     return static_cast<int>(nodes_.size()) - 1;
   };
   const auto add_edge = [&](Edge edge, int from, int to) {
     const EdgeId id(edges_.size());
     edges_.push_back(std::move(edge));
-    neighbours_[static_cast<std::size_t>(from)].push_back({id, to});
-    neighbours_[static_cast<std::size_t>(to)].push_back({id, from});
+    neighbors_[static_cast<std::size_t>(from)].push_back({id, to});
+    neighbors_[static_cast<std::size_t>(to)].push_back({id, from});
   };
   for (std::size_t h = 0; h < topology_.hosts.size(); ++h) {
     const Host& host = topology_.hosts[h];
@@ -105,7 +105,7 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
     if (std::tie(latency, hops) > std::tie(reached[static_cast<std::size_t>(at)].latency,
                                            reached[static_cast<std::size_t>(at)].hops))
       continue;
-    for (const Neighbour& next : neighbours_[static_cast<std::size_t>(at)]) {
+    for (const Neighbor& next : neighbors_[static_cast<std::size_t>(at)]) {
       Reached& known = reached[static_cast<std::size_t>(next.node)];
       const std::int64_t new_latency =
           latency + picoseconds(edges_[next.edge.index()].latency_seconds);

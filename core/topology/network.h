@@ -61,7 +61,7 @@ class Network {
     const Host* host;
     int host_index;
   };
-  struct Neighbour {
+  struct Neighbor {
     EdgeId edge;
     int node;
   };
@@ -71,7 +71,7 @@ class Network {
   std::vector<Placed> devices_;
   std::vector<Edge> edges_;
   std::vector<std::string> nodes_;
-  std::vector<std::vector<Neighbour>> neighbours_;
+  std::vector<std::vector<Neighbor>> neighbors_;
   std::vector<int> device_nodes_;
 };
 

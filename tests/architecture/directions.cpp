@@ -224,7 +224,7 @@ Findings check_namespaces(const fs::path& root) {
     for (const std::string& line : lines_of(root / file)) {
       std::smatch parts;
       if (!std::regex_match(line, parts, opening) || parts[1] == "base")
-        continue;  // base is opened anywhere, to specialise its templates
+        continue;  // base is opened anywhere, to specialize its templates
       opened = true;
       std::istringstream spaces(std::regex_replace(parts[1].str(), std::regex("::"), " "));
       for (std::string name; spaces >> name;)

@@ -30,7 +30,7 @@ struct Best {
 data::MicroBatch taken_at(std::int64_t turn) {
   data::MicroBatch taken;
   for (std::int64_t i = 0; i < kSamples; ++i)
-    taken.indices.push_back((i * 5'003 + turn * 17) % (2 * kSamples));  // no neighbours
+    taken.indices.push_back((i * 5'003 + turn * 17) % (2 * kSamples));  // no neighbors
   taken.own = kSamples;
   return taken;
 }

@@ -13,6 +13,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/compute/reference/reference.h"
 #include "core/experiment/document.h"
 #include "core/run/chunk_sampler.h"
@@ -208,7 +209,7 @@ void bench_values() {
   std::vector<double> sampled, others;
   for (int attempt = 0; attempt < kBursts; ++attempt) {
     const run::Gate gate;
-    telemetry::ValuesBox box;
+    telemetry::ChunkValueQueue box;
     run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), gate, box);
     for (const bool puts_aside : {true, false}) {
       const std::int64_t begin = base::now_nanoseconds();

@@ -61,8 +61,8 @@ double virtual_seconds(experiment::Experiment e, int workers, compute::Compute& 
   for (int rank = 0; rank < plan.ranks; ++rank)
     rings.push_back(std::make_unique<telemetry::EventRing>(1 << 12));
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
-  const auto training = run::ServedTraining::make(std::move(parts)).value();
-  const auto clock = sim::ServedClock::make(
+  const auto training = run::ServerReplay::make(std::move(parts)).value();
+  const auto clock = sim::ServerClock::make(
                          {&plan, std::make_shared<topology::Network>(resolved.document.topology),
                           resolved.ranks, 1})
                          .value();
@@ -78,7 +78,7 @@ double virtual_seconds(experiment::Experiment e, int workers, compute::Compute& 
   return seconds;
 }
 
-void stay_on_one_core() {
+void pin_to_core() {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(::sched_getcpu(), &one);
@@ -105,7 +105,7 @@ void bench(int workers, compute::Compute& compute) {
 
 // How many workers, one figure each.
 int main(int count, char** arguments) {
-  stay_on_one_core();
+  pin_to_core();
   const auto compute = cpu::make().value();
   std::vector<int> workers;
   for (int i = 1; i < count; ++i) workers.push_back(std::max(1, std::atoi(arguments[i])));

@@ -177,10 +177,10 @@ TEST(Accumulated, images_with_dropout_equal_the_whole_batch) {
     }
 }
 
-// It normalises by the samples of each micro-step: near the whole batch, but not equal.
-TEST(Accumulated, batch_normalisation_goes_by_micro_step) {
+// It normalizes by the samples of each micro-step: near the whole batch, but not equal.
+TEST(Accumulated, batch_normalization_goes_by_micro_step) {
   const auto of = [](std::int64_t micro_steps) {
-    experiment::Experiment e = strategy::small_normalised_images(2);
+    experiment::Experiment e = strategy::small_normalized_images(2);
     e.training.batch_per_rank = 12;
     e.training.steps = 30;
     e.training.precision = experiment::Precision::fp64;

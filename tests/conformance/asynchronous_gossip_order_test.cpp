@@ -16,7 +16,7 @@ namespace {
 using experiment::Experiment;
 using experiment::OptimizerKind;
 using plan::Answer;
-using plan::StepPlace;
+using plan::StepPosition;
 using session::Command;
 using testing::HasSubstr;
 using tests::in_process;
@@ -51,7 +51,7 @@ struct Followed {
 struct Training {
   plan::Plan plan;
   run::Recipe recipe;
-  std::unique_ptr<run::PairTraining> training;
+  std::unique_ptr<run::GossipReplay> training;
 
   explicit Training(const experiment::Resolved& resolved)
       : plan(strategy::make_plan(resolved).value()), recipe(session::recipe(resolved)) {
@@ -64,7 +64,7 @@ struct Training {
     }
     parts.transports = in_process(plan.ranks, most);
     parts.swap_directory = std::filesystem::temp_directory_path().string();
-    training = run::PairTraining::make(std::move(parts)).value();
+    training = run::GossipReplay::make(std::move(parts)).value();
   }
 };
 
@@ -113,16 +113,16 @@ TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
 }
 
 TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
-  Experiment adam = training(4), in_micro_steps = training(4), normalised = training(4),
+  Experiment adam = training(4), in_micro_steps = training(4), normalized = training(4),
              dropped = training(4);
   adam.training.optimizer.kind = OptimizerKind::adamw;
   adam.training.optimizer.learning_rate = 0.01;
   in_micro_steps.training.accumulation_steps = 3;
-  normalised.model.layers.insert(normalised.model.layers.begin() + 1,
+  normalized.model.layers.insert(normalized.model.layers.begin() + 1,
                                  {.kind = model::LayerKind::batch_norm});
   dropped.model.layers.insert(dropped.model.layers.begin() + 2,
                               {.kind = model::LayerKind::dropout, .probability = 0.3});
-  for (const Experiment* one : {&adam, &in_micro_steps, &normalised, &dropped})
+  for (const Experiment* one : {&adam, &in_micro_steps, &normalized, &dropped})
     expect_the_same_to_the_bit(*one);
 }
 
@@ -182,7 +182,7 @@ TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
       if (const auto ok = again.training->follow(event); !ok) return base::to_string(ok.error());
     return std::string();
   };
-  const auto answers = [](std::int64_t step, StepPlace place) {
+  const auto answers = [](std::int64_t step, StepPosition place) {
     return Answer{Answer::Kind::answers, 1, place, 0, step};
   };
   const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
@@ -215,7 +215,7 @@ void expect_computed_again(const session::CoordinatorResult& outcome) {
   const auto again =
       session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
-  EXPECT_EQ(again->left_over, 0);
+  EXPECT_EQ(again->skipped_events, 0);
   EXPECT_EQ(again->weights.size(), 4u);
   ASSERT_TRUE(again->compared());
   for (const auto& rank : again->weights)

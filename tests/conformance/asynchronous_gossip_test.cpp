@@ -92,12 +92,12 @@ experiment::Experiment with_straggler(GossipMode mode, std::size_t straggler) {
   return e;
 }
 
-// In step its neighbours wait for it at every step, and theirs for them. Each on its own clock, not
+// In step its neighbors wait for it at every step, and theirs for them. Each on its own clock, not
 // even those that it answers wait: a slow device answers as soon as any.
 TEST(AsynchronousGossip, a_straggler_does_not_slow_the_steps_of_others) {
   for (const std::size_t straggler : {0u, 1u}) {
-    SessionRun in_step(with_straggler(GossipMode::synchronous, straggler));
-    const telemetry::History together = recorded(in_step.result());
+    SessionRun is_lockstep(with_straggler(GossipMode::synchronous, straggler));
+    const telemetry::History together = recorded(is_lockstep.result());
     SessionRun apart(with_straggler(GossipMode::asynchronous, straggler));
     const auto outcome = apart.result();
     ASSERT_EQ(state_of(outcome), "finished");

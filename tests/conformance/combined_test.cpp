@@ -14,15 +14,15 @@ namespace trainyard::tests {
 namespace {
 
 using experiment::Experiment;
+using experiment::OffloadTarget;
 using experiment::PipelineSchedule;
 using experiment::Precision;
 using experiment::Shard;
 using experiment::StrategyKind;
-using experiment::SwapTo;
 
 // 24 samples a step; an epoch of 250 ends with 10.
 Experiment combined_mesh(int ranks, experiment::MeshSpec mesh,
-                         PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+                         PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 2;
   e.strategy.kind = StrategyKind::hybrid;
@@ -62,7 +62,7 @@ Experiment in_bf16(Experiment e) {
   return e;
 }
 Experiment all_at_once(const Experiment& e) {
-  Experiment all = swapped::with_swap(in_bf16(e), SwapTo::host, SwapTo::disk);
+  Experiment all = swapped::with_swap(in_bf16(e), OffloadTarget::host, OffloadTarget::disk);
   all.training.recompute_segments = 3;
   return all;
 }

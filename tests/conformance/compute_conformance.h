@@ -347,8 +347,9 @@ TEST_P(ComputeConformance, load_of_bytes_is_load_of_what_they_stand_for) {
   for (const DType dtype : {DType::fp32, DType::fp64, DType::bf16, DType::fp16, DType::int32})
     for (const std::int64_t count : {0, 1, 3, 4, 259, 4096})
       for (const bool at_hand : {false, true}) {
-        const compute::Memory bytes = at_hand ? device_->allocate_at_hand(count + 1, "test").value()
-                                              : compute::allocate(count + 1, "test").value();
+        const compute::Memory bytes =
+            at_hand ? device_->allocate_host_visible(count + 1, "test").value()
+                    : compute::allocate(count + 1, "test").value();
         const std::span<std::uint8_t> coded(
             reinterpret_cast<std::uint8_t*>(bytes.get()) + count % 2,
             static_cast<std::size_t>(count));

@@ -56,7 +56,7 @@ inline bool halve(Case& made, DType dtype, Values& values) {
         if constexpr (kPasses<std::decay_t<decltype(op)>>) {
           std::vector<std::pair<std::byte*, Tensor>> known;
           const auto original = op;
-          compute::for_passing(op, [&](Tensor& tensor, compute::Use) {
+          compute::for_each_activation(op, [&](Tensor& tensor, compute::Use) {
             if (tensor.dtype != DType::fp32 || tensor.data == nullptr ||
                 !may_be_half(original, tensor))
               return;

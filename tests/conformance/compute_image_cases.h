@@ -73,7 +73,7 @@ inline Case pool_backward(Values& values, DType dtype, const ImageSizes& s,
           {{"input_gradient", result}}};
 }
 
-// Batch normalisation of `shape`, with sums that belong to the input.
+// Batch normalization of `shape`, with sums that belong to the input.
 struct BatchNormTensors {
   Tensor input, gradient, weight, bias, sums, gradient_sums, running;
 };

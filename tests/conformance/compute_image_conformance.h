@@ -26,7 +26,7 @@ TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zer
 
 // So that a run says at once that it is lost.
 // The sums are then those of other ranks: two samples of mean 3 and variance 4.
-TEST_P(ComputeConformance, without_samples_batch_normalisation_follows_the_sums_of_others) {
+TEST_P(ComputeConformance, without_samples_batch_normalization_follows_the_sums_of_others) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;
     const Tensor input = values.zeros(dtype, {0, 1}), output = values.zeros(dtype, {0, 1}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Normalisation of rows of any length: a device may keep short ones, and read several numbers at
+// Normalization of rows of any length: a device may keep short ones, and read several numbers at
 // once.
 #pragma once
 
@@ -25,7 +25,7 @@ inline std::vector<NamedCase> row_norms(std::int64_t columns) {
 inline constexpr std::int64_t kRowLengths[] = {4, 20, 130, 132, 1024, 1028};
 
 // In every dtype, from memory that begins well and that does not.
-inline void expect_rows_normalised(compute::Compute& device, compute::Compute& reference) {
+inline void expect_rows_normalized(compute::Compute& device, compute::Compute& reference) {
   for (const std::int64_t columns : kRowLengths)
     for (const NamedCase& named : row_norms(columns)) {
       SCOPED_TRACE(named.name + " of " + std::to_string(columns) + " columns");
@@ -46,8 +46,8 @@ inline void expect_rows_normalised(compute::Compute& device, compute::Compute& r
     }
 }
 
-TEST_P(ComputeConformance, rows_of_any_length_are_normalised) {
-  expect_rows_normalised(*device_, *reference_);
+TEST_P(ComputeConformance, rows_of_any_length_are_normalized) {
+  expect_rows_normalized(*device_, *reference_);
 }
 
 }  // namespace trainyard::conformance

@@ -81,7 +81,7 @@ class RowNetwork {
 };
 
 TEST_P(ComputeConformance,
-       gradients_of_normalised_rows_and_gelu_are_the_finite_differences_of_the_loss) {
+       gradients_of_normalized_rows_and_gelu_are_the_finite_differences_of_the_loss) {
   RowNetwork network(*device_);
   expect_finite_differences(network);
 }

@@ -137,7 +137,7 @@ class Words {
   void add(const session::Ask& x) {
     all(x.id, x.command, x.seconds_per_step, x.slow, x.rank, x.link);
   }
-  void add(const session::LinkPart& x) { all(x.link, x.part); }
+  void add(const session::LinkBandwidth& x) { all(x.link, x.part); }
   void add(const session::RankStatus& x) {
     all(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter);
   }

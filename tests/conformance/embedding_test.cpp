@@ -143,7 +143,7 @@ TEST(EmbeddingTraining, on_tpus_equals_one_device_in_the_same_precision) {
 
 TEST(EmbeddingTraining, with_averaged_weights_keeps_ranks_identical) {
   Experiment e = clicks(3);
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");

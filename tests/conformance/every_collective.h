@@ -189,7 +189,7 @@ inline void expect_every_collective(const MakeTransports& make) {
         for (const auto& [rows, row] :
              {std::pair<std::int64_t, std::int64_t>{37, 1}, {7, 3}, {2, 4}}) {
           const OneCollective c{what,      algorithm, ranks,
-                                ranks - 1, rows,      collective::shares_out(what) ? row : 1};
+                                ranks - 1, rows,      collective::is_sharded(what) ? row : 1};
           SCOPED_TRACE(testing::PrintToString(c));
           expect_outcome(c, carried_out(c, make));
         }

@@ -47,7 +47,7 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
     if (!outcome.problem.empty()) return whole;
     const bool is_whole = (outcome.*part).size() == whole.size();
     std::int64_t at = 0;
-    for (const experiment::Part& own : experiment::parts_of(all, rank)) {
+    for (const experiment::Part& own : experiment::shards_of_rank(all, rank)) {
       std::copy_n((outcome.*part).begin() + (is_whole ? own.first : at), own.count,
                   whole.begin() + own.first);
       at += own.count;
@@ -179,7 +179,7 @@ TEST(ShardedModels, equal_one_device) {
       {"its table for the logits", strategy::small_tied_gpt(2)},
       {"tables, and a wide half", strategy::small_wide_and_deep(2)},
       {"a residual block and dropout", strategy::small_images(2)},
-      {"normalised over all ranks", strategy::synchronised(strategy::small_normalised_images(3))},
+      {"normalised over all ranks", strategy::synchronized(strategy::small_normalized_images(3))},
   };
   for (const auto& [name, experiment] : cases)
     for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {

@@ -22,12 +22,12 @@ experiment::Experiment gossip_of(int ranks, experiment::GossipGraph graph) {
   return e;
 }
 
-TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbour) {
-  for (const auto& [graph, neighbours] :
+TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbor) {
+  for (const auto& [graph, neighbors] :
        {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
     const experiment::Experiment e = gossip_of(5, graph);
     EXPECT_EQ(simulated_steps(e, 3).step_wire_bytes(),
-              5 * neighbours * experiment::resolve(e, ".")->model.elements * 4);
+              5 * neighbors * experiment::resolve(e, ".")->model.elements * 4);
   }
 }
 
@@ -48,9 +48,9 @@ TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_s
     }
 }
 
-// One message is late by a pause: it holds up neighbours at once, and who is far away only many
+// One message is late by a pause: it holds up neighbors at once, and who is far away only many
 // steps later.
-TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbours_first) {
+TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbors_first) {
   experiment::Experiment e = gossip_of(8, experiment::GossipGraph::ring);
   e.data.held_out_samples = 0;
   e.data.train_samples = 8 * 8 * 100;

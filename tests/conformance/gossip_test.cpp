@@ -26,7 +26,7 @@ TEST(Gossip, without_gradients_keeps_the_mean_and_decays_as_its_matrix_says) {
   expect_gossip_decays(8, GossipGraph::exponential, in_process);
 }
 
-TEST(Gossip, sends_the_parameters_to_every_neighbour_and_to_nobody_else) {
+TEST(Gossip, sends_the_parameters_to_every_neighbor_and_to_nobody_else) {
   expect_gossip_bytes(8, GossipGraph::exponential, in_process);
   expect_gossip_bytes(6, GossipGraph::torus, in_process);
 }
@@ -82,7 +82,7 @@ void begin_apart(int rank, const compute::Tensor& parameters) {
 
 // From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank
 // would take alone from x_i, not from the average.
-TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
+TEST(Gossip, a_step_is_the_average_of_neighbors_less_the_ranks_own_step) {
   for (const OptimizerKind optimizer :
        {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
     for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential}) {
@@ -97,7 +97,7 @@ TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
       };
       const auto starts = run(experiment::resolve(still, ".").value(), leave_alone),
                  alone = run(resolved, leave_alone), together = run(resolved, leave_apart);
-      const experiment::Mixing mixing = experiment::mixing(e);
+      const experiment::MixingMatrix mixing = experiment::mixing(e);
       for (int i = 0; i < 6; ++i) {
         const auto& own = alone[static_cast<std::size_t>(i)].parameters;
         std::vector<double> expected(own.size());

@@ -29,7 +29,8 @@ inline std::map<std::int32_t, double> consensus_distances(const std::vector<Rank
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
       if (event.kind == telemetry::EventKind::metric &&
-          event.subject == static_cast<std::uint16_t>(telemetry::Metric::squared_disagreement))
+          event.subject ==
+              static_cast<std::uint16_t>(telemetry::Metric::squared_consensus_distance))
         squares[event.step] += event.value;
   for (auto& [step, square] : squares)
     square = std::sqrt(square / static_cast<double>(ranks.size()));
@@ -101,7 +102,7 @@ inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph,
   const auto few = trained_by(e, transports);
   e.training.steps = 10;
   const auto more = trained_by(e, transports);
-  const experiment::Mixing mixing = experiment::mixing(e);
+  const experiment::MixingMatrix mixing = experiment::mixing(e);
   const std::int64_t bytes = experiment::resolve(e, ".").value().model.elements * 8;
   for (int rank = 0; rank < ranks; ++rank)
     for (int peer = 0; peer < ranks; ++peer) {

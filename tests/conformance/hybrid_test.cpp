@@ -103,8 +103,8 @@ TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
   const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
   e.training.recompute_segments = 2;
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
-  ASSERT_TRUE(experiment::recomputation_of(resolved, 0).gives_up(0) ||
-              experiment::recomputation_of(resolved, 0).gives_up(1));
+  ASSERT_TRUE(experiment::recomputation_of(resolved, 0).frees(0) ||
+              experiment::recomputation_of(resolved, 0).frees(1));
   const auto problems = check::check(strategy::make_plan(resolved).value());
   EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
   EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);

@@ -116,14 +116,14 @@ class LateQueue final : public compute::Queue {
   std::jthread thread_;                                 // the last: it uses the others
 };
 
-class LateCompute final : public compute::Compute {
+class AsynchronousCompute final : public compute::Compute {
  public:
   using BeforeFirst = std::function<void()>;
 
   // `before_first` goes before what a device may wait with for all that it is at: memory, a kernel
   // that is new to it, a graph that is made, room for more samples, and the first of them that come
   // as bytes.
-  explicit LateCompute(
+  explicit AsynchronousCompute(
       std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr,
       BeforeFirst before_first = [] {})
       : compute_(std::move(compute)), lateness_(lateness), before_first_(std::move(before_first)) {}
@@ -135,16 +135,17 @@ class LateCompute final : public compute::Compute {
   base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override {
     return before_first_(), compute_->allocate(bytes, where);
   }
-  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes,
-                                                 const std::string& where) override {
-    return before_first_(), compute_->allocate_at_hand(bytes, where);
+  base::Result<compute::Memory> allocate_host_visible(std::int64_t bytes,
+                                                      const std::string& where) override {
+    return before_first_(), compute_->allocate_host_visible(bytes, where);
   }
   base::Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     return compute_->reach(memory);
   }
-  base::Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
-                                                   const std::string& where) override {
-    return compute_->allocate_to_lend(bytes, to, where);
+  base::Result<compute::ExportedMemory> allocate_exported(std::int64_t bytes,
+                                                          std::span<const int> to,
+                                                          const std::string& where) override {
+    return compute_->allocate_exported(bytes, to, where);
   }
   base::Result<compute::Memory> borrow(const std::string& name, const std::string& where) override {
     return compute_->borrow(name, where);

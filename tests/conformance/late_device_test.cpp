@@ -57,7 +57,7 @@ std::vector<Case> cases() {
   const auto skips = [](Experiment& e) { e.training.non_finite = experiment::NonFinite::skip; };
   const auto in_fp16 = [](Experiment& e) { e.training.precision = experiment::Precision::fp16; };
   const auto swaps = [](Experiment& e) {
-    e.training.swap.activations = e.training.swap.optimizer = experiment::SwapTo::host;
+    e.training.swap.activations = e.training.swap.optimizer = experiment::OffloadTarget::host;
   };
   const auto recomputes = [](Experiment& e) { e.training.recompute_segments = 2; };
   const auto compressed = [](Experiment& e) {
@@ -84,7 +84,8 @@ std::vector<Case> cases() {
       {"model_parallel",
        by(StrategyKind::model_parallel, in_micro_batches(strategy::small_gpt(2)))},
       {"gpipe", strategy::piped(strategy::small_gpt(2), PipelineSchedule::gpipe)},
-      {"one_f_one_b", strategy::piped(strategy::small_gpt(3), PipelineSchedule::one_f_one_b)},
+      {"one_f_one_b",
+       strategy::piped(strategy::small_gpt(3), PipelineSchedule::one_forward_one_backward)},
       {"interleaved", strategy::piped(strategy::small_gpt(2), PipelineSchedule::interleaved_1f1b)},
       {"zero_bubble", strategy::piped(strategy::small_gpt(3), PipelineSchedule::zb_h1)},
       {"pipedream", strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream)},
@@ -101,7 +102,8 @@ TEST_P(LateDevice, trains_what_others_train) {
   Lateness lateness;
   const auto at_once = train(e, compute::reference::make, in_process);
   const auto late = train(
-      e, [&] { return std::make_unique<LateCompute>(compute::reference::make(), &lateness); },
+      e,
+      [&] { return std::make_unique<AsynchronousCompute>(compute::reference::make(), &lateness); },
       in_process);
   for (std::size_t rank = 0; rank < late.size(); ++rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
@@ -128,7 +130,8 @@ TEST(LateOps, are_told_one_after_the_other) {
       strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
   const auto rank =
       train(
-          e, [] { return std::make_unique<LateCompute>(compute::reference::make()); }, in_process)
+          e, [] { return std::make_unique<AsynchronousCompute>(compute::reference::make()); },
+          in_process)
           .front();
   ASSERT_EQ(rank.problem, "");
   std::int64_t end = 0;

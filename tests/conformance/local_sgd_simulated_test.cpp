@@ -42,7 +42,7 @@ TEST(LocalSgdSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few
         experiment::Experiment e = meeting(5, every, rule);
         e.data.held_out_samples = held_out;
         const Outcome few = simulated_steps(e, 4), all = simulated_steps(e, 60);
-        EXPECT_EQ(few.meeting_seconds > 0, every > 1);
+        EXPECT_EQ(few.synchronization_seconds > 0, every > 1);
         EXPECT_EQ(few.predicted_wire_bytes, all.predicted_wire_bytes);
         std::int64_t sent = 0;
         for (const sim::WireBytes& pair : all.wire) sent += pair.bytes;

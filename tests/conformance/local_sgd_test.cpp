@@ -21,7 +21,7 @@ void expect_all_end_alike(const std::vector<RankOutcome>& ranks) {
   }
 }
 
-TEST(LocalSgd, sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre_as_its_equations_say) {
+TEST(LocalSgd, sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center_as_its_equations_say) {
   expect_local_sgd(in_process);
   for (const double alpha : {0.01, 0.125, 0.25}) expect_elastic_moves(alpha, in_process);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Local SGD with real ranks, for every kind of transport: what it sends and when, and, where no
-// step is taken, how ranks and their centre move.
+// step is taken, how ranks and their center move.
 #pragma once
 
 #include "core/experiment/local_sgd.h"
@@ -61,7 +61,7 @@ inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule,
 // center at the vector itself.
 struct Multiples {
   std::vector<double>
-      starts;  // powers of two, so that the centre is the same everywhere to the bit
+      starts;  // powers of two, so that the center is the same everywhere to the bit
 
   Change change() const {
     return [this](int rank, const compute::Tensor& parameters) {
@@ -69,14 +69,14 @@ struct Multiples {
         parameters.as<double>()[i] *= starts[static_cast<std::size_t>(rank)];
     };
   }
-  // The centre is not taken from the rank's own start; and each rank ends with what it has, so that
+  // The center is not taken from the rank's own start; and each rank ends with what it has, so that
   // it may be seen.
-  ChangePlan change_plan(bool end_with_centre) const {
-    return [this, end_with_centre](plan::RankPlan& plan) {
+  ChangePlan change_plan(bool end_with_center) const {
+    return [this, end_with_center](plan::RankPlan& plan) {
       for (plan::Program& program : plan.programs)
         for (plan::Op& op : program.ops)
           if (program.name == "start") scale(op, starts[static_cast<std::size_t>(plan.rank)]);
-      if (!end_with_centre)
+      if (!end_with_center)
         std::erase_if(plan.programs,
                       [](const plan::Program& program) { return program.name == "end"; });
     };
@@ -92,16 +92,16 @@ struct Multiples {
 // x_i <- x_i - alpha (x_i - c), c <- c + n alpha (m - c), in numbers.
 struct Elastic {
   std::vector<double> ranks;
-  double centre = 1;
+  double center = 1;
 
   void meet(double alpha) {
     double mean = 0;
     for (const double rank : ranks) mean += rank / static_cast<double>(ranks.size());
-    const double before = centre;
-    centre += static_cast<double>(ranks.size()) * alpha * (mean - before);
+    const double before = center;
+    center += static_cast<double>(ranks.size()) * alpha * (mean - before);
     for (double& rank : ranks) rank -= alpha * (rank - before);
   }
-  double sum() const { return std::accumulate(ranks.begin(), ranks.end(), centre); }
+  double sum() const { return std::accumulate(ranks.begin(), ranks.end(), center); }
 };
 
 inline double ratio_of(const std::vector<double>& values, const std::vector<double>& of) {
@@ -109,7 +109,7 @@ inline double ratio_of(const std::vector<double>& values, const std::vector<doub
          std::inner_product(of.begin(), of.end(), of.begin(), 0.0);
 }
 
-// The sum of all ranks and the centre stays as it is; the mean's distance from the centre shrinks
+// The sum of all ranks and the center stays as it is; the mean's distance from the center shrinks
 // by 1 - alpha - n alpha at every meeting, and each rank's from the mean by 1 - alpha: m' - c' = (1
 // - alpha) m + alpha c - (1 - n alpha) c - n alpha m, and x' - m' = (1 - alpha) (x - m).
 inline void expect_elastic_moves(double alpha, const MakeTransports& transports) {
@@ -125,28 +125,28 @@ inline void expect_elastic_moves(double alpha, const MakeTransports& transports)
   still.training.steps = 1;
   const auto whole = trained_by(still, transports)[0].parameters;
   Elastic expected{apart.starts};
-  const double sum = expected.sum(), gap = 0.875 /* the mean less the centre */, off = 4 - 1.875;
+  const double sum = expected.sum(), gap = 0.875 /* the mean less the center */, off = 4 - 1.875;
   for (int meetings = 1; meetings <= 4; ++meetings) {
     expected.meet(alpha);
     EXPECT_NEAR(expected.sum(), sum, 1e-12);
-    EXPECT_NEAR((sum - expected.centre) / 4 - expected.centre,
+    EXPECT_NEAR((sum - expected.center) / 4 - expected.center,
                 gap * std::pow(1 - alpha - 4 * alpha, meetings), 1e-12);
-    EXPECT_NEAR(expected.ranks[2] - (sum - expected.centre) / 4,
+    EXPECT_NEAR(expected.ranks[2] - (sum - expected.center) / 4,
                 off * std::pow(1 - alpha, meetings), 1e-12);
     e.training.steps = 2 * meetings + 1;
     const auto resolved = experiment::resolve(e, ".").value();
-    const auto run = [&](bool end_with_centre) {
+    const auto run = [&](bool end_with_center) {
       return train(resolved, compute::reference::make, transports, {}, apart.change(),
-                   apart.change_plan(end_with_centre));
+                   apart.change_plan(end_with_center));
     };
-    const auto ranks = run(false), centres = run(true);
+    const auto ranks = run(false), centers = run(true);
     for (std::size_t i = 0; i < 4; ++i) {
-      ASSERT_EQ(ranks[i].problem + centres[i].problem, "");
+      ASSERT_EQ(ranks[i].problem + centers[i].problem, "");
       EXPECT_NEAR(ratio_of(ranks[i].parameters, whole), expected.ranks[i], 1e-11)
           << "rank " << i << " after " << meetings;
-      EXPECT_NEAR(ratio_of(centres[i].parameters, whole), expected.centre, 1e-11)
+      EXPECT_NEAR(ratio_of(centers[i].parameters, whole), expected.center, 1e-11)
           << "after " << meetings;
-      EXPECT_EQ(centres[i].parameters, centres[0].parameters);
+      EXPECT_EQ(centers[i].parameters, centers[0].parameters);
     }
   }
 }

@@ -43,10 +43,10 @@ TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_
   const std::int64_t model = 4 * strategy::resolved(e).model.elements;
   const plan::RankPlan plan = plan_of(e);
   const run::MemoryUse use = run::memory_use(plan, run::layout(plan));
-  EXPECT_EQ(use.of(run::MemoryPart::parameters), model);
-  EXPECT_EQ(use.of(run::MemoryPart::gradients), model);
-  EXPECT_EQ(use.of(run::MemoryPart::moments), 2 * model);
-  EXPECT_GT(use.of(run::MemoryPart::activations), 0);
+  EXPECT_EQ(use.of(run::MemoryPurpose::parameters), model);
+  EXPECT_EQ(use.of(run::MemoryPurpose::gradients), model);
+  EXPECT_EQ(use.of(run::MemoryPurpose::moments), 2 * model);
+  EXPECT_GT(use.of(run::MemoryPurpose::activations), 0);
 }
 
 // For a GPT, whose attention stores no scores: activations per character do not depend on the
@@ -60,7 +60,7 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
     e.training.recompute_segments = recompute;
     const plan::RankPlan plan = plan_of(e);
     return static_cast<double>(
-        run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+        run::memory_use(plan, run::layout(plan)).of(run::MemoryPurpose::activations));
   };
   for (const std::int64_t recompute : {0, 2}) {
     const double by_character = activations(64, recompute) / 64;
@@ -160,18 +160,18 @@ TEST(BuffersInMemory, are_told_apart_by_where_they_were_put_aside) {
   e.model.layers.push_back({model::LayerKind::linear, 0});
   e.training.steps = 3;
   e.training.optimizer.kind = OptimizerKind::adam;
-  e.training.swap.activations = experiment::SwapTo::disk;
-  e.training.swap.optimizer = experiment::SwapTo::host;
+  e.training.swap.activations = experiment::OffloadTarget::disk;
+  e.training.swap.optimizer = experiment::OffloadTarget::host;
   expect_memory_as_planned(e);
   const plan::RankPlan one =
       strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
   const run::MemoryUse use = run::memory_use(one, run::layout(one));
-  EXPECT_GT(use.of(run::MemoryPart::disk), 0);
-  EXPECT_GT(use.of(run::MemoryPart::host), 0);
+  EXPECT_GT(use.of(run::MemoryPurpose::disk), 0);
+  EXPECT_GT(use.of(run::MemoryPurpose::host), 0);
   EXPECT_THAT(
       run::in_words(use),
       testing::EndsWith(" in the host's memory; and " +
-                        base::format_bytes(static_cast<double>(use.of(run::MemoryPart::disk))) +
+                        base::format_bytes(static_cast<double>(use.of(run::MemoryPurpose::disk))) +
                         " on disk"));
 }
 

@@ -162,7 +162,7 @@ TEST(ShardedMeshTail, of_replicas_with_fewer_micro_batches_equals_one_device) {
   for (const Shard shard : {kGradients, kFull})
     for (const std::int64_t samples : {241, 245})
       for (const auto& [mesh, schedule] :
-           {std::pair{Mesh{2, 2, 2}, S::one_f_one_b}, {Mesh{4, 2, 1}, S::zb_h1}}) {
+           {std::pair{Mesh{2, 2, 2}, S::one_forward_one_backward}, {Mesh{4, 2, 1}, S::zb_h1}}) {
         Experiment e = sharded(meshed(rows(8), mesh, 3, schedule), shard);
         e.data.train_samples = samples;
         expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
@@ -171,12 +171,12 @@ TEST(ShardedMeshTail, of_replicas_with_fewer_micro_batches_equals_one_device) {
       }
 }
 
-// A normalisation learns in the cell that hands its gradient on, where the gradients of weights
+// A normalization learns in the cell that hands its gradient on, where the gradients of weights
 // have cells of their own: what a unit has of both is summed once it is there.
-TEST(ShardedMeshNormalisation, learns_as_without_shards) {
+TEST(ShardedMeshNormalization, learns_as_without_shards) {
   for (const S schedule : {S::gpipe, S::zb_h1}) {
     const Experiment e =
-        meshed(images(strategy::small_normalised_images(4), 1), {2, 2, 1}, 3, schedule);
+        meshed(images(strategy::small_normalized_images(4), 1), {2, 2, 1}, 3, schedule);
     const auto whole = put_together(e, trained(e), &RankOutcome::parameters);
     for (const Shard shard : {kOptimizer, kGradients, kFull}) {
       EXPECT_LE(distance(put_together(sharded(e, shard), trained(sharded(e, shard)),
@@ -308,7 +308,8 @@ TEST(ShardedMeshBytes, of_hosts_are_those_within_each_and_of_parts_across) {
                      told = 2 * 2 * 3 * std::ssize(resolved.model.segments) * 8;
   EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}), 2 * 2 * s + 2 * s + told);
   EXPECT_EQ(experiment::shard_groups(resolved), (std::vector<std::vector<int>>{{0, 1}, {2, 3}}));
-  EXPECT_EQ(experiment::part_groups(resolved), (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(experiment::same_shard_groups(resolved),
+            (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
 }
 
 TEST(ShardedMeshOnHosts, is_the_fsdp_of_hosts_to_the_bit_and_the_byte) {

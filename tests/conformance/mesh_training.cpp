@@ -10,13 +10,14 @@ namespace {
 // which are adjacent. For gradients that are sharded, only the rank's shards, wherever they are
 // stored; -1 if the rank lacks the element.
 std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, std::size_t elements,
-                                    bool in_parts) {
+                                    bool to_numerator) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(own.model.elements), -1);
   const bool side_by_side = elements < places.size();
-  if (!side_by_side && !in_parts) std::iota(places.begin(), places.end(), 0);
+  if (!side_by_side && !to_numerator) std::iota(places.begin(), places.end(), 0);
   std::int64_t at = 0;
-  for (const experiment::Part& part :
-       side_by_side || in_parts ? experiment::parts_of(own, rank) : std::vector<experiment::Part>{})
+  for (const experiment::Part& part : side_by_side || to_numerator
+                                          ? experiment::shards_of_rank(own, rank)
+                                          : std::vector<experiment::Part>{})
     for (std::int64_t i = part.first; i < part.first + part.count; ++i, ++at)
       places[static_cast<std::size_t>(i)] = side_by_side ? at : i;
   return places;
@@ -143,7 +144,7 @@ std::vector<double> put_together(const experiment::Experiment& e,
       for (std::int64_t i = 0; i < own.shape.elements(); ++i) {
         const std::int64_t place = places[static_cast<std::size_t>(own.offset + i)];
         if (place < 0) continue;
-        double& element = whole[static_cast<std::size_t>(at->offset + own.in_whole(i))];
+        double& element = whole[static_cast<std::size_t>(at->offset + own.index_in_full(i))];
         const double value = (ranks[r].*part)[static_cast<std::size_t>(place)];
         EXPECT_TRUE(std::isnan(element) || element == value)
             << own.name << "[" << i << "] of rank " << r;

@@ -23,7 +23,7 @@ inline std::string name_of(const testing::TestParamInfo<MeshCase>& one) { return
 // 250 samples ends with 10.
 experiment::Experiment meshed(
     experiment::Experiment e, experiment::Mesh mesh, int micro_batches = 1,
-    experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_f_one_b);
+    experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_forward_one_backward);
 
 experiment::Experiment sharded(experiment::Experiment e, experiment::Shard shard);
 

@@ -82,7 +82,7 @@ std::vector<MixedCase> cases(Precision p) {
              e.topology = drawn_hosts(2, 2);
              return e;
            }()},
-          {"ddp_normalised", training(synchronised(small_normalised_images(2)), ddp, p, 2), false,
+          {"ddp_normalised", training(synchronized(small_normalized_images(2)), ddp, p, 2), false,
            3e-2},
           {"central_storage", with_storage(training(strategy::small(3), central_storage, p, 3))},
           {"data_parallel", training(small_rows(3), data_parallel, p, 3)},
@@ -113,7 +113,7 @@ std::vector<double> gathered_elements(const Experiment& e, const std::vector<Ran
           std::find_if(all.model.parameters.begin(), all.model.parameters.end(),
                        [&](const model::Parameter& other) { return other.name == p.name; });
       for (std::int64_t i = 0; i < p.shape.elements(); ++i)
-        whole[static_cast<std::size_t>(at->offset + p.in_whole(i))] =
+        whole[static_cast<std::size_t>(at->offset + p.index_in_full(i))] =
             own[static_cast<std::size_t>(p.offset + i)];
     }
   }
@@ -129,7 +129,7 @@ std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::vector<double>& own = ranks[r].*part;
     std::int64_t at = 0;
-    for (const experiment::Part& of : experiment::parts_of(all, static_cast<int>(r))) {
+    for (const experiment::Part& of : experiment::shards_of_rank(all, static_cast<int>(r))) {
       std::copy_n(own.begin() + (own.size() == whole.size() ? of.first : at), of.count,
                   whole.begin() + of.first);
       at += of.count;
@@ -154,7 +154,7 @@ TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
 }
 
 // A sum that differs in its last bits makes, once in a while, a weight that is cast to the other of
-// two neighbours, 2^-8 away; of images, another maximum.
+// two neighbors, 2^-8 away; of images, another maximum.
 TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
   const Experiment& e = GetParam().experiment;
   const auto ranks = trained(e), one = trained(by_one_device(e));
@@ -373,7 +373,7 @@ TEST(MixedMemory, of_activations_is_half) {
     const plan::RankPlan plan =
         strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
     return static_cast<double>(
-        run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+        run::memory_use(plan, run::layout(plan)).of(run::MemoryPurpose::activations));
   };
   EXPECT_NEAR(activations(Precision::bf16) / activations(Precision::fp32), 0.5, 0.07)
       << "labels are as they were";

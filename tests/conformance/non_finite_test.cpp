@@ -151,7 +151,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
 }
 
 TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics) {
-  experiment::Experiment e = strategy::small_normalised_images(2);
+  experiment::Experiment e = strategy::small_normalized_images(2);
   e.training.precision = experiment::Precision::fp64;
   e.training.optimizer.learning_rate = 0.01;
   e.training.steps = 10;

@@ -41,7 +41,7 @@ class Gradients {
     bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_,
                        std::span(memory_.get(), static_cast<std::size_t>(layout.private_bytes)), {})
                  .value();
-    session::initialise(resolved_, plan_, bound_);
+    session::initialize(resolved_, plan_, bound_);
     gradients_ = memory_.get() + layout.buffers[plan_.buffer("grads").index()].offset;
     input_.emplace(data::open(resolved_.document.data, "").value(),
                    experiment::sampler(resolved_).value(), 0,
@@ -300,15 +300,16 @@ TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
   for (int rank = 0; rank < 4; ++rank) {
     const plan::RankPlan own = plan.rank_plan(rank);
     const model::Model model = experiment::of_rank(all, rank).model;
-    std::int64_t asked_for =
+    std::int64_t innermost_verb =
         0;  // by who goes back: all but the first layer, which hands no gradient on
     for (std::size_t s = 1; s < model.segments.size(); ++s)
-      if (model.segments[s].kind != model::LayerKind::add) asked_for += model.segments[s].elements;
+      if (model.segments[s].kind != model::LayerKind::add)
+        innermost_verb += model.segments[s].elements;
     const plan::BufferId stash = own.buffer("stash");
-    EXPECT_EQ(stash.valid() ? own.buffers[stash.index()].elements : 0, (3 - rank) * asked_for)
+    EXPECT_EQ(stash.valid() ? own.buffers[stash.index()].elements : 0, (3 - rank) * innermost_verb)
         << rank;
     EXPECT_GE(run::layout(own).private_bytes + run::layout(own).shared_bytes,
-              (3 * model.elements + (3 - rank) * asked_for) * 8);  // gradients, a moment
+              (3 * model.elements + (3 - rank) * innermost_verb) * 8);  // gradients, a moment
   }
 }
 

@@ -21,7 +21,7 @@ TEST(Recomputation, changes_no_bit_in_bf16) {
 }
 
 std::int64_t activations(const Experiment& e, std::int32_t rank = 0) {
-  return use_of(e, rank).of(run::MemoryPart::activations);
+  return use_of(e, rank).of(run::MemoryPurpose::activations);
 }
 
 // With L equal layers in L / k runs: the input of each run, all activations of one run, and a
@@ -58,13 +58,13 @@ TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_
       const std::int64_t kept = activations(e, 1);
       e.training.recompute_segments = per_stage;
       EXPECT_EQ(activations(e, 1), (micro_batches + per_stage + 7) * kOutput);
-      EXPECT_EQ(use_of(e, 1).of(run::MemoryPart::gradients), (per_stage + 1) * kLayer)
+      EXPECT_EQ(use_of(e, 1).of(run::MemoryPurpose::gradients), (per_stage + 1) * kLayer)
           << "of a stage, and one that is added; no peer reads them";
       EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput) << "all of all micro-batches";
     }
 }
 
-// Four blocks of a transformer.
+// Vector4Of blocks of a transformer.
 Experiment deep_gpt(int ranks) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 4;
@@ -80,7 +80,7 @@ TEST(RecomputedMemory, is_less_in_every_strategy) {
       {"fsdp gradients", sharded(deep_gpt(2), experiment::Shard::gradients)},
       {"fsdp optimizer", sharded(deep_gpt(2), experiment::Shard::optimizer)},
       {"gpipe", in_stages(deep_gpt(2), gpipe)},
-      {"1f1b", in_stages(deep_gpt(2), one_f_one_b)},
+      {"1f1b", in_stages(deep_gpt(2), one_forward_one_backward)},
       {"interleaved 1f1b", in_stages(deep_gpt(2), interleaved_1f1b)},
       {"zb_h1", in_stages(deep_gpt(2), zb_h1)},
   };
@@ -90,9 +90,9 @@ TEST(RecomputedMemory, is_less_in_every_strategy) {
     const run::MemoryUse kept = use_of(e);
     e.training.recompute_segments = 10;
     const run::MemoryUse again = use_of(e);
-    EXPECT_LT(again.of(run::MemoryPart::activations), kept.of(run::MemoryPart::activations));
-    for (const auto part :
-         {run::MemoryPart::parameters, run::MemoryPart::gradients, run::MemoryPart::moments})
+    EXPECT_LT(again.of(run::MemoryPurpose::activations), kept.of(run::MemoryPurpose::activations));
+    for (const auto part : {run::MemoryPurpose::parameters, run::MemoryPurpose::gradients,
+                            run::MemoryPurpose::moments})
       EXPECT_EQ(again.of(part), kept.of(part));
   }
 }

@@ -64,13 +64,13 @@ inline Experiment in_stages(Experiment e, PipelineSchedule schedule, int micro_b
 }
 
 inline Experiment by_weights(Experiment e) {
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   return e;
 }
 
-// A normalisation whose activation the backward pass asks for, too.
-inline Experiment normalised(int ranks) {
-  Experiment e = strategy::small_normalised_images(ranks);
+// A normalization whose activation the backward pass asks for, too.
+inline Experiment normalized(int ranks) {
+  Experiment e = strategy::small_normalized_images(ranks);
   e.model.layers.insert(e.model.layers.begin() + 4, {model::LayerKind::relu, 0});
   e.model.layers[5].back = 4;
   return e;
@@ -87,8 +87,8 @@ inline std::vector<Case> cases() {
       {"mirrored, a tied table", trained_as(small_tied_gpt(2), mirrored), 5},
       {"mirrored, by weights", by_weights(trained_as(small_rows(2), mirrored, 1))},
       {"mirrored, dropout and a sum", trained_as(small_images(2), mirrored), 2},
-      {"mirrored, normalised", trained_as(normalised(2), mirrored), 4},
-      {"mirrored, normalised over all", trained_as(synchronised(normalised(2)), mirrored), 4},
+      {"mirrored, normalised", trained_as(normalized(2), mirrored), 4},
+      {"mirrored, normalised over all", trained_as(synchronized(normalized(2)), mirrored), 4},
       {"mirrored, tables and a wide half", trained_as(small_wide_and_deep(2), mirrored), 2},
       {"ddp", trained_as(small_rows(3), ddp)},
       {"data parallel", trained_as(small_rows(2), data_parallel, 1)},
@@ -96,17 +96,17 @@ inline std::vector<Case> cases() {
       {"local steps", trained_as(small_rows(2), local_sgd, 1)},
       {"fsdp full", sharded(small_gpt(2), Shard::full)},
       {"fsdp full, dropout", sharded(small_images(2), Shard::full), 2},
-      {"fsdp full, normalised over all", sharded(synchronised(normalised(3)), Shard::full), 4},
+      {"fsdp full, normalised over all", sharded(synchronized(normalized(3)), Shard::full), 4},
       {"fsdp gradients", sharded(small_gpt(3), Shard::gradients)},
       {"fsdp optimizer", sharded(small_gpt(2), Shard::optimizer)},
       {"gpipe", in_stages(small_gpt(2), gpipe), 9},
-      {"gpipe, normalised", in_stages(normalised(2), gpipe), 9},
+      {"gpipe, normalised", in_stages(normalized(2), gpipe), 9},
       {"gpipe, runs inside of stages", in_stages(small_rows(2), gpipe), 2},
-      {"1f1b", in_stages(small_gpt(3), one_f_one_b, 6), 9},
-      {"1f1b, dropout", in_stages(small_images(2), one_f_one_b), 9},
+      {"1f1b", in_stages(small_gpt(3), one_forward_one_backward, 6), 9},
+      {"1f1b, dropout", in_stages(small_images(2), one_forward_one_backward), 9},
       {"interleaved 1f1b", in_stages(small_gpt(2), interleaved_1f1b), 9},
       {"zb_h1", in_stages(small_gpt(3), zb_h1, 6), 9},
-      {"zb_h1, normalised", in_stages(normalised(3), zb_h1, 6), 9},
+      {"zb_h1, normalised", in_stages(normalized(3), zb_h1, 6), 9},
   };
 }
 

@@ -58,8 +58,9 @@ std::vector<std::int64_t> lacking_of(const experiment::Resolved& e) {
   return session::lacking_bytes(e, session::memory_of(plan_of(e)));
 }
 
-std::vector<Way> ways_to_fit(const experiment::Resolved& e, const session::CostOfStep& cost = {}) {
-  return session::ways_to_fit(e, lacking_of(e), cost);
+std::vector<Way> options_that_fit(const experiment::Resolved& e,
+                                  const session::CostOfStep& cost = {}) {
+  return session::options_that_fit(e, lacking_of(e), cost);
 }
 
 // For ranks that lack memory as drawn: the maximum that one of them needs with the advised
@@ -118,7 +119,7 @@ TEST(Room, is_there_for_whoever_does_what_is_advised_at_the_cost_that_is_said) {
     const Experiment e = with_memory(whole, 0.75);
     const experiment::Resolved drawn = resolved(e);
     ASSERT_FALSE(session::room_problems(drawn, plan_of(drawn)).empty());
-    const std::vector<Way> ways = ways_to_fit(drawn, simulated);
+    const std::vector<Way> ways = options_that_fit(drawn, simulated);
     EXPECT_FALSE(ways.empty());
     double before = 0;
     for (const Way& way : ways) {
@@ -140,7 +141,7 @@ TEST(Room, is_there_for_whoever_does_what_is_advised_at_the_cost_that_is_said) {
 // As few devices a replica as it takes.
 TEST(Room, is_found_by_the_smallest_mesh_that_does) {
   const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
-  const std::vector<Way> half = ways_to_fit(resolved(with_memory(e, 0.75)));
+  const std::vector<Way> half = options_that_fit(resolved(with_memory(e, 0.75)));
   const Way* stages = way_with(half, "strategy.mesh.pipeline=2");
   ASSERT_TRUE(stages);
   EXPECT_THAT(
@@ -150,7 +151,7 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
                            "strategy.stages.partition=memory", "training.accumulation_steps=2"));
   EXPECT_EQ(stages->besides, "devices idle at least 33 % of the time");
   EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
-  const std::vector<Way> third = ways_to_fit(resolved(with_memory(e, 0.4)));
+  const std::vector<Way> third = options_that_fit(resolved(with_memory(e, 0.4)));
   EXPECT_TRUE(way_with(third, "strategy.kind=pipeline"));
   const Way* both = way_with(third, "strategy.mesh.tensor=2");
   ASSERT_TRUE(both);
@@ -161,12 +162,12 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
 }
 
 TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
-  const std::vector<Way> ways = ways_to_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
+  const std::vector<Way> ways = options_that_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
   const Way* shards = way_with(ways, "strategy.mesh.shards_data=true");
   ASSERT_TRUE(shards);
   EXPECT_THAT(shards->settings, testing::ElementsAre("strategy.mesh.shards_data=true",
                                                      "strategy.fsdp.shard=optimizer"));
-  const std::vector<Way> alone = ways_to_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
+  const std::vector<Way> alone = options_that_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
   EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true"))
       << "one replica has nobody to share with";
 }
@@ -174,7 +175,7 @@ TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
 TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   // Micro-batches that take more than the layers do, but where versions of these do.
   const auto ways_of = [](PipelineSchedule schedule) {
-    return ways_to_fit(resolved(with_memory(
+    return options_that_fit(resolved(with_memory(
         in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
   };
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::gpipe), "strategy.stages.schedule=1f1b"));
@@ -183,14 +184,15 @@ TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   ASSERT_TRUE(pipedream);
   EXPECT_THAT(pipedream->besides,
               testing::EndsWith(", and of all micro-batches of a step there is one update"));
-  EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_f_one_b), "strategy.stages.schedule=naive"));
+  EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_forward_one_backward),
+                       "strategy.stages.schedule=naive"));
 }
 
 // Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes,
 // are updated once a step.
 TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_does_not_say_so) {
-  for (const Way& way :
-       ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
+  for (const Way& way : options_that_fit(
+           resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
     EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) {
       return setting.starts_with("training.accumulation_steps");
@@ -201,23 +203,25 @@ TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_
         experiment::updates_each_micro_batch(other.strategy));
   }
   EXPECT_TRUE(way_with(
-      ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))),
+      options_that_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))),
       "strategy.kind=tensor_parallel"));
 }
 
 TEST(Room, of_outputs_is_found_by_16_bits) {
   Experiment e = trained_as(deep(2), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 2048;
-  EXPECT_TRUE(way_with(ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+  EXPECT_TRUE(
+      way_with(options_that_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
   e.training.precision = experiment::Precision::bf16;
-  EXPECT_FALSE(way_with(ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+  EXPECT_FALSE(
+      way_with(options_that_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
 }
 
 // Outputs that are offloaded already leave other options.
 TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
-  e.training.swap.activations = experiment::SwapTo::host;
-  const std::vector<Way> ways = ways_to_fit(resolved(with_memory(e, 0.75)));
+  e.training.swap.activations = experiment::OffloadTarget::host;
+  const std::vector<Way> ways = options_that_fit(resolved(with_memory(e, 0.75)));
   const Way* const way = way_with(ways, "training.swap.optimizer=host");
   ASSERT_TRUE(way);
   EXPECT_EQ(way->settings.size(), 1U);
@@ -227,7 +231,7 @@ TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.5);
-  const std::vector<Way> ways = ways_to_fit(resolved(small));
+  const std::vector<Way> ways = options_that_fit(resolved(small));
   ASSERT_FALSE(ways.empty());
   for (const Way& way : ways) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
@@ -241,7 +245,7 @@ TEST(Room, is_found_in_a_mesh_together_with_all_that_goes_with_it) {
   Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.3);
-  const std::vector<Way> ways = ways_to_fit(resolved(small));
+  const std::vector<Way> ways = options_that_fit(resolved(small));
   const Way* const way = way_with(ways, "strategy.kind=tensor_parallel");
   ASSERT_TRUE(way);
   EXPECT_GT(way->settings.size(), 4U) << "which does not do alone";
@@ -252,7 +256,7 @@ TEST(Room, is_found_in_a_mesh_together_with_all_that_goes_with_it) {
 
 TEST(Room, of_data_parallel_is_found_among_its_devices) {
   const Experiment e = with_memory(trained_as(deep(4), StrategyKind::data_parallel, 1), 0.75);
-  const std::vector<Way> ways = ways_to_fit(resolved(e));
+  const std::vector<Way> ways = options_that_fit(resolved(e));
   EXPECT_TRUE(way_with(ways, "strategy.kind=fsdp"));
   EXPECT_TRUE(way_with(ways, "strategy.kind=hybrid") || way_with(ways, "strategy.kind=pipeline"));
 }

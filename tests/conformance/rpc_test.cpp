@@ -165,7 +165,7 @@ TEST(RpcBytes, of_a_table_are_those_of_what_is_looked_up) {
 
 // The running statistics that a server keeps follow the micro-batches of all trainers.
 TEST(RpcStatistics, of_a_server_follow_all_trainers) {
-  Experiment e = remote(strategy::small_normalised_images(1), {2, 1});
+  Experiment e = remote(strategy::small_normalized_images(1), {2, 1});
   e.training.steps = 1;
   const auto ranks = trained(e);
   ASSERT_EQ(ranks[2].problem, "");

@@ -13,14 +13,14 @@ struct ServedOutcome {
   std::string problem;
   std::vector<std::vector<double>> parameters;        // by rank
   std::vector<std::vector<telemetry::Event>> events;  // by rank
-  std::vector<plan::Served> order;
+  std::vector<plan::ServerEvent> order;
   double virtual_seconds = 0;
   std::int64_t gradients = 0;
 };
 
-inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved,
+inline std::unique_ptr<sim::ServerClock> clock_of(const experiment::Resolved& resolved,
                                                   const plan::Plan& plan) {
-  auto clock = sim::ServedClock::make(
+  auto clock = sim::ServerClock::make(
                    {&plan, std::make_shared<topology::Network>(resolved.document.topology),
                     resolved.ranks, resolved.document.training.seed})
                    .value();
@@ -29,14 +29,14 @@ inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& re
 }
 
 // The clock alone: nothing is computed.
-inline std::vector<plan::Served> order_of(plan::ServedOrder& clock) {
-  std::vector<plan::Served> order;
+inline std::vector<plan::ServerEvent> order_of(plan::ServerEventSource& clock) {
+  std::vector<plan::ServerEvent> order;
   for (auto event = clock.next(); event && *event; event = clock.next()) order.push_back(**event);
   return order;
 }
 
 inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Plan& plan,
-                            const std::vector<plan::Served>& order) {
+                            const std::vector<plan::ServerEvent>& order) {
   ServedOutcome outcome;
   const run::Recipe recipe = session::recipe(resolved);
   const auto compute = compute::reference::make();
@@ -45,9 +45,9 @@ inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Pl
     rings.push_back(std::make_unique<telemetry::EventRing>(1 << 18));
   auto parts = session::served_training_parts(resolved, plan, recipe, *compute).value();
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
-  const auto training = run::ServedTraining::make(parts);
+  const auto training = run::ServerReplay::make(parts);
   if (!training) return outcome.problem = base::to_string(training.error()), outcome;
-  for (const plan::Served& event : order)
+  for (const plan::ServerEvent& event : order)
     if (const auto ok = (*training)->follow(event); !ok)
       return outcome.problem = base::to_string(ok.error()), outcome;
   for (int rank = 0; rank < plan.ranks; ++rank) {

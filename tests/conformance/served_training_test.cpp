@@ -17,7 +17,7 @@ namespace trainyard::tests {
 namespace {
 
 using experiment::ServerMode;
-using plan::Served;
+using plan::ServerEvent;
 using telemetry::Metric;
 
 // Training of `steps` updates by workers with these slow-downs. Computation dominates; transfers
@@ -40,7 +40,7 @@ experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_do
   return e;
 }
 
-std::vector<Served> ordered(const experiment::Experiment& e) {
+std::vector<ServerEvent> ordered(const experiment::Experiment& e) {
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   return order_of(*clock_of(resolved, plan));
@@ -51,26 +51,27 @@ struct Staleness {
   std::int64_t count = 0;
   double mean() const { return sum / static_cast<double>(count); }
 };
-std::map<int, Staleness> staleness_by_worker(const std::vector<Served>& order) {
+std::map<int, Staleness> staleness_by_worker(const std::vector<ServerEvent>& order) {
   std::map<int, Staleness> of;
-  for (const Served& event : order)
-    if (event.kind == Served::Kind::takes && !event.dropped) {
+  for (const ServerEvent& event : order)
+    if (event.kind == ServerEvent::Kind::takes && !event.dropped) {
       Staleness& one = of[event.worker];
       one.sum += static_cast<double>(event.staleness),
           one.most = std::max(one.most, static_cast<double>(event.staleness)), ++one.count;
     }
   return of;
 }
-double mean_staleness(const std::vector<Served>& order) {
+double mean_staleness(const std::vector<ServerEvent>& order) {
   Staleness all;
   for (const auto& [worker, one] : staleness_by_worker(order))
     all.sum += one.sum, all.count += one.count;
   return all.mean();
 }
-double updates_per_second(const std::vector<Served>& order) {
+double updates_per_second(const std::vector<ServerEvent>& order) {
   std::int64_t updates = 0, last_ns = 0;
-  for (const Served& event : order)
-    if (event.kind == Served::Kind::takes && event.completes) ++updates, last_ns = event.time_ns;
+  for (const ServerEvent& event : order)
+    if (event.kind == ServerEvent::Kind::takes && event.completes)
+      ++updates, last_ns = event.time_ns;
   return static_cast<double>(updates) / (static_cast<double>(last_ns) * 1e-9);
 }
 std::vector<double> even(int workers) {
@@ -89,8 +90,8 @@ TEST_P(VirtualClock, asynchronous_staleness_is_one_less_than_the_workers) {
 TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
   const int workers = GetParam();
   std::int64_t taken = 0;
-  for (const Served& event : ordered(drawn(ServerMode::asynchronous, even(workers), 2000))) {
-    if (event.kind != Served::Kind::takes) continue;
+  for (const ServerEvent& event : ordered(drawn(ServerMode::asynchronous, even(workers), 2000))) {
+    if (event.kind != ServerEvent::Kind::takes) continue;
     EXPECT_EQ(event.staleness, std::min<std::int64_t>(taken, workers - 1));
     EXPECT_EQ(event.worker, taken % workers);
     ++taken;
@@ -128,8 +129,8 @@ TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
     std::map<int, std::int64_t> clocks;
     for (int worker = 0; worker < 4; ++worker) clocks[worker] = 0;
     std::int64_t most_ahead = 0;
-    for (const Served& event : ordered(e)) {
-      if (event.kind != Served::Kind::takes) continue;
+    for (const ServerEvent& event : ordered(e)) {
+      if (event.kind != ServerEvent::Kind::takes) continue;
       ++clocks[event.worker];
       EXPECT_LE(event.staleness, (2 * bound + 1) * 3);
       const auto [least, most] =
@@ -151,10 +152,10 @@ TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_eno
     std::vector<std::int64_t> clocks(4),
         applied(4);  // by worker: gradients that it has pushed, and versions that they are in
     std::int64_t versions = 0, reads = 0;
-    for (const Served& event : ordered(e)) {
+    for (const ServerEvent& event : ordered(e)) {
       const auto worker = static_cast<std::size_t>(event.worker);
-      if (event.kind == Served::Kind::takes) ++clocks[worker], applied[worker] = ++versions;
-      if (event.kind != Served::Kind::gives || event.last) continue;
+      if (event.kind == ServerEvent::Kind::takes) ++clocks[worker], applied[worker] = ++versions;
+      if (event.kind != ServerEvent::Kind::gives || event.last) continue;
       ++reads;
       EXPECT_GE(event.version, applied[worker]) << "its own writes";
       EXPECT_EQ(event.version, versions) << "of the newest, so of all that were applied";
@@ -197,11 +198,11 @@ TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
     const auto resolved = experiment::resolve(e, ".").value();
     const auto plan = strategy::make_plan(resolved).value();
     for (const std::int64_t piece : {1, 3, 7}) {
-      auto clock = sim::ServedClock::make(
+      auto clock = sim::ServerClock::make(
                        {&plan, std::make_shared<topology::Network>(resolved.document.topology),
                         resolved.ranks, e.training.seed})
                        .value();
-      std::vector<Served> order;
+      std::vector<ServerEvent> order;
       for (std::int64_t allowed = piece; !clock->over(); allowed += piece) {
         clock->allow(std::min<std::int64_t>(allowed, 200), allowed >= 200);
         for (int i = 0; i < 3; ++i)
@@ -277,7 +278,7 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
     const auto compensated = experiment::resolve(e, ".").value();
     const auto order = order_of(*clock_of(plain, strategy::make_plan(plain).value()));
     const auto late = std::find_if(order.begin(), order.end(),
-                                   [](const Served& event) { return event.staleness > 0; });
+                                   [](const ServerEvent& event) { return event.staleness > 0; });
     ASSERT_NE(late, order.end());
     const auto until = [&](const experiment::Resolved& resolved, std::ptrdiff_t events) {
       return follow(resolved, strategy::make_plan(resolved).value(),
@@ -289,8 +290,8 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
     ASSERT_EQ(before, until(compensated, late - order.begin())) << "nothing came late yet";
     const auto made = until(compensated, late - order.begin() + 1);
     const auto gave =
-        std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const Served& event) {
-          return event.kind == Served::Kind::gives && event.worker == late->worker &&
+        std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const ServerEvent& event) {
+          return event.kind == ServerEvent::Kind::gives && event.worker == late->worker &&
                  event.server == late->server;
         });
     const auto then = until(plain, order.rend() - gave);
@@ -379,7 +380,7 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
         return inproc::make(ranks, arena_bytes, {64}).value();
       },
       {}, {}, {}, &logs);
-  std::vector<std::vector<Served>> servers;
+  std::vector<std::vector<ServerEvent>> servers;
   for (int rank = resolved.workers(); rank < resolved.world(); ++rank) {
     const std::string bytes = logs[static_cast<std::size_t>(rank)].take();
     servers.push_back(plan::served_of(std::as_bytes(std::span(bytes))).value());
@@ -418,9 +419,9 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   const std::string bytes = logs.back().take();
   std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
   std::int64_t all = 0;
-  const std::vector<Served> order = plan::served_of(std::as_bytes(std::span(bytes))).value();
-  for (const Served& event : order) {
-    if (event.kind != Served::Kind::takes) continue;
+  const std::vector<ServerEvent> order = plan::served_of(std::as_bytes(std::span(bytes))).value();
+  for (const ServerEvent& event : order) {
+    if (event.kind != ServerEvent::Kind::takes) continue;
     ++rounds[static_cast<std::size_t>(event.worker)], ++all;
     EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), e.strategy.servers.bound + 1)
         << "after " << all;
@@ -474,7 +475,7 @@ TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
     const run::Recipe recipe = session::recipe(resolved);
     const auto compute = compute::reference::make();
     const auto training =
-        run::ServedTraining::make(
+        run::ServerReplay::make(
             session::served_training_parts(resolved, plan, recipe, *compute).value())
             .value();
     const std::byte* const server = training->parameters(resolved.workers()).data;
@@ -489,8 +490,8 @@ TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
   const auto resolved =
       experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();
-  Served takes;
-  takes.kind = Served::Kind::takes;
+  ServerEvent takes;
+  takes.kind = ServerEvent::Kind::takes;
   EXPECT_NE(follow(resolved, plan, {takes}).problem.find("not computed"), std::string::npos);
   takes.worker = 2;
   EXPECT_NE(follow(resolved, plan, {takes}).problem.find("no such"), std::string::npos);

@@ -117,11 +117,11 @@ class VirtualThread final : public session::RankHandle {
           };
           services.make_clock = [](const experiment::Resolved& resolved, const plan::Plan& plan,
                                    session::VirtualServices::OnEvent on_event) {
-            return sim::ServedClock::make(
+            return sim::ServerClock::make(
                        {&plan, std::make_shared<topology::Network>(resolved.document.topology),
                         resolved.ranks, resolved.document.training.seed, 2e-6, std::move(on_event)})
-                .map([](std::unique_ptr<sim::ServedClock> made)
-                         -> std::unique_ptr<plan::ServedOrder> { return made; });
+                .map([](std::unique_ptr<sim::ServerClock> made)
+                         -> std::unique_ptr<plan::ServerEventSource> { return made; });
           };
           static_cast<void>(session::run_virtual_ranks(ranks, services));
           over_ = true;
@@ -246,7 +246,7 @@ class SessionRun {
   }
 
   base::Result<session::Launched> launch(const session::LaunchRequest& request) {
-    if (request.experiment->document.run.clock == experiment::RunClock::made_up)
+    if (request.experiment->document.run.clock == experiment::RunClock::virtual_time)
       return launch_virtual(request);
     auto ends =
         inproc::make(static_cast<int>(request.ranks.size()),

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous,
                                      ServerMode::softsync, ServerMode::stale_synchronous,
                                      ServerMode::backup_workers),
-                     testing::Values(RunClock::machine, RunClock::made_up)),
+                     testing::Values(RunClock::machine, RunClock::virtual_time)),
     [](const auto& one) {
       return std::string(base::name_of(std::get<0>(one.param))) + "_" +
              std::string(base::name_of(std::get<1>(one.param)));
@@ -104,7 +104,7 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
       session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_GE(again->gradients, 60);
-  EXPECT_EQ(again->left_over, 0);
+  EXPECT_EQ(again->skipped_events, 0);
   ASSERT_TRUE(again->compared());
   EXPECT_EQ(again->weights.size(), 3u) << "of every worker";
   for (const auto& rank : again->weights) EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64);
@@ -112,7 +112,7 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
 
 TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
   experiment::Experiment e = served(ServerMode::asynchronous, 60);
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   e.topology.hosts[0].devices[0].slow_down = 3;
   const auto weights = [&] {
     return SessionRun(e).result().result["ranks"][0]["parameters_xxh64"].get<std::string>();
@@ -126,7 +126,7 @@ TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
 // it.
 TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) {
   experiment::Experiment e = served(ServerMode::asynchronous, 240);
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   for (topology::Device& device : e.topology.hosts[0].devices) {
     device.jitter = 0.3;
     if (device.role == topology::Role::worker) device.peak_flops = 1e3;
@@ -140,7 +140,7 @@ TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) 
 // as the charts.
 TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   experiment::Experiment e = served(ServerMode::asynchronous);
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   for (topology::Device& device : e.topology.hosts[0].devices)
     if (device.role == topology::Role::worker) device.peak_flops = 1e3;
   SessionRun run(e);
@@ -169,7 +169,7 @@ TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
 
 TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
   experiment::Experiment e = served(ServerMode::asynchronous, 30);
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   e.model.layers = {{model::LayerKind::linear, 12},
                     {model::LayerKind::batch_norm, 0},
                     {model::LayerKind::relu, 0},

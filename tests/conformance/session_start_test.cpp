@@ -34,7 +34,7 @@ class SessionStart : public testing::Test {
 };
 
 // Nothing was trained, and nothing is kept but the story.
-void expect_cancelled(SessionRun& run) {
+void expect_canceled(SessionRun& run) {
   const auto outcome = run.result();
   EXPECT_EQ(state_of(outcome), "cancelled: the run was cancelled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
@@ -48,9 +48,9 @@ TEST_F(SessionStart, a_stop_ends_it_and_who_comes_late_is_told) {
   SessionRun run(session_experiment(3, kEndless), pieces());
   Viewer viewer(run.client());
   EXPECT_EQ(viewer.ask().state, RunState::starting);
-  EXPECT_EQ(viewer.ask(Command::stop).state, RunState::cancelled);
+  EXPECT_EQ(viewer.ask(Command::stop).state, RunState::canceled);
   open_door();
-  expect_cancelled(run);
+  expect_canceled(run);
 }
 
 TEST_F(SessionStart, a_stop_does_not_wait_for_a_rank_that_does_not_get_ready) {
@@ -63,15 +63,15 @@ TEST_F(SessionStart, a_stop_does_not_wait_for_a_rank_that_does_not_get_ready) {
   SessionRun run(session_experiment(3, kEndless), std::move(stuck));
   Viewer viewer(run.client());
   viewer.ask(Command::stop);
-  expect_cancelled(run);
+  expect_canceled(run);
 }
 
 TEST_F(SessionStart, an_interrupt_ends_it_too) {
   SessionRun run(session_experiment(3, kEndless), pieces());
   run.interrupt();
-  Viewer(run.client()).wait_for(RunState::cancelled);
+  Viewer(run.client()).wait_for(RunState::canceled);
   open_door();
-  expect_cancelled(run);
+  expect_canceled(run);
 }
 
 TEST_F(SessionStart, a_pace_that_is_chosen_holds_from_the_first_step_on) {

@@ -155,7 +155,7 @@ TEST(Session, the_pace_dial_holds_steps_back) {
   viewer.wait_for_step(to + 100);
 }
 
-TEST(Session, an_interrupt_stops_in_order_and_counts_as_cancelled) {
+TEST(Session, an_interrupt_stops_in_order_and_counts_as_canceled) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(5);
@@ -179,8 +179,8 @@ TEST(Session, nothing_takes_a_stop_back) {
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   std::vector<std::string> states;
-  for (const base::Json& state : history->states())
-    states.push_back(state.at("state").get<std::string>());
+  for (const base::SharedJson& state : history->states())
+    states.push_back((*state).at("state").get<std::string>());
   EXPECT_THAT(states, testing::ElementsAre("starting", "running", "stopping", "stopped"));
 }
 

@@ -85,7 +85,7 @@ TEST_F(ShapedByHand, a_late_receiver_delays_nothing_that_is_queued) {
 TEST_F(ShapedByHand, an_abort_is_not_held_back) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
-  ends_[0]->abort({base::ProblemCode::cancelled, "rank 0", "was stopped by a test", "", ""});
+  ends_[0]->abort({base::ProblemCode::canceled, "rank 0", "was stopped by a test", "", ""});
   EXPECT_FALSE(ends_[1]->receive(0, 0));
   EXPECT_FALSE(ends_[1]->release(0, 0));
 }
@@ -115,13 +115,13 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
     drawing.links.push_back(
         {"host", "other", 1e8 + static_cast<double>(random() % 400'000'000), 1e-5});
     const topology::Network network(drawing);
-    const comm::DrawnLinks of_drawing = drawn(drawing);
-    std::vector<std::byte> memory(comm::LinkShares::bytes(of_drawing, 1) + 64);
+    const comm::DrawnLinks plan_is_of_drawing = drawn(drawing);
+    std::vector<std::byte> memory(comm::LinkShares::bytes(plan_is_of_drawing, 1) + 64);
     void* start = memory.data();
     std::size_t space = memory.size();
     std::align(64, 1, start, space);
     comm::LinkShares shares =
-        comm::LinkShares::format({static_cast<std::byte*>(start), space}, of_drawing, 1);
+        comm::LinkShares::format({static_cast<std::byte*>(start), space}, plan_is_of_drawing, 1);
     sim::Links simulated(network);
 
     struct Sent {
@@ -135,7 +135,7 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
       for (int to = 0; to < 8; ++to)
         if (from != to && random() % 3 == 0)
           all.push_back({{from, to, 0},
-                         of_drawing.routes[static_cast<std::size_t>(from * 8 + to)].ways,
+                         plan_is_of_drawing.routes[static_cast<std::size_t>(from * 8 + to)].ways,
                          static_cast<std::int64_t>(random() % 1'000'000),
                          static_cast<sim::Picoseconds>(random())});
     std::sort(all.begin(), all.end(), [](const Sent& a, const Sent& b) { return a.at < b.at; });
@@ -160,7 +160,8 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
       shares.post(sent.lane, static_cast<std::uint64_t>(sent.bytes), sent.at);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& route =
-          of_drawing.routes[static_cast<std::size_t>(all[i].lane.from * 8 + all[i].lane.to)];
+          plan_is_of_drawing
+              .routes[static_cast<std::size_t>(all[i].lane.from * 8 + all[i].lane.to)];
       EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).look_again,
                 ends[i] + sim::picoseconds(route.latency_seconds))
           << round << " " << i;

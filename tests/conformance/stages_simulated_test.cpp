@@ -83,7 +83,8 @@ TEST(SimulatedPipelines, idle_as_the_formulas_say) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
       const double n = p - 1;
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::gpipe, p, m}), n / (m + n), kNearly);
-      EXPECT_NEAR(simulated_bubble({PipelineSchedule::one_f_one_b, p, m}), n / (m + n), kNearly);
+      EXPECT_NEAR(simulated_bubble({PipelineSchedule::one_forward_one_backward, p, m}), n / (m + n),
+                  kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::pipedream, p, m}), n / (m + n), kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::naive, p, m}), n / p, kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::interleaved_1f1b, p, m, 2}), n / (2 * m + n),

@@ -39,12 +39,12 @@ void expect_stages_equal_one_device(const Experiment& e) {
 struct StageCase {
   int ranks;
   StrategyKind kind = StrategyKind::pipeline;
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   OptimizerKind optimizer = OptimizerKind::sgd;
   double clip_norm = 0;
   int chunks = 2;
 
-  // Eight segments: a normalised row and a block that is added to what came in.
+  // Eight segments: a normalized row and a block that is added to what came in.
   Experiment training() const {
     Experiment e = split(strategy::small_rows(ranks), kind, schedule);
     e.strategy.stages.chunks = chunks;
@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StageCase{8, StrategyKind::model_parallel, S::naive, O::adam},
                     StageCase{2, kPipeline, S::gpipe, O::adamw}, StageCase{4, kPipeline, S::gpipe},
                     StageCase{8, kPipeline, S::gpipe, O::sgd, 0.3},
-                    StageCase{3, kPipeline, S::one_f_one_b, O::adam},
-                    StageCase{5, kPipeline, S::one_f_one_b, O::sgd, 0.3}, StageCase{8},
+                    StageCase{3, kPipeline, S::one_forward_one_backward, O::adam},
+                    StageCase{5, kPipeline, S::one_forward_one_backward, O::sgd, 0.3}, StageCase{8},
                     StageCase{3, kPipeline, S::naive}, StageCase{2, kPipeline, S::interleaved_1f1b},
                     StageCase{4, kPipeline, S::interleaved_1f1b, O::adamw},
                     StageCase{2, kPipeline, S::interleaved_1f1b, O::sgd, 0.3, 4},
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StageCase{4, kPipeline, S::zb_h1, O::adam, 0.3},
                     StageCase{8, kPipeline, S::zb_h1}));
 
-// By hand, where it hurts: through a residual sum, between a convolution and its normalisation,
+// By hand, where it hurts: through a residual sum, between a convolution and its normalization,
 // around a tied table.
 struct Placed {
   const char* name;
@@ -100,7 +100,7 @@ struct Placed {
 };
 
 TEST(StagePlaces, of_any_layers_equal_one_device) {
-  Experiment images = strategy::small_normalised_images(3);
+  Experiment images = strategy::small_normalized_images(3);
   images.training.optimizer.learning_rate = 0.01;
   const Experiment clicks = strategy::small_wide_and_deep(2);
   const Placed cases[] = {
@@ -112,14 +112,14 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
        strategy::small_rows(2),
        {{"0", 1}, {"2", 0}, {"3", 1}, {"4", 0}, {"5", 1}, {"6", 0}}},
       {"a normalisation apart", images, {{"0", 0}, {"3", 1}, {"4", 2}}},
-      {"dropout alone", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::one_f_one_b},
+      {"dropout alone", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::one_forward_one_backward},
       {"dropout alone, weights later", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::zb_h1},
       {"half a block of a transformer", strategy::small_gpt(3), {{"0", 0}, {"1.3", 1}, {"1.7", 2}}},
       {"a tied table", strategy::small_tied_gpt(2), {{"0", 0}, {"1.2", 1}, {"3", 0}}},
       {"a table whose tied layer is elsewhere",
        strategy::small_tied_gpt(3),
        {{"0", 1}, {"1.2", 0}, {"3", 2}},
-       S::one_f_one_b},
+       S::one_forward_one_backward},
       {"a table before its tied layer",
        strategy::small_tied_gpt(2),
        {{"0", 1}, {"1.2", 0}},
@@ -132,7 +132,7 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
     Experiment e = split(placed.experiment, StrategyKind::pipeline, placed.schedule);
     e.strategy.stages.partition = experiment::Partition::by_hand;
     e.strategy.stages.places = placed.places;
-    e.strategy.average = experiment::Average::gradients;
+    e.strategy.average = experiment::AveragedQuantity::gradients;
     const auto problems = experiment::validate(e, ".");
     ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
     expect_stages_equal_one_device(e);
@@ -142,7 +142,8 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
 // Total over all steps and evaluations: every output that crosses stages, and its gradient
 // backward. 7 features in; outputs of 6, 6, 9, 9, 6, 6, 6 and 5.
 TEST(StageBytes, are_the_activations_that_cross) {
-  Experiment e = split(strategy::small_rows(3), StrategyKind::pipeline, S::one_f_one_b);
+  Experiment e =
+      split(strategy::small_rows(3), StrategyKind::pipeline, S::one_forward_one_backward);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {
       {"0", 0},

@@ -131,7 +131,7 @@ TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) 
   experiment::Experiment e = session_experiment(2, 6);
   e.run.devices = experiment::DeviceSpeed::paced;
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
-  e.training.swap.optimizer = experiment::SwapTo::host;
+  e.training.swap.optimizer = experiment::OffloadTarget::host;
   std::atomic<std::int64_t> copies{0};
   SessionPieces pieces;
   pieces.drawn_op_times = [&](const plan::RankPlan& rank, const plan::Plan&,

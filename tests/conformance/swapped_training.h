@@ -9,8 +9,8 @@
 namespace trainyard::tests::swapped {
 
 using experiment::Experiment;
+using experiment::OffloadTarget;
 using experiment::StrategyKind;
-using experiment::SwapTo;
 
 // Ops of a kind in all programs of a rank.
 inline std::vector<plan::Op> ops_of(const plan::RankPlan& rank, plan::OpKind kind) {
@@ -31,7 +31,7 @@ inline std::pair<bool, bool> puts_aside(const Experiment& e) {
   return any;
 }
 
-inline Experiment with_swap(Experiment e, SwapTo activations, SwapTo optimizer) {
+inline Experiment with_swap(Experiment e, OffloadTarget activations, OffloadTarget optimizer) {
   e.training.swap.activations = activations;
   e.training.swap.optimizer = optimizer;
   return e;
@@ -40,7 +40,8 @@ inline Experiment with_swap(Experiment e, SwapTo activations, SwapTo optimizer) 
 inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
   const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
   const auto without =
-      train(experiment::resolve(with_swap(e, SwapTo::nowhere, SwapTo::nowhere), ".").value(),
+      train(experiment::resolve(with_swap(e, OffloadTarget::nowhere, OffloadTarget::nowhere), ".")
+                .value(),
             compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
     ASSERT_EQ(with[r].problem + without[r].problem, "");
@@ -70,8 +71,9 @@ inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
   int number = 0, with_outputs = 0;
   for (const recomputed::Case& one : cases()) {
     SCOPED_TRACE(one.name);
-    Experiment e = with_swap(one.experiment, number % 2 == 0 ? SwapTo::host : SwapTo::disk,
-                             number % 2 == 0 ? SwapTo::disk : SwapTo::host);
+    Experiment e =
+        with_swap(one.experiment, number % 2 == 0 ? OffloadTarget::host : OffloadTarget::disk,
+                  number % 2 == 0 ? OffloadTarget::disk : OffloadTarget::host);
     if (number++ % 3 == 0) e.training.recompute_segments = one.k;
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
     e.training.steps = 9;

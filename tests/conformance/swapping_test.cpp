@@ -16,7 +16,7 @@ namespace trainyard::tests::swapped {
 namespace {
 
 using model::LayerKind;
-using run::MemoryPart;
+using run::MemoryPurpose;
 
 TEST(Swapping, changes_no_bit_of_what_is_trained) {
   expect_the_same_bits_in_every_strategy(compute::reference::make);
@@ -28,7 +28,7 @@ TEST(Swapping, by_workers_of_servers_changes_no_bit) {
   e.strategy.kind = StrategyKind::parameter_server;
   e.strategy.servers.mode = experiment::ServerMode::synchronous;
   e.training.steps = 9;
-  e = with_swap(e, SwapTo::disk, SwapTo::nowhere);
+  e = with_swap(e, OffloadTarget::disk, OffloadTarget::nowhere);
   EXPECT_TRUE(puts_aside(e).first);
   expect_the_same_bits(e, compute::reference::make);
 }
@@ -44,9 +44,9 @@ TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
     none.rlim_cur = 0;
     ::setrlimit(RLIMIT_FSIZE, &none);
   };
-  const auto outcomes =
-      train(experiment::resolve(with_swap(e, SwapTo::disk, SwapTo::nowhere), ".").value(),
-            compute::reference::make, nullptr, {}, full);
+  const auto outcomes = train(
+      experiment::resolve(with_swap(e, OffloadTarget::disk, OffloadTarget::nowhere), ".").value(),
+      compute::reference::make, nullptr, {}, full);
   EXPECT_THAT(outcomes[0].problem, testing::AllOf(testing::StartsWith("rank 0, step 0, op OUT.s"),
                                                   testing::HasSubstr(": File too large"),
                                                   testing::HasSubstr("training.swap.directory")));
@@ -113,7 +113,7 @@ TEST(Swapping, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
   e.training.steps = 4;
-  e = with_swap(e, SwapTo::host, SwapTo::nowhere);
+  e = with_swap(e, OffloadTarget::host, OffloadTarget::nowhere);
   const auto outcomes = train(
       experiment::resolve(e, ".").value(),
       [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
@@ -147,14 +147,14 @@ TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
   for (const int layers : {12, 24, 36}) {
     SCOPED_TRACE(std::to_string(layers) + " layers");
     Experiment e = chain(2, layers, kWidth);
-    EXPECT_EQ(use_of(e).of(MemoryPart::activations), kSamples + (layers + 1) * kOutput);
-    for (const SwapTo to : {SwapTo::host, SwapTo::disk}) {
-      const run::MemoryUse use = use_of(with_swap(e, to, SwapTo::nowhere));
-      EXPECT_EQ(use.of(MemoryPart::activations), kSamples + (strategy::kAhead + 4) * kOutput);
-      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::host : MemoryPart::disk),
+    EXPECT_EQ(use_of(e).of(MemoryPurpose::activations), kSamples + (layers + 1) * kOutput);
+    for (const OffloadTarget to : {OffloadTarget::host, OffloadTarget::disk}) {
+      const run::MemoryUse use = use_of(with_swap(e, to, OffloadTarget::nowhere));
+      EXPECT_EQ(use.of(MemoryPurpose::activations), kSamples + (strategy::kAhead + 4) * kOutput);
+      EXPECT_EQ(use.of(to == OffloadTarget::host ? MemoryPurpose::host : MemoryPurpose::disk),
                 (layers - 3) * kOutput)
           << "all but those that come back at once";
-      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::disk : MemoryPart::host), 0);
+      EXPECT_EQ(use.of(to == OffloadTarget::host ? MemoryPurpose::disk : MemoryPurpose::host), 0);
     }
   }
 }
@@ -163,24 +163,25 @@ TEST(SwappedMemory, of_moments_is_that_of_two_layers) {
   for (const int layers : {4, 12}) {
     Experiment e = chain(2, layers, kWidth);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
-    EXPECT_EQ(use_of(e).of(MemoryPart::moments), 2 * layers * kLayer);
-    const run::MemoryUse use = use_of(with_swap(e, SwapTo::nowhere, SwapTo::host));
-    EXPECT_EQ(use.of(MemoryPart::moments), 2 * 2 * kLayer);
-    EXPECT_EQ(use.of(MemoryPart::host), 2 * layers * kLayer);
+    EXPECT_EQ(use_of(e).of(MemoryPurpose::moments), 2 * layers * kLayer);
+    const run::MemoryUse use = use_of(with_swap(e, OffloadTarget::nowhere, OffloadTarget::host));
+    EXPECT_EQ(use.of(MemoryPurpose::moments), 2 * 2 * kLayer);
+    EXPECT_EQ(use.of(MemoryPurpose::host), 2 * layers * kLayer);
     EXPECT_EQ(use.total(), use_of(e).total() - 2 * (layers - 2) * kLayer);
   }
 }
 
-TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbours_that_have_most) {
+TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbors_that_have_most) {
   Experiment e = chain(1, 3, kWidth);
   e.model.layers[0].units = 40;
   e.model.layers[2].units = 8;
   e.training.optimizer.momentum = 0.9;
   constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4,
                          kThird = (8 + 1) * kWidth * 4;
-  EXPECT_EQ(use_of(e).of(MemoryPart::moments), kFirst + kSecond + kThird);
-  EXPECT_EQ(use_of(with_swap(e, SwapTo::nowhere, SwapTo::disk)).of(MemoryPart::moments),
-            kFirst + kSecond);
+  EXPECT_EQ(use_of(e).of(MemoryPurpose::moments), kFirst + kSecond + kThird);
+  EXPECT_EQ(
+      use_of(with_swap(e, OffloadTarget::nowhere, OffloadTarget::disk)).of(MemoryPurpose::moments),
+      kFirst + kSecond);
 }
 
 // A pipeline stage holds the outputs of several micro-batches at once.
@@ -195,17 +196,19 @@ TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
       {"fsdp optimizer", recomputed::sharded(deep, experiment::Shard::optimizer)},
       {"tensor_parallel", recomputed::trained_as(deep, StrategyKind::tensor_parallel)},
       {"gpipe", recomputed::in_stages(deep, gpipe)},
-      {"1f1b", recomputed::in_stages(deep, one_f_one_b)},
+      {"1f1b", recomputed::in_stages(deep, one_forward_one_backward)},
       {"interleaved 1f1b", recomputed::in_stages(deep, interleaved_1f1b)},
       {"zb_h1", recomputed::in_stages(deep, zb_h1)},
   };
   for (const auto& [name, kept] : all) {
     SCOPED_TRACE(name);
     const run::MemoryUse before = use_of(kept),
-                         after = use_of(with_swap(kept, SwapTo::host, SwapTo::nowhere));
-    EXPECT_LT(after.of(MemoryPart::activations), before.of(MemoryPart::activations));
-    EXPECT_GT(after.of(MemoryPart::host), 0);
-    for (const auto part : {MemoryPart::parameters, MemoryPart::gradients, MemoryPart::moments})
+                         after =
+                             use_of(with_swap(kept, OffloadTarget::host, OffloadTarget::nowhere));
+    EXPECT_LT(after.of(MemoryPurpose::activations), before.of(MemoryPurpose::activations));
+    EXPECT_GT(after.of(MemoryPurpose::host), 0);
+    for (const auto part :
+         {MemoryPurpose::parameters, MemoryPurpose::gradients, MemoryPurpose::moments})
       EXPECT_EQ(after.of(part), before.of(part));
   }
 }
@@ -222,7 +225,7 @@ TEST(Swapping, brings_back_as_many_bytes_as_it_takes_away) {
        {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
     Experiment e = recomputed::trained_as(strategy::small_gpt(2), kind, 4);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
-    const plan::RankPlan plan = plan_of(with_swap(e, SwapTo::host, SwapTo::host));
+    const plan::RankPlan plan = plan_of(with_swap(e, OffloadTarget::host, OffloadTarget::host));
     EXPECT_GT(bytes_of(ops_of(plan, plan::OpKind::swap_out)), 0);
     EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::swap_in)),
               bytes_of(ops_of(plan, plan::OpKind::swap_out)));
@@ -274,7 +277,9 @@ TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
     one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
     const plan::Plan plan =
         strategy::coarse_plan(
-            experiment::resolve(with_swap(one.experiment, SwapTo::host, SwapTo::host), ".").value())
+            experiment::resolve(with_swap(one.experiment, OffloadTarget::host, OffloadTarget::host),
+                                ".")
+                .value())
             .value();
     EXPECT_EQ(base::to_string(check::check(plan)), "");
     const auto races =
@@ -294,16 +299,17 @@ TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
             return rank.lanes[d.lane.index()].kind == plan::LaneKind::copy;
           });
   };
-  plan::RankPlan rank = plan_of(with_swap(e, SwapTo::host, SwapTo::nowhere));
+  plan::RankPlan rank = plan_of(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere));
   const std::int64_t bounded = run::layout(rank).private_bytes;
   forward_waits_no_more(rank);
   const run::Layout unbounded = run::layout(rank);
   EXPECT_GE(unbounded.private_bytes, bounded + 5 * kOutput);
-  const plan::Plan broken =
-      changed(strategy::make_plan(
-                  experiment::resolve(with_swap(e, SwapTo::host, SwapTo::nowhere), ".").value())
-                  .value(),
-              [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
+  const plan::Plan broken = changed(
+      strategy::make_plan(
+          experiment::resolve(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere), ".")
+              .value())
+          .value(),
+      [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
   EXPECT_FALSE(races_of(broken).empty()) << "laid out as if it waited";
 }
 
@@ -324,7 +330,7 @@ TEST(SwappedMemory, is_advised_where_a_plan_does_not_fit) {
   EXPECT_THAT(refused.front().advice, testing::HasSubstr("training.swap.activations=host ("));
   EXPECT_THAT(refused.front().advice,
               testing::HasSubstr(" are copied to the host and back in a step"));
-  EXPECT_TRUE(problems_with(with_swap(e, SwapTo::host, SwapTo::nowhere)).empty());
+  EXPECT_TRUE(problems_with(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere)).empty());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trainings with batch normalisation over the samples of all ranks, for every kind of transport:
+// Trainings with batch normalization over the samples of all ranks, for every kind of transport:
 // they equal one device.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace trainyard::tests {
 
-// The normalisation within a residual block; dropout.
-inline experiment::Experiment normalised_images(int ranks) {
-  return images(strategy::synchronised(strategy::small_normalised_images(ranks)), ranks);
+// The normalization within a residual block; dropout.
+inline experiment::Experiment normalized_images(int ranks) {
+  return images(strategy::synchronized(strategy::small_normalized_images(ranks)), ranks);
 }
 
 // Parameters and running statistics: those of one device, and on all ranks the same to the bit.
@@ -26,8 +26,8 @@ inline void expect_equal(const std::vector<RankOutcome>& ranks, const RankOutcom
 }
 
 inline void expect_images_equal_one_device(int ranks, const MakeTransports& transports) {
-  expect_equal(trained_by(normalised_images(ranks), transports),
-               trained_by(normalised_images(1), {})[0]);
+  expect_equal(trained_by(normalized_images(ranks), transports),
+               trained_by(normalized_images(1), {})[0]);
 }
 
 }  // namespace trainyard::tests

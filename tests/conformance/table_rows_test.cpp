@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                     tables(ServerMode::stale_synchronous, 4, 2),
                     tables(ServerMode::softsync, 4, 1)));
 
-// Which rows the samples of a step name, read off the data set as a person would.
+// OpKey rows the samples of a step name, read off the data set as a person would.
 class NamedByStep {
  public:
   explicit NamedByStep(const Experiment& e)

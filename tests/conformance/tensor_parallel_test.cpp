@@ -19,7 +19,7 @@ using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
-Experiment in_parts(Experiment e, int micro_steps = 1) {
+Experiment to_numerator(Experiment e, int micro_steps = 1) {
   e.strategy.kind = StrategyKind::tensor_parallel;
   e.training.batch_per_rank = 24 / micro_steps;
   e.training.accumulation_steps = micro_steps;
@@ -58,39 +58,39 @@ TEST_P(TensorTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 INSTANTIATE_TEST_SUITE_P(
     Models, TensorTraining,
-    testing::Values(MeshCase{"rows2", in_parts(strategy::small_rows(2))},
-                    MeshCase{"uneven3", in_parts(small(3, 24))},
-                    MeshCase{"uneven4_micro", in_parts(small(4, 24), 3)},
-                    MeshCase{"classes_whole8", in_parts(small(8, 24))},
-                    MeshCase{"adam_clipped",
-                             with(in_parts(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
-                    MeshCase{"adamw_direct", with(in_parts(small(5, 24)), OptimizerKind::adamw, 0,
-                                                  Algorithm::direct)},
-                    MeshCase{"tree", with(in_parts(small(4, 24)), OptimizerKind::sgd, 0.2,
-                                          Algorithm::binary_tree)},
-                    MeshCase{"gpt2", in_parts(gpt(2, 4, false))},
-                    MeshCase{"gpt4_micro", in_parts(gpt(4, 4, false), 2)},
-                    MeshCase{"tied2", in_parts(gpt(2, 2, true))},
-                    MeshCase{"tied3_micro", in_parts(gpt(3, 3, true), 3)},
-                    MeshCase{"tied_adam_clipped",
-                             with(in_parts(gpt(4, 8, true)), OptimizerKind::adam, 0.3,
-                                  Algorithm::halving_doubling)},
-                    MeshCase{"images", in_parts(images(strategy::small_normalised_images(3), 3))},
-                    MeshCase{"clicks", in_parts(strategy::small_clicks(2))},
-                    MeshCase{"wide", in_parts(strategy::small_wide_and_deep(2))}),
+    testing::Values(
+        MeshCase{"rows2", to_numerator(strategy::small_rows(2))},
+        MeshCase{"uneven3", to_numerator(small(3, 24))},
+        MeshCase{"uneven4_micro", to_numerator(small(4, 24), 3)},
+        MeshCase{"classes_whole8", to_numerator(small(8, 24))},
+        MeshCase{"adam_clipped",
+                 with(to_numerator(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
+        MeshCase{"adamw_direct",
+                 with(to_numerator(small(5, 24)), OptimizerKind::adamw, 0, Algorithm::direct)},
+        MeshCase{"tree",
+                 with(to_numerator(small(4, 24)), OptimizerKind::sgd, 0.2, Algorithm::binary_tree)},
+        MeshCase{"gpt2", to_numerator(gpt(2, 4, false))},
+        MeshCase{"gpt4_micro", to_numerator(gpt(4, 4, false), 2)},
+        MeshCase{"tied2", to_numerator(gpt(2, 2, true))},
+        MeshCase{"tied3_micro", to_numerator(gpt(3, 3, true), 3)},
+        MeshCase{"tied_adam_clipped", with(to_numerator(gpt(4, 8, true)), OptimizerKind::adam, 0.3,
+                                           Algorithm::halving_doubling)},
+        MeshCase{"images", to_numerator(images(strategy::small_normalized_images(3), 3))},
+        MeshCase{"clicks", to_numerator(strategy::small_clicks(2))},
+        MeshCase{"wide", to_numerator(strategy::small_wide_and_deep(2))}),
     name_of);
 
 std::int64_t activations(const Experiment& e) {
   const plan::RankPlan rank =
       strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
-  return run::memory_use(rank, run::layout(rank)).of(run::MemoryPart::activations);
+  return run::memory_use(rank, run::layout(rank)).of(run::MemoryPurpose::activations);
 }
 
 // Sums are kept: recomputation sends nothing again and changes no bit.
 TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
-  for (auto [e, segments] : {std::pair{in_parts(gpt(2, 4, false), 2), 4},
-                             {in_parts(gpt(3, 3, true), 3), 5},
-                             {in_parts(small(4, 24), 3), 2}}) {
+  for (auto [e, segments] : {std::pair{to_numerator(gpt(2, 4, false), 2), 4},
+                             {to_numerator(gpt(3, 3, true), 3), 5},
+                             {to_numerator(small(4, 24), 3), 2}}) {
     e.training.steps = 22;
     const auto kept = trained(e);
     e.training.recompute_segments = segments;
@@ -99,8 +99,7 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
     EXPECT_FALSE(made.runs.empty());
     const model::Model part = experiment::of_rank(experiment::resolve(e, ".").value(), 0).model;
     for (std::size_t s = 0; s < part.segments.size(); ++s)
-      EXPECT_FALSE(made.gives_up(static_cast<int>(s)) && model::sums_outputs(part.segments[s]))
-          << s;
+      EXPECT_FALSE(made.frees(static_cast<int>(s)) && model::sums_outputs(part.segments[s])) << s;
     expect_proved(e);
     expect_sent_bytes(e);
     const auto again = trained(e);
@@ -116,31 +115,30 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
 // stay, and the sums that the next run takes: six segments of a run of ten are there of one block
 // alone.
 TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_run) {
-  Experiment e = in_parts(gpt(2, 4, false));
+  Experiment e = to_numerator(gpt(2, 4, false));
   e.model.layers[1].blocks = 6;
   const std::int64_t kept = activations(e);
   e.training.recompute_segments = 10;
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   const experiment::Recomputation made = experiment::recomputation_of(resolved, 0);
   const model::Model part = experiment::of_rank(resolved, 0).model;
-  std::int64_t given_up = 0, largest = 0;
+  std::int64_t freed = 0, largest = 0;
   for (const experiment::Run& run : made.runs) {
     std::int64_t of_run = 0;
     for (int s = run.first; s <= run.last; ++s)
-      if (made.gives_up(s)) of_run += part.segments[static_cast<std::size_t>(s)].outputs;
-    given_up += of_run, largest = std::max(largest, of_run);
+      if (made.frees(s)) of_run += part.segments[static_cast<std::size_t>(s)].outputs;
+    freed += of_run, largest = std::max(largest, of_run);
   }
   const std::int64_t output_bytes = e.training.batch_per_rank * 8;
-  EXPECT_GT(given_up, 0);
-  EXPECT_LE(activations(e),
-            kept - (given_up - largest) * output_bytes + largest * output_bytes / 2);
-  EXPECT_GE(activations(e), kept - given_up * output_bytes);
+  EXPECT_GT(freed, 0);
+  EXPECT_LE(activations(e), kept - (freed - largest) * output_bytes + largest * output_bytes / 2);
+  EXPECT_GE(activations(e), kept - freed * output_bytes);
 }
 
 // For a pair of linear layers on n ranks: forward sums the outputs of the second layer; backward
 // sums the input gradient of the first, unless no layer before it has parameters.
 TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {
-  Experiment e = in_parts(strategy::small_rows(2));
+  Experiment e = to_numerator(strategy::small_rows(2));
   const auto sums = experiment::layer_sums(experiment::resolve(e, ".").value());
   std::vector<std::tuple<int, bool, std::int64_t>> found;
   for (const experiment::LayerSum& sum : sums)

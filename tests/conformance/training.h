@@ -63,14 +63,14 @@ inline std::vector<double> values_of(const compute::Tensor& anywhere,
 inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Plan& plan, int rank,
                               compute::Compute& compute, comm::Transport* transport,
                               Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {},
-                              run::Whereabouts* seen = nullptr, const Change& change = {},
+                              run::RankProgress* seen = nullptr, const Change& change = {},
                               run::OrderLog* order = nullptr) {
   RankOutcome outcome;
   const experiment::Resolved resolved = experiment::of_rank(of_all, rank);
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
   const std::string where = "rank " + std::to_string(rank);
-  const auto own = run::OwnMemory::make(layout, compute, where);
+  const auto own = run::PrivateMemory::make(layout, compute, where);
   if (!own) return outcome.problem = base::to_string(own.error()), outcome;
   const std::span<std::byte> shared =
       transport != nullptr ? transport->arena() : std::span<std::byte>{};
@@ -83,7 +83,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
                                own->arena(), shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
-  session::initialise(resolved, rank_plan, *bound);
+  session::initialize(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
   const auto dataset = data::open(resolved.document.data, "");
   if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
@@ -92,7 +92,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
 
   run::Gate gate;
   gate.open(resolved.steps, true);
-  run::Whereabouts whereabouts;
+  run::RankProgress whereabouts;
   telemetry::EventRing events(1 << 18);
   run::InterpreterParts parts{&rank_plan,
                               plan.schedule,

@@ -146,11 +146,11 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
 }
 
 // Row normalization, GELU and a residual sum, as in transformers.
-TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
+TEST(Training, hundred_fp64_steps_of_normalized_rows_equal_one_device) {
   expect_one_device(strategy::small_rows);
 }
 
-TEST(Training, normalised_rows_train_without_allocating_more) {
+TEST(Training, normalized_rows_train_without_allocating_more) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process),
               testing::Each(0));
 }
@@ -188,11 +188,11 @@ TEST(Training, a_transformer_trains_without_allocating_more) {
               testing::Each(0));
 }
 
-// Each rank normalises by its own samples: near one device, but not equal to it; still all ranks
+// Each rank normalizes by its own samples: near one device, but not equal to it; still all ranks
 // have the same weights.
-TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
-  const auto one = trained(images(strategy::small_normalised_images(1), 1)),
-             ranks = trained(images(strategy::small_normalised_images(3), 3));
+TEST(Training, batch_normalization_by_rank_keeps_ranks_identical) {
+  const auto one = trained(images(strategy::small_normalized_images(1), 1)),
+             ranks = trained(images(strategy::small_normalized_images(3), 3));
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -203,7 +203,7 @@ TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
 }
 
 TEST(Training, images_train_without_allocating_more) {
-  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_normalised_images(2), 2), in_process),
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_normalized_images(2), 2), in_process),
               testing::Each(0));
 }
 
@@ -327,7 +327,7 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
                                                      std::shared_ptr<const data::Dataset> set) {
     return std::make_shared<const LateData>(std::move(set), told);
   };
-  run::Whereabouts at;
+  run::RankProgress at;
   auto outcome = std::async(std::launch::async, [&] {
     return train_rank(resolved, made, 0, *device, nullptr, Telemetry::on, late, &at);
   });

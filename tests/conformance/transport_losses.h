@@ -31,8 +31,8 @@ class TransportLosses : public testing::TestWithParam<Backend> {
 
 TEST_P(TransportLosses, nobody_else_is_harmed) {
   Group ends(GetParam(), {3, 2, 4096});
-  ends[0]->may_lose(2);
-  ends[1]->may_lose(2);
+  ends[0]->allow_loss(2);
+  ends[1]->allow_loss(2);
   EXPECT_FALSE(ends[0]->has_lost(2));
   const auto memory = ends.postable(*ends[0], 100);
   pass(*ends[0], *ends[2], 0, 0, memory);
@@ -56,7 +56,7 @@ TEST_P(TransportLosses, nobody_else_is_harmed) {
 
 TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
   Group ends(GetParam(), {2, 2, 4096});
-  ends[0]->may_lose(1);
+  ends[0]->allow_loss(1);
   const auto memory = ends.postable(*ends[1], 100);
   fill(memory, 5);
   ASSERT_TRUE(good(comm::await_post(*ends[1], 0, 0, tag_of(0), memory, patient)));
@@ -69,7 +69,7 @@ TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
 
 TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   Group ends(GetParam(), {3, 2, 4096});
-  for (const std::size_t rank : {0u, 2u}) ends[rank]->may_lose(1);
+  for (const std::size_t rank : {0u, 2u}) ends[rank]->allow_loss(1);
   const auto memory = ends.postable(*ends[0], 300);
   fill(memory, 9);
   pass(*ends[0], *ends[1], 0, 0, memory);
@@ -107,7 +107,7 @@ TEST_P(TransportLosses, a_killed_process_is_missed_and_names_nobody) {
   Processes ranks(3, [&](int rank, const Processes::Ready& ready) -> std::string {
     const auto end = opener(rank);
     if (!end) return to_string(end.error());
-    (*end)->may_lose(2);
+    (*end)->allow_loss(2);
     const auto meet = [&](int peer) -> std::string {
       if (const auto ok = comm::await_post(**end, peer, 0, tag_of(0), {}, patient); !ok)
         return to_string(ok.error());

@@ -84,7 +84,7 @@ TEST(VerticalColumns, of_two_to_four_ranks_equal_one_device) {
 
 // Without an activation after the first layer, with nothing but it, and with what may follow it.
 TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_device) {
-  const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronised = true},
+  const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronized = true},
       sum{.kind = LayerKind::add, .back = 2},
       dropout{.kind = LayerKind::dropout, .probability = 0.3};
   const std::vector<std::vector<model::LayerSpec>> models = {

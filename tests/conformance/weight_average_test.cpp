@@ -10,10 +10,10 @@
 namespace trainyard::tests {
 namespace {
 
-using experiment::Average;
+using experiment::AveragedQuantity;
 using experiment::OptimizerKind;
 
-experiment::Experiment averaging(Average average, int ranks, double momentum,
+experiment::Experiment averaging(AveragedQuantity average, int ranks, double momentum,
                                  std::int64_t micro_steps = 1) {
   experiment::Experiment e = small(ranks, 24);
   e.strategy.average = average;
@@ -35,8 +35,8 @@ void expect_equal_training(const experiment::Experiment& one, const experiment::
 TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
   for (const int ranks : {1, 2, 3, 4, 12})
     for (const double weight_decay : {0.0, 0.01}) {
-      experiment::Experiment gradients = averaging(Average::gradients, ranks, 0),
-                             weights = averaging(Average::weights, ranks, 0);
+      experiment::Experiment gradients = averaging(AveragedQuantity::gradients, ranks, 0),
+                             weights = averaging(AveragedQuantity::weights, ranks, 0);
       for (auto* e : {&gradients, &weights}) e->training.optimizer.weight_decay = weight_decay;
       const auto expected = trained(gradients), found = trained(weights);
       for (const RankOutcome& rank : found) {
@@ -48,21 +48,22 @@ TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
 }
 
 TEST(WeightAverage, equals_gradient_averaging_in_micro_steps) {
-  expect_equal_training(averaging(Average::weights, 3, 0, 4), averaging(Average::gradients, 3, 0));
+  expect_equal_training(averaging(AveragedQuantity::weights, 3, 0, 4),
+                        averaging(AveragedQuantity::gradients, 3, 0));
 }
 
 // Two samples in the tail: ten of twelve ranks have none, and their weights do not count.
 TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
-  experiment::Experiment gradients = averaging(Average::gradients, 12, 0),
-                         weights = averaging(Average::weights, 12, 0);
+  experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 12, 0),
+                         weights = averaging(AveragedQuantity::weights, 12, 0);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 242;
   expect_equal_training(weights, gradients);
 }
 
 // The mean of the ranks' moments is then the moment of the mean gradient.
 TEST(WeightAverage, equals_gradient_averaging_with_momentum_while_parts_are_equal) {
-  experiment::Experiment gradients = averaging(Average::gradients, 3, 0.9),
-                         weights = averaging(Average::weights, 3, 0.9);
+  experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 3, 0.9),
+                         weights = averaging(AveragedQuantity::weights, 3, 0.9);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 240;
   expect_equal_training(weights, gradients);
 }
@@ -77,8 +78,8 @@ TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identic
                                {OptimizerKind::sgd, 0, 0.5},
                                {OptimizerKind::adam, 0, 0},
                                {OptimizerKind::adamw, 0, 0.5}}) {
-    experiment::Experiment gradients = averaging(Average::gradients, 3, update.momentum),
-                           weights = averaging(Average::weights, 3, update.momentum);
+    experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 3, update.momentum),
+                           weights = averaging(AveragedQuantity::weights, 3, update.momentum);
     for (auto* e : {&gradients, &weights}) {
       e->training.optimizer.kind = update.optimizer;
       e->training.clip_norm = update.clip_norm;
@@ -95,7 +96,7 @@ TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identic
 }
 
 TEST(WeightAverage, is_bit_identical_in_fp32) {
-  experiment::Experiment e = averaging(Average::weights, 4, 0.9);
+  experiment::Experiment e = averaging(AveragedQuantity::weights, 4, 0.9);
   e.training.precision = experiment::Precision::fp32;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
@@ -107,8 +108,8 @@ TEST(WeightAverage, is_bit_identical_in_fp32) {
 // No gradient was reduced, so none is shown to have been; each rank's own norm is that of its own
 // mean.
 TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
-  const auto weights = trained(averaging(Average::weights, 2, 0)),
-             gradients = trained(averaging(Average::gradients, 2, 0));
+  const auto weights = trained(averaging(AveragedQuantity::weights, 2, 0)),
+             gradients = trained(averaging(AveragedQuantity::gradients, 2, 0));
   const auto values = [](const RankOutcome& rank, telemetry::Metric metric) {
     std::vector<double> list;
     for (const telemetry::Event& event : rank.events)
@@ -125,8 +126,8 @@ TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
 }
 
 TEST(WeightAverage, sends_as_many_bytes_as_gradients_take) {
-  const auto weights = trained(averaging(Average::weights, 3, 0)),
-             gradients = trained(averaging(Average::gradients, 3, 0));
+  const auto weights = trained(averaging(AveragedQuantity::weights, 3, 0)),
+             gradients = trained(averaging(AveragedQuantity::gradients, 3, 0));
   for (std::size_t rank = 0; rank < 3; ++rank)
     for (std::size_t peer = 0; peer < 3; ++peer)
       EXPECT_EQ(weights[rank].traffic[peer].sent_payload_bytes,

@@ -35,7 +35,7 @@ class WrappedTransport : public comm::Transport {
   void abort(const base::Problem& reason) override { inner_->abort(reason); }
   base::Result<void> state() const override { return inner_->state(); }
   comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
-  void may_lose(int peer) override { inner_->may_lose(peer); }
+  void allow_loss(int peer) override { inner_->allow_loss(peer); }
   bool has_lost(int peer) const override { return inner_->has_lost(peer); }
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
     return inner_->begin_anew(peer, generation);

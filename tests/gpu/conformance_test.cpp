@@ -27,7 +27,7 @@ compute::Memory allocated(std::size_t bytes) {
   std::vector<std::byte*>& of_size = idle[size];
   if (of_size.empty()) {
     const std::size_t block = std::max(size, kBlock);
-    blocks.push_back(gpu->allocate_at_hand(static_cast<std::int64_t>(block), "test").value());
+    blocks.push_back(gpu->allocate_host_visible(static_cast<std::int64_t>(block), "test").value());
     for (std::size_t first = 0; first < block; first += size)
       of_size.push_back(blocks.back().get() + first);
   }

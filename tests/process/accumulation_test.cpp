@@ -17,7 +17,7 @@ using testing::Not;
 
 constexpr std::int64_t kParameters = (784 + 1) * 256 + (256 + 1) * 128 + (128 + 1) * 10;
 
-// Four ranks with a global batch of 128, whose last step of an epoch has 104 samples.
+// Vector4Of ranks with a global batch of 128, whose last step of an epoch has 104 samples.
 std::vector<std::string> two_epochs(std::vector<std::string> arguments,
                                     const std::vector<std::string>& overrides) {
   return with_set(std::move(arguments), with({"data.train_samples=1000",

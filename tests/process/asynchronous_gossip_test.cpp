@@ -19,7 +19,7 @@ const std::string kAsynchronous = "strategy.gossip.mode=asynchronous";
 class AsynchronousGossip : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, AsynchronousGossip, testing::Values("shm", "zmq", "inproc"));
 
-// In 40 steps each of four asks one neighbour, and is answered; the mean twice, in 2 (n - 1) S.
+// In 40 steps each of four asks one neighbor, and is answered; the mean twice, in 2 (n - 1) S.
 TEST_P(AsynchronousGossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
   const Home home;
   const Json result =
@@ -89,7 +89,7 @@ TEST(AsynchronousGossip, learns_as_mirrored_does_in_as_many_passes) {
             mirrored["held_out_accuracy"].get<double>() - 0.01);
 }
 
-TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modelled_is_refused) {
+TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modeled_is_refused) {
   const Ran checked = cli({"check", kGossip, "--set", kAsynchronous});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("pairing"));

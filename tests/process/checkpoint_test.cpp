@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 const std::string kTwoServers = "topology.hosts[0].devices[3].role=parameter_server";
 
-std::vector<std::string> in_step(std::vector<std::string> more = {}) {
+std::vector<std::string> is_lockstep(std::vector<std::string> more = {}) {
   more.insert(more.end(), {"strategy.servers.mode=synchronous", "training.optimizer.momentum=0.9"});
   return more;
 }
@@ -46,7 +46,7 @@ TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
   for (const std::string optimizer : {"sgd", "adam"})
     for (const auto& drawing :
          {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
-      auto overrides = in_step(drawing);
+      auto overrides = is_lockstep(drawing);
       overrides.push_back("training.optimizer.kind=" + optimizer);
       if (optimizer == "adam") overrides.push_back("training.optimizer.learning_rate=0.002");
       const Json whole = completed(short_run(kServed, 60, overrides));
@@ -64,7 +64,7 @@ TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
 TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
   const Home home;
   const Json result =
-      completed(short_run(kServed, 100, in_step({"run.checkpoint_every_steps=20"})));
+      completed(short_run(kServed, 100, is_lockstep({"run.checkpoint_every_steps=20"})));
   EXPECT_EQ(newest(directory(result)), 100);
   int kept = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(directory(result)) / "checkpoints"))
@@ -85,10 +85,10 @@ Ran end_without_server(RunProgram& run) {
 // No step covered by a checkpoint is lost, whichever process is killed and whenever.
 TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
   const Home home;
-  const Json whole = completed(short_run(kServed, 400, in_step()));
+  const Json whole = completed(short_run(kServed, 400, is_lockstep()));
   for (const int first : {5, 60, 130}) {
     const Home own;
-    auto arguments = endless_run(kServed, in_step({"run.checkpoint_every_steps=10"}));
+    auto arguments = endless_run(kServed, is_lockstep({"run.checkpoint_every_steps=10"}));
     RunProgram run(own, arguments);
     ASSERT_TRUE(run.wait_for_step(first));
     const Ran ran = end_without_server(run);
@@ -99,7 +99,8 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
     if (committed < 0) continue;
     EXPECT_THAT(ran.err, HasSubstr("go on from it with --resume " + run.run_directory().string()));
     if (committed >= 400) continue;
-    const Json rest = completed(resumed(short_run(kServed, 400, in_step()), run.run_directory()));
+    const Json rest =
+        completed(resumed(short_run(kServed, 400, is_lockstep()), run.run_directory()));
     EXPECT_EQ(rest["first_step"], committed);
     EXPECT_EQ(weights(rest), weights(whole));
   }
@@ -107,7 +108,7 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
 
 TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_how_to_keep_some) {
   const Home home;
-  RunProgram run(home, endless_run(kServed, in_step()));
+  RunProgram run(home, endless_run(kServed, is_lockstep()));
   ASSERT_TRUE(run.wait_for_step(5));
   const Ran ran = end_without_server(run);
   EXPECT_EQ(ran.exit_code, 3);
@@ -155,37 +156,38 @@ TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_
 
 TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   const Home home;
-  const Json half = completed(short_run(kServed, 50, in_step({"run.checkpoint_every_steps=40"})));
+  const Json half =
+      completed(short_run(kServed, 50, is_lockstep({"run.checkpoint_every_steps=40"})));
   const fs::path checkpoints = fs::path(directory(half)) / "checkpoints";
   ASSERT_TRUE(fs::exists(checkpoints / "step-40"));
   for (const auto& entry : fs::directory_iterator(checkpoints / "step-50"))
     if (entry.path().extension() == ".safetensors")
       fs::resize_file(entry.path(), fs::file_size(entry.path()) / 2);
-  const Ran rest = cli(resumed(short_run(kServed, 60, in_step()), directory(half)));
+  const Ran rest = cli(resumed(short_run(kServed, 60, is_lockstep()), directory(half)));
   EXPECT_EQ(rest.exit_code, 0);
   EXPECT_THAT(rest.err, AllOf(HasSubstr("warning: "), HasSubstr("step-50"),
                               HasSubstr("The checkpoint of step 40 is used instead")));
   EXPECT_THAT(
       base::read_file(fs::path(directory(rest.result())) / "run.log", 1 << 20).value(),
       AllOf(HasSubstr("goes on from the checkpoint of step 40"), HasSubstr("is used instead")));
-  const Ran other =
-      cli(resumed(short_run(kServed, 60, in_step({"model.layers[0].units=77"})), directory(half)));
+  const Ran other = cli(
+      resumed(short_run(kServed, 60, is_lockstep({"model.layers[0].units=77"})), directory(half)));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_THAT(other.err,
               AllOf(HasSubstr("another shape for \"0.weight"),
                     HasSubstr("the model has fp32 [77, 784]"), HasSubstr("experiment.json")));
-  const Ran enough = cli(resumed(short_run(kServed, 40, in_step()), directory(half)));
+  const Ran enough = cli(resumed(short_run(kServed, 40, is_lockstep()), directory(half)));
   EXPECT_EQ(enough.exit_code, 2);
   EXPECT_THAT(enough.err, AllOf(HasSubstr("run.resume_from"), HasSubstr("Raise training.steps")));
-  const Ran none = cli(resumed(short_run(kServed, 40, in_step()), (home / "nowhere").string()));
+  const Ran none = cli(resumed(short_run(kServed, 40, is_lockstep()), (home / "nowhere").string()));
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("holds no checkpoint"));
 }
 
 TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_before_it_is_used) {
   const Home home;
-  const Json half =
-      completed(short_run(kServed, 50, in_step({kTwoServers, "run.checkpoint_every_steps=40"})));
+  const Json half = completed(
+      short_run(kServed, 50, is_lockstep({kTwoServers, "run.checkpoint_every_steps=40"})));
   const fs::path newest = fs::path(directory(half)) / "checkpoints" / "step-50";
   std::vector<fs::path> parts;
   for (const auto& entry : fs::directory_iterator(newest))
@@ -196,14 +198,15 @@ TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_
     std::string flipped = whole;
     flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
     ASSERT_TRUE(base::write_file_atomically(part, flipped));
-    const Ran rest = cli(resumed(short_run(kServed, 60, in_step({kTwoServers})), directory(half)));
+    const Ran rest =
+        cli(resumed(short_run(kServed, 60, is_lockstep({kTwoServers})), directory(half)));
     EXPECT_EQ(rest.exit_code, 0) << rest.err;
     EXPECT_EQ(rest.result()["first_step"], 40);
     EXPECT_THAT(rest.err, AllOf(HasSubstr(part.filename().string()),
                                 HasSubstr("The checkpoint of step 40 is used instead")));
     ASSERT_TRUE(base::write_file_atomically(part, whole)) << "what was there is left as it was";
   }
-  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step({kTwoServers})),
+  EXPECT_EQ(completed(resumed(short_run(kServed, 60, is_lockstep({kTwoServers})),
                               directory(half)))["first_step"],
             50);
 }
@@ -211,9 +214,10 @@ TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_
 // A pace is of the steps that are made, not of those that another run has made.
 TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
   const Home home;
-  const Json half = completed(short_run(kServed, 400, in_step({"run.checkpoint_every_steps=400"})));
+  const Json half =
+      completed(short_run(kServed, 400, is_lockstep({"run.checkpoint_every_steps=400"})));
   const Json rest = completed(
-      resumed(short_run(kServed, 410, in_step({"run.seconds_per_step=0.1"})), directory(half)));
+      resumed(short_run(kServed, 410, is_lockstep({"run.seconds_per_step=0.1"})), directory(half)));
   EXPECT_EQ(rest["first_step"], 400);
   EXPECT_LT(rest["first_step_seconds"], 20)
       << "not after the forty seconds that all steps before would have taken";

@@ -51,7 +51,7 @@ std::vector<double> gradient_of_one_device() {
   const Json result = completed(short_run(kMirrored, 1, one));
   const experiment::Resolved resolved = resolved_of(result);
   std::vector<double> gradient(static_cast<std::size_t>(resolved.model.elements));
-  model::initialise(resolved.model, resolved.document.training.seed,
+  model::initialize(resolved.model, resolved.document.training.seed,
                     compute::Tensor{base::DType::fp64,
                                     {resolved.model.elements},
                                     reinterpret_cast<std::byte*>(gradient.data())},

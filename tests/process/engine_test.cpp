@@ -65,7 +65,7 @@ TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
 }
 
 // Its sums are all-reduced in fp64, over a group of their own.
-TEST_F(Engine, gloo_synchronises_batch_normalisation) {
+TEST_F(Engine, gloo_synchronizes_batch_normalization) {
   const Home home;
   const std::string layers =
       R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";

@@ -71,7 +71,7 @@ TEST(Evaluators, measure_what_workers_would) {
   }
 }
 
-TEST(Evaluators, measure_by_the_statistics_that_batch_normalisation_keeps) {
+TEST(Evaluators, measure_by_the_statistics_that_batch_normalization_keeps) {
   const Home home;
   const Json result = completed(short_run(
       kServed, 60, evaluated({"model.layers[1].kind=batch_norm", "run.evaluate_every_steps=30"})));
@@ -229,7 +229,7 @@ TEST(Evaluators, a_drawing_with_one_is_proved_and_simulated) {
   }
 }
 
-// Batch normalisation keeps statistics of each rank's own samples, and a checkpoint those of the
+// Batch normalization keeps statistics of each rank's own samples, and a checkpoint those of the
 // chief.
 TEST(Chief, the_worker_that_is_drawn_so_writes_the_checkpoint) {
   const Home home;

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 class Gossip : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, Gossip, testing::Values("auto", "shm", "zmq", "inproc"));
 
-// 40 steps to two neighbours, and the mean twice: after 25 steps, and after the last. In chunks of
+// 40 steps to two neighbors, and the mean twice: after 25 steps, and after the last. In chunks of
 // unequal length all together send 2 (n - 1) S for it.
 TEST_P(Gossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
   const Home home;
@@ -47,7 +47,7 @@ TEST(Gossip, learns_as_mirrored_does_in_as_many_passes) {
   expect_all_end_alike(gossip);
 }
 
-// Four hosts on a switch, and of direct links a chain: who is linked so is a neighbour, whose
+// Vector4Of hosts on a switch, and of direct links a chain: who is linked so is a neighbor, whose
 // weights are thirds (Metropolis and Hastings).
 TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
   const Home home;

@@ -236,7 +236,7 @@ TEST(Gpus, serve_and_are_served_asynchronously) {
 }
 
 // A server keeps tables of which workers name rows; and devices answer each other while they train.
-TEST(Gpus, serve_rows_and_answer_their_neighbours) {
+TEST(Gpus, serve_rows_and_answer_their_neighbors) {
   const Home home;
   const Machine machine(home);
   const Json rows = machine.completed(

@@ -33,7 +33,7 @@ std::int64_t checkpoint_step(const fs::path& run_directory) {
                                compute::Tensor{base::DType::fp32,
                                                {resolved.model.elements},
                                                reinterpret_cast<std::byte*>(values.data())});
-  EXPECT_TRUE(!loaded || loaded->passed_over.empty());
+  EXPECT_TRUE(!loaded || loaded->skipped.empty());
   return loaded ? loaded->info.step : -1;
 }
 

@@ -45,9 +45,9 @@ TEST_P(ParameterServer, asynchronous_sends_what_the_formula_says_and_all_end_ali
 TEST(ParameterServer, synchronous_trains_as_mirrored_does) {
   const Home home;
   const std::vector<std::string> both{"training.precision=fp64", "training.optimizer.momentum=0.9"};
-  std::vector<std::string> in_step = both;
-  in_step.emplace_back("strategy.servers.mode=synchronous");
-  const Json served = completed(short_run(kServed, 60, in_step)),
+  std::vector<std::string> is_lockstep = both;
+  is_lockstep.emplace_back("strategy.servers.mode=synchronous");
+  const Json served = completed(short_run(kServed, 60, is_lockstep)),
              mirrored = completed(short_run(kMirrored, 60, both));
   EXPECT_EQ(served["samples"], mirrored["samples"]);
   EXPECT_NEAR(served["train_loss"].get<double>(), mirrored["train_loss"].get<double>(), 1e-9);

@@ -16,7 +16,7 @@ experiment::Resolved ranks_of(int trainers, int evaluators) {
   return e;
 }
 
-TEST(Patience, an_evaluator_takes_no_core_from_those_who_train) {
+TEST(SpinPolicy, an_evaluator_takes_no_core_from_those_who_train) {
   const int cores = base::usable_cores();
   const auto alone = app::patience_of(ranks_of(cores, 0)),
              evaluated = app::patience_of(ranks_of(cores, 1)),
@@ -26,7 +26,7 @@ TEST(Patience, an_evaluator_takes_no_core_from_those_who_train) {
   EXPECT_LT(crowded.spin, alone.spin) << "one more that trains shares a core";
 }
 
-TEST(Patience, imposed_links_are_waited_for_asleep) {
+TEST(SpinPolicy, imposed_links_are_waited_for_asleep) {
   experiment::Resolved e = ranks_of(base::usable_cores(), 0);
   e.ranks.resize(2), e.hosts.assign(2, 0);
   e.document.run.links = experiment::LinkSpeed::imposed;

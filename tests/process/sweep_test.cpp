@@ -206,7 +206,7 @@ class EndlessSweep : public testing::Test {
   RunProgram program_;
 };
 
-TEST_F(EndlessSweep, that_is_cancelled_ends_its_run_in_order_and_begins_no_other) {
+TEST_F(EndlessSweep, that_is_canceled_ends_its_run_in_order_and_begins_no_other) {
   ASSERT_TRUE(trains());
   EXPECT_EQ(session::sweeping_process(directory()), program_.pid());
   program_.signal(SIGINT);
@@ -218,7 +218,7 @@ TEST_F(EndlessSweep, that_is_cancelled_ends_its_run_in_order_and_begins_no_other
   EXPECT_THAT(states(ran.result()), ElementsAre("cancelled", "cancelled"));
   EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled");
   EXPECT_FALSE(fs::exists(directory() + "/02_ring-on-4-ranks"));
-  EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::cancelled);
+  EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::canceled);
 }
 
 TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {

@@ -31,9 +31,9 @@ class DrawAndRun : public RealWindow {
   // Two hosts of one device each, and a link between them.
   void draw() {
     press("New");
-    drag_part(PartKind::host, {300, 200});
-    drag_part(PartKind::cpu, pixel("host1"));
-    drag_part(PartKind::cpu, {700, 200});  // brings its host
+    drag_part(PaletteKind::host, {300, 200});
+    drag_part(PaletteKind::cpu, pixel("host1"));
+    drag_part(PaletteKind::cpu, {700, 200});  // brings its host
     rename("host1", "left");
     rename("host2", "right");
     key(Qt::Key_C);

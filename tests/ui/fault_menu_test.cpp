@@ -140,7 +140,7 @@ class FaultsOfARun : public RealWindow {
   std::optional<double> part_of_first_link() {
     const auto& overlay = canvas().topology_scene().overlay();
     if (!overlay) return std::nullopt;
-    return overlay->link_parts.empty() ? 1 : overlay->link_parts.begin()->second;
+    return overlay->link_fractions.empty() ? 1 : overlay->link_fractions.begin()->second;
   }
   Absence absence(const char* device) {
     const auto& overlay = canvas().topology_scene().overlay();

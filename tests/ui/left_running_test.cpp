@@ -70,7 +70,7 @@ TEST_F(LeftRunning,
   autosave.write_now();
   QDir().mkpath(directory_.filePath("recovery"));
   ASSERT_TRUE(QFile::copy(autosave.copy(), directory_.filePath("recovery/left.json")));
-  window_->offer_what_was_left();
+  window_->offer_recoveries();
   ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
   EXPECT_TRUE(window_->left_unsaved().isVisible()) << "one offer does not hide the other";
   EXPECT_TRUE(window_->offers().text().contains("still alive"))

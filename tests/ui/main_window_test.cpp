@@ -99,7 +99,7 @@ TEST_F(MainWindowTest, something_else_that_is_dropped_is_refused) {
 }
 
 TEST_F(MainWindowTest, run_with_problems_says_them_and_leads_to_the_first) {
-  window_->canvas().place_in_middle(PartKind::cpu);
+  window_->canvas().place_in_middle(PaletteKind::cpu);
   window_->document().set_value("topology.hosts[0].devices[0].role", "idle");
   window_->start_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
@@ -208,9 +208,9 @@ TEST_F(MainWindowTest, what_was_said_of_an_empty_canvas_goes_when_a_device_is_dr
   ASSERT_TRUE(window_->files().new_document());
   window_->start_run();
   ASSERT_FALSE(window_->errors().isHidden());
-  window_->canvas().place_in_middle(PartKind::host);
+  window_->canvas().place_in_middle(PaletteKind::host);
   EXPECT_FALSE(window_->errors().isHidden()) << "a host alone trains nothing";
-  window_->canvas().place_in_middle(PartKind::cpu);
+  window_->canvas().place_in_middle(PaletteKind::cpu);
   EXPECT_TRUE(window_->errors().isHidden());
 }
 
@@ -306,7 +306,7 @@ void leave_unsaved(const std::string& name, const QTemporaryDir& directory) {
 
 TEST_F(MainWindowTest, work_that_a_crash_left_is_offered_and_recovered) {
   leave_unsaved("lost work", directory_);
-  window_->offer_what_was_left();
+  window_->offer_recoveries();
   ASSERT_TRUE(window_->left_unsaved().isVisible());
   EXPECT_TRUE(window_->left_unsaved().text().contains("lost work"));
   window_->left_unsaved().findChild<QPushButton*>()->click();
@@ -322,7 +322,7 @@ TEST_F(MainWindowTest, of_several_crashes_all_work_is_offered_one_after_the_othe
     leave_unsaved(name, directory_);
     QTest::qWait(20);
   }
-  window_->offer_what_was_left();
+  window_->offer_recoveries();
   EXPECT_TRUE(window_->left_unsaved().text().contains("newer"))
       << window_->left_unsaved().text().toStdString();
   QTest::mouseClick(window_->left_unsaved().findChildren<QToolButton*>().last(), Qt::LeftButton);

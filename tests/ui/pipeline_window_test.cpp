@@ -51,7 +51,7 @@ TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_be
   run_until(8);
   EXPECT_TRUE(travels_on_bus()) << "activations and gradients";
   EXPECT_TRUE(wait([&] {
-    return canvas().topology_scene().holding_on(device(1)).startsWith("has layers");
+    return canvas().topology_scene().model_share_on(device(1)).startsWith("has layers");
   })) << "also while it runs";
   ASSERT_TRUE(wait([&] { return picture().ran && picture().ran->step >= 5; })) << "it follows";
   stop();
@@ -61,13 +61,13 @@ TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_be
   for (std::size_t rank = 0; rank < 4; ++rank) {
     std::vector<experiment::Cell> cells;
     for (const PassCell& cell : ran.ranks[rank]) cells.push_back(cell.of);
-    EXPECT_EQ(cells, experiment::cells_of(experiment::PipelineSchedule::one_f_one_b, {0, 1, 2, 3},
-                                          static_cast<int>(rank), 8))
+    EXPECT_EQ(cells, experiment::cells_of(experiment::PipelineSchedule::one_forward_one_backward,
+                                          {0, 1, 2, 3}, static_cast<int>(rank), 8))
         << "rank " << rank;
   }
   EXPECT_GT(ran.bubble(), 0);
   EXPECT_LT(ran.bubble(), 1);
-  timeline.pipeline().select(CellPlace{CellBlock::run, 2, 3});
+  timeline.pipeline().select(CellAddress{CellBlock::run, 2, 3});
   QTest::keyClick(&timeline.pipeline(), Qt::Key_Return);
   QPlainTextEdit& plan = window_->plan().view();
   ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("F.s"); }))
@@ -81,13 +81,13 @@ TEST_F(
     of_fully_sharded_data_parallelism_tiles_tell_the_shard_and_gathered_ones_are_seen_to_travel) {
   open("four_devices_fsdp_gpt_grammar.json");
   ASSERT_TRUE(wait([&] {
-    return canvas().topology_scene().holding_on(device(3)) ==
+    return canvas().topology_scene().model_share_on(device(3)) ==
            "keeps 1/4 of parameters, gradients and moments";
   }));
   run_until(3);
   EXPECT_TRUE(travels_on_bus());
   EXPECT_TRUE(wait([&] {
-    return canvas().topology_scene().holding_on(device(3)).startsWith("keeps 1/4");
+    return canvas().topology_scene().model_share_on(device(3)).startsWith("keeps 1/4");
   })) << "also while it runs";
   EXPECT_FALSE(window_->timeline().shows_pipeline());
   stop();

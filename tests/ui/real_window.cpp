@@ -92,7 +92,7 @@ void RealWindow::key(int key, Qt::KeyboardModifiers modifiers) {
 
 // With the mouse from the palette's own row. Qt carries nothing where there is no display: what the
 // row gives it is brought to the canvas.
-void RealWindow::drag_part(PartKind kind, QPoint at) {
+void RealWindow::drag_part(PaletteKind kind, QPoint at) {
   auto* palette = window_->findChild<QListWidget*>("palette");
   ASSERT_TRUE(palette);
   const QPoint from = palette->visualItemRect(palette->item(static_cast<int>(kind))).center(),

@@ -34,7 +34,7 @@ class RealWindow : public testing::Test {
   QPoint pixel(const std::string& name,
                QPointF off = {});  // the middle of a thing, or `off` from its corner
   void key(int key, Qt::KeyboardModifiers modifiers = {});
-  void drag_part(PartKind kind, QPoint at);  // from the palette
+  void drag_part(PaletteKind kind, QPoint at);  // from the palette
   void drag(QPoint from, QPoint to);
   void rename(const std::string& name, const QString& to);  // by F2
   // In the inspector, by keys.

@@ -139,7 +139,7 @@ TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_f
     EXPECT_EQ(shown(1).absence, absence) << state;
     EXPECT_FALSE(shown(1).failed) << state;
     EXPECT_EQ(shown(1).state, state);
-    EXPECT_LT(shown(1).utilisation, 0) << state;
+    EXPECT_LT(shown(1).utilization, 0) << state;
   }
   status_.ranks[2].state = "lost";
   EXPECT_TRUE(shown(2).failed) << "a server is not to be done without";
@@ -308,15 +308,15 @@ TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
     record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
   SpanStore names;
   names.read(history_);
-  CargoMeter cargo;
+  TrafficMeter cargo;
   cargo.read(history_, names);
   const Overlay shown = overlay_.overlay(history_, &status_, true, &cargo);
   const LinkOverlay& link = shown.links.at({"host0", "host1"});
   ASSERT_EQ(link.cargo.size(), 2U);
-  EXPECT_EQ(link.cargo[0].cargo, Cargo::activations) << "most first";
+  EXPECT_EQ(link.cargo[0].cargo, PayloadKind::activations) << "most first";
   EXPECT_NEAR(link.cargo[0].forward, 4000, 1);
   EXPECT_EQ(link.cargo[0].backward, 0);
-  EXPECT_EQ(link.cargo[1].cargo, Cargo::activation_gradients);
+  EXPECT_EQ(link.cargo[1].cargo, PayloadKind::activation_gradients);
   EXPECT_NEAR(link.cargo[1].backward, 3000, 1);
   EXPECT_EQ(shown.buses.at("host0").cargo.size(), 2U) << "it crosses the bus, too";
   EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1)
@@ -341,7 +341,7 @@ TEST_F(RunOverlayTest,
   for (const auto& [rank, at] : {std::pair(0, 0LL), std::pair(1, 2'400'000'000LL)})
     record(telemetry::Metric::step_seconds, rank, 0, at, 0.02),
         record(telemetry::Metric::compute_seconds, rank, 0, at, 0.01);
-  EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilisation, 0)
+  EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilization, 0)
       << "not known from one step";
   for (int step = 1; step < 6; ++step) {
     record(telemetry::Metric::step_seconds, 0, step, step * 500'000'000LL, 0.02);
@@ -351,9 +351,9 @@ TEST_F(RunOverlayTest,
            0.01);
   }
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
-  EXPECT_NEAR(overlay.devices.at("cpu0").utilisation, 0.01 / 0.5, 1e-9);
-  EXPECT_NEAR(overlay.devices.at("cpu1").utilisation, 0.01 / 0.02, 1e-9);
-  EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilisation, 0)
+  EXPECT_NEAR(overlay.devices.at("cpu0").utilization, 0.01 / 0.5, 1e-9);
+  EXPECT_NEAR(overlay.devices.at("cpu1").utilization, 0.01 / 0.02, 1e-9);
+  EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilization, 0)
       << "it stands still";
 }
 

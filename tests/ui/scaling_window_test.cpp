@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep in the window, with the real programs: started, followed, cancelled, its runs opened; and
+// A sweep in the window, with the real programs: started, followed, canceled, its runs opened; and
 // what waits for what.
 #include <QLineEdit>
 #include <QListWidget>
@@ -51,7 +51,7 @@ TEST_F(ScalingWindow, runs_a_sweep_shows_it_and_opens_one_of_its_runs) {
   ASSERT_EQ(sweep()->state, session::SweepState::completed) << panel().status().toStdString();
   const auto figures = session::scaled(*sweep());
   ASSERT_TRUE(figures[0] && figures[1]);
-  EXPECT_TRUE(figures[1]->as_formula);
+  EXPECT_TRUE(figures[1]->equals_formula);
   const PlotSeries* ring = panel().charts().plot(ScalingChart::speed_up).model().find("ring");
   ASSERT_TRUE(ring);
   EXPECT_EQ(ring->points.value(0), figures[1]->speed_up);
@@ -71,11 +71,11 @@ TEST_F(ScalingWindow, cancels_a_sweep_and_keeps_what_is_finished) {
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
   QTest::mouseClick(&panel().cancel_button(), Qt::LeftButton);
   ASSERT_TRUE(over());
-  EXPECT_EQ(sweep()->state, session::SweepState::cancelled);
+  EXPECT_EQ(sweep()->state, session::SweepState::canceled);
   EXPECT_EQ(sweep()->variants[1].directory, "");
 }
 
-TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_cancelled) {
+TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_canceled) {
   open_example();
   start("2,4", 1'000'000);
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
@@ -99,13 +99,13 @@ TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
   const QString directory = panel().follower().directory();
   window_.reset();
   window_ = make_window();
-  window_->offer_what_was_left();
+  window_->offer_recoveries();
   ASSERT_TRUE(wait([&] { return panel().follower().directory() == directory && sweep(); }))
       << "the next window finds it";
   EXPECT_TRUE(panel().sweeping()) << "which went on meanwhile";
   panel().cancel();
   ASSERT_TRUE(over());
-  EXPECT_EQ(sweep()->state, session::SweepState::cancelled);
+  EXPECT_EQ(sweep()->state, session::SweepState::canceled);
   ASSERT_TRUE(window_->open(directory)) << "by its directory, too";
   EXPECT_FALSE(window_->shows_welcome());
   EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u)

@@ -26,9 +26,9 @@ class StepperOfRealRun : public RealWindow {
       return window_->runs().current() && !window_->runs().live() &&
              window_->runs().current()->complete();
     }));
-    look_at_run();
+    update_run();
   }
-  void look_at_run() {
+  void update_run() {
     window_->workspace().raise("stepper");
     const auto offered = [&] {
       return combo("ranks")->findData(static_cast<int>(ExerciseBar::Ranks::run));
@@ -64,7 +64,7 @@ TEST_F(StepperOfRealRun, ends_with_the_bits_of_the_run_also_when_it_is_opened_ag
   const QString directory = window_->runs().current()->directory();
   window_ = make_window();
   ASSERT_TRUE(window_->open(directory));
-  look_at_run();
+  update_run();
   expect_the_bits_of_the_run(2);
 }
 

@@ -30,7 +30,7 @@ class StepperWindow : public OpenedRun {
   }
   // Rank r had `half` (r + 1) everywhere, and then all the sum: of the first bucket of gradients.
   void put_aside(int step, float half = 0.5F) {
-    const auto resolved = reduced_run(live_header_["experiment"]).value();
+    const auto resolved = run_collectives(live_header_["experiment"]).value();
     const RunBucket& bucket = resolved.buckets.front();
     for (int rank = 0; rank < 4; ++rank) {
       telemetry::ChunkValues values{step,
@@ -117,7 +117,7 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   EXPECT_TRUE(panel().foot().contains("The run has put none of its own numbers aside."))
       << panel().foot().toStdString();
   put_aside(0);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().stepper().is_true(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().stepper().has_recorded_values(); }));
   EXPECT_EQ(cell(2, 1), "1.5 (2)");
   key(Qt::Key_Right);
   ASSERT_TRUE(transit());

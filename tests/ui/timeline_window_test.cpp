@@ -36,13 +36,13 @@ class TimelineWindow : public RealWindow {
         wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
   }
   // The last op of that token that a rank ran.
-  std::optional<SpanPlace> last(int rank, const std::string& token) {
+  std::optional<SpanAddress> last(int rank, const std::string& token) {
     for (int lane = 0; lane < spans().lanes(rank); ++lane)
       for (std::size_t t = 0; t < spans().lane(rank, lane).tracks().size(); ++t) {
         const SpanTrack& track = *spans().lane(rank, lane).tracks()[t];
         for (std::size_t i = track.end(); i-- > track.first();)
           if (spans().names(rank).token(track[i].program, track[i].op) == token)
-            return SpanPlace{rank, lane, static_cast<int>(t), i};
+            return SpanAddress{rank, lane, static_cast<int>(t), i};
       }
     return {};
   }
@@ -118,7 +118,7 @@ TEST_F(TimelineWindow,
   const telemetry::History& history = window_->runs().current()->history();
   for (int rank = 0; rank < 4; ++rank) {
     std::map<std::pair<int, std::string>, TimeRange> shown;
-    const SpanLane& lane = spans().lane(rank, spans().names(rank).first_of_buckets);
+    const SpanLane& lane = spans().lane(rank, spans().names(rank).first_bucket_lane);
     for (const auto& track : lane.tracks())
       for (std::size_t at = track->first(); at < track->end();) {
         const BucketSpan bucket = bucket_at(spans(), rank, *track, at);
@@ -136,8 +136,8 @@ TEST_F(TimelineWindow,
     EXPECT_GT(shown.size(), 80u) << "two buckets a step at least";
     EXPECT_EQ(shown, ranges_by_hand(spans(), history, rank));
   }
-  const int lane = spans().names(1).first_of_buckets;
-  view().select(SpanPlace{1, lane, 0, spans().lane(1, lane).tracks()[0]->first()});
+  const int lane = spans().names(1).first_bucket_lane;
+  view().select(SpanAddress{1, lane, 0, spans().lane(1, lane).tracks()[0]->first()});
   const QString token = window_->timeline().selected_text().section(':', 0, 0);
   ASSERT_TRUE(token.startsWith("AR.b")) << token.toStdString();
   view().setFocus();
@@ -182,7 +182,7 @@ TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushe
   emit table.itemActivated(table.topLevelItem(2), 0);
   ASSERT_TRUE(wait([&] { return !window_->timeline().visibleRegion().isEmpty(); }));
   ASSERT_TRUE(view().selected());
-  const SpanPlace push = *view().selected();
+  const SpanAddress push = *view().selected();
   const OpSpan& span = *span_at(spans(), push);
   EXPECT_EQ(push.rank, 2);
   EXPECT_TRUE(

@@ -20,7 +20,7 @@ std::size_t nodes_in(const topology::Topology& topology, const std::set<std::str
 }
 
 // Returns the host for loose devices: a selected host, or the host of a selected device.
-std::string home_of(const topology::Topology& topology, const Picked& picked) {
+std::string home_of(const topology::Topology& topology, const SelectedObjects& picked) {
   for (const std::string& name : picked.names) {
     if (find_host(topology, name)) return name;
     if (const topology::Host* host = host_of(topology, name)) return host->name;
@@ -60,7 +60,8 @@ QAction* CanvasActions::add(const QString& name, const QString& icon_name, const
 }
 
 void CanvasActions::add_edits() {
-  add("cut", "cut", tr("Cu&t"), QKeySequence::Cut, [this] { copy(), remove(tr("Cut")); });
+  add("cut", "cut", tr("Cu&t"), QKeySequence::RunPartitioner,
+      [this] { copy(), remove(tr("Cut")); });
   add("copy", "copy", tr("&Copy"), QKeySequence::Copy, [this] { copy(); });
   add("paste", "paste", tr("&Paste"), QKeySequence::Paste, [this] { paste(); });
   add("duplicate", "duplicate", tr("D&uplicate"), QKeySequence("Ctrl+D"), [this] {
@@ -87,15 +88,15 @@ void CanvasActions::add_roles() {
 
 void CanvasActions::add_places() {
   add("place_cpu", "cpu", tr("&CPU"), QKeySequence("Ctrl+1"),
-      [this] { view_.place_in_middle(PartKind::cpu); });
+      [this] { view_.place_in_middle(PaletteKind::cpu); });
   add("place_gpu", "gpu", tr("&GPU"), QKeySequence("Ctrl+2"),
-      [this] { view_.place_in_middle(PartKind::gpu); });
+      [this] { view_.place_in_middle(PaletteKind::gpu); });
   add("place_tpu", "tpu", tr("&TPU"), QKeySequence("Ctrl+3"),
-      [this] { view_.place_in_middle(PartKind::tpu); });
+      [this] { view_.place_in_middle(PaletteKind::tpu); });
   add("place_host", "host", tr("&Host"), QKeySequence("Ctrl+4"),
-      [this] { view_.place_in_middle(PartKind::host); });
+      [this] { view_.place_in_middle(PaletteKind::host); });
   add("place_switch", "switch", tr("&Switch"), QKeySequence("Ctrl+5"),
-      [this] { view_.place_in_middle(PartKind::network_switch); });
+      [this] { view_.place_in_middle(PaletteKind::network_switch); });
 }
 
 void CanvasActions::add_arrangements() {
@@ -107,7 +108,7 @@ void CanvasActions::add_arrangements() {
     Edge edge;
   } edges[] = {
       {"align_left", "align-left", QT_TR_NOOP("Align &left"), "Ctrl+Shift+Left", Edge::left},
-      {"align_centre", "align-centre", QT_TR_NOOP("Align &centres"), "Ctrl+Shift+C", Edge::centre},
+      {"align_centre", "align-centre", QT_TR_NOOP("Align &centres"), "Ctrl+Shift+C", Edge::center},
       {"align_right", "align-right", QT_TR_NOOP("Align &right"), "Ctrl+Shift+Right", Edge::right},
       {"align_top", "align-top", QT_TR_NOOP("Align &top"), "Ctrl+Shift+Up", Edge::top},
       {"align_middle", "align-middle", QT_TR_NOOP("Align &middles"), "Ctrl+Shift+M", Edge::middle},
@@ -198,7 +199,7 @@ void CanvasActions::fill_context_menu(QMenu& menu, const Part& part) const {
 
 void CanvasActions::enable() {
   const topology::Topology& topology = document_.experiment().topology;
-  const Picked& picked = selection_.picked();
+  const SelectedObjects& picked = selection_.picked();
   const std::size_t nodes = nodes_in(topology, picked.names);
   const auto devices = std::ranges::count_if(picked.names, [&](const std::string& name) {
     return find_device(topology, name) != nullptr;
@@ -250,7 +251,7 @@ std::string CanvasActions::add_home(topology::Topology& topology, std::size_t de
 
 void CanvasActions::add_fragment(const QString& text, const Fragment& fragment) {
   if (fragment.empty()) return;
-  Picked added;
+  SelectedObjects added;
   change(text, [&](topology::Topology& t) {
     std::string home = home_of(t, selection_.picked());
     if (!fragment.devices.empty() && home.empty()) home = add_home(t, fragment.devices.size());

@@ -21,7 +21,7 @@ class CanvasActions : public QObject {
 
   // Returns an action by name: cut copy paste duplicate delete select_all rename | select_tool
   // connect_tool | place_cpu place_gpu place_tpu place_host place_switch | toggle_chief
-  // toggle_server toggle_evaluator toggle_idle | align_left align_centre align_right align_top
+  // toggle_server toggle_evaluator toggle_idle | align_left align_center align_right align_top
   // align_middle align_bottom distribute_horizontally distribute_vertically arrange | zoom_in
   // zoom_out zoom_actual zoom_fit
   QAction* action(const QString& name) const;

@@ -31,7 +31,7 @@ struct Node {
     const Place place = snapped({to_x, to_y});
     *x = place.x, *y = place.y;
   }
-  void put_centre(QPointF at) const { put(at.x() - size.width() / 2, at.y() - size.height() / 2); }
+  void put_center(QPointF at) const { put(at.x() - size.width() / 2, at.y() - size.height() / 2); }
 };
 using Nodes = std::vector<Node>;
 
@@ -51,7 +51,7 @@ void align_one(const Node& node, const QRectF& all, Edge edge) {
   const QRectF r = node.rect();
   switch (edge) {
     case Edge::left: return node.put(all.left(), r.top());
-    case Edge::centre: return node.put(all.center().x() - r.width() / 2, r.top());
+    case Edge::center: return node.put(all.center().x() - r.width() / 2, r.top());
     case Edge::right: return node.put(all.right() - r.width(), r.top());
     case Edge::top: return node.put(r.left(), all.top());
     case Edge::middle: return node.put(r.left(), all.center().y() - r.height() / 2);
@@ -78,7 +78,7 @@ QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap =
 }
 
 // Centers a last row that is not full.
-void centre_last_row(const Nodes& nodes, std::size_t wide, double middle) {
+void center_last_row(const Nodes& nodes, std::size_t wide, double middle) {
   const std::size_t in_last = nodes.size() % wide;
   if (in_last == 0) return;
   const auto row = std::span(nodes).last(in_last);
@@ -115,8 +115,8 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
   const QRectF top = place_grid(upper, at, wide);
   const QRectF bottom =
       place_grid(lower, QPointF(at.x(), top.bottom() + 2 * kSwitchGap + hub.size.height()), wide);
-  hub.put_centre(QPointF(top.united(bottom).center().x(), (top.bottom() + bottom.top()) / 2));
-  centre_last_row(lower, wide, hub.rect().center().x());
+  hub.put_center(QPointF(top.united(bottom).center().x(), (top.bottom() + bottom.top()) / 2));
+  center_last_row(lower, wide, hub.rect().center().x());
   return top | bottom | hub.rect();
 }
 
@@ -173,7 +173,7 @@ void each_once(std::vector<double>& shifts) {
 
 // Returns the shortest shift after which the rectangle covers no card and keeps its distance from
 // all.
-QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
+QPointF shortest_shift(const QRectF& room, const std::vector<QRectF>& cards) {
   std::vector<double> across{0}, down{0};
   for (const QRectF& card : cards) {
     add_shifts(across, room.left(), room.right(), card.left(), card.right());
@@ -234,7 +234,7 @@ Place uncovered(const Topology& topology, Place corner, QSizeF size) {
   std::vector<QRectF> cards;
   for (const NodeBox& node : lay_out(topology).nodes) cards.push_back(node.rect);
   if (!covers_any(room, cards)) return corner;
-  const QPointF by = way_out(room, cards);
+  const QPointF by = shortest_shift(room, cards);
   return {corner.x + by.x(), corner.y + by.y()};
 }
 
@@ -248,7 +248,7 @@ void make_room(Topology& topology, const std::string& name, std::size_t devices)
   for (const NodeBox& other : lay_out(topology).nodes)
     if (other.name != name && !other.rect.intersects(now)) others.push_back(other.rect);
   if (!covers_any(room, others)) return;
-  const QPointF by = way_out(room, others);
+  const QPointF by = shortest_shift(room, others);
   host->x += by.x(), host->y += by.y();
 }
 

@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-enum class Edge { left, centre, right, top, middle, bottom };
+enum class Edge { left, center, right, top, middle, bottom };
 
 void align(topology::Topology& topology, const std::set<std::string>& names,
            Edge edge);  // aligns to the outermost; needs at least two

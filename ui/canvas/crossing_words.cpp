@@ -10,17 +10,17 @@ namespace trainyard::ui {
 namespace {
 
 // fraction of all bytes. Less may be messages between two steps, of which only one is visible yet.
-constexpr double kWorthMention = 0.1;
+constexpr double kMinShownFraction = 0.1;
 
 // Adds a line for one payload kind in one direction; `where`: " to host1".
-void add(QStringList& lines, Cargo cargo, double bytes_per_second, const QString& where) {
+void add(QStringList& lines, PayloadKind cargo, double bytes_per_second, const QString& where) {
   if (bytes_per_second > 0)
     lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);
 }
 
 void add_rest(QStringList& lines, const LinkOverlay& live) {
   if (const double rest = live.total() - live.told();
-      !lines.empty() && rest > kWorthMention * live.total())
+      !lines.empty() && rest > kMinShownFraction * live.total())
     lines << QObject::tr("%1 of what is not told").arg(rate(rest));
 }
 
@@ -31,15 +31,15 @@ QStringList with_head(const QString& head, const LinkOverlay& live, const QStrin
 
 }  // namespace
 
-QString kinds_crossing(const LinkOverlay& live) {
+QString traffic_kinds(const LinkOverlay& live) {
   QStringList kinds;
-  for (const CargoRate& one : live.cargo) kinds << words(one.cargo);
+  for (const PayloadRate& one : live.cargo) kinds << words(one.cargo);
   return kinds.join(", ");
 }
 
 QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
   QStringList lines;
-  for (const CargoRate& one : live.cargo) {
+  for (const PayloadRate& one : live.cargo) {
     add(lines, one.cargo, one.forward, QObject::tr(" to %1").arg(words(link.to)));
     add(lines, one.cargo, one.backward, QObject::tr(" to %1").arg(words(link.from)));
   }
@@ -49,12 +49,12 @@ QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
 
 QStringList lines_of_bus(const LinkOverlay& live) {
   QStringList lines;
-  for (const CargoRate& one : live.cargo) add(lines, one.cargo, one.total(), {});
+  for (const PayloadRate& one : live.cargo) add(lines, one.cargo, one.total(), {});
   add_rest(lines, live);
   return lines;
 }
 
-QStringList lines_of_picked(const Overlay& overlay, const Picked& picked) {
+QStringList lines_of_picked(const Overlay& overlay, const SelectedObjects& picked) {
   if (picked.size() != 1) return {};
   if (!picked.links.empty()) {
     const auto at = overlay.links.find(*picked.links.begin());

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 
 // Returns the payload kinds, largest first: "activations, gradients of activations". Empty if only
 // the number of bytes is known.
-QString kinds_crossing(const LinkOverlay& live);
+QString traffic_kinds(const LinkOverlay& live);
 
 // Returns a line for each payload kind and direction: "activations 3.2 MB/s to host1". Traffic of
 // unknown kind is listed if it is significant.
@@ -19,6 +19,6 @@ QStringList lines_of_bus(const LinkOverlay& live);
 
 // Returns the payload kinds on a selected link or host, shown below its total rate. Empty if there
 // is no traffic.
-QStringList lines_of_picked(const Overlay& overlay, const Picked& picked);
+QStringList lines_of_picked(const Overlay& overlay, const SelectedObjects& picked);
 
 }  // namespace trainyard::ui

@@ -23,7 +23,7 @@ void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_se
   const double dash = thin ? 8 : 8 / std::min(scale_of(painter), 1.0);
   const double size = std::clamp(std::log10(bytes_per_second) - 2, 0.5, 8.0),
                width = thin ? 1 : 1 + 0.4 * size;
-  QPen pen(Theme::instance().colours().accent, width, Qt::CustomDashLine, Qt::FlatCap);
+  QPen pen(Theme::instance().colors().accent, width, Qt::CustomDashLine, Qt::FlatCap);
   pen.setCosmetic(thin);
   pen.setDashPattern({dash / width, dash / width});
   pen.setDashOffset((forward ? -1 : 1) * std::fmod(clock_seconds * 2 * dash * size, 2 * dash) /

@@ -10,7 +10,7 @@ QRectF wider(const QRectF& rect) { return rect.adjusted(-kAround, -kAround, kAro
 
 }  // namespace
 
-void TileItem::set(QPointF place, const TileLook& look) {
+void TileItem::set(QPointF place, const TileAppearance& look) {
   setPos(place);
   if (look == look_) return;
   look_ = look;
@@ -34,7 +34,7 @@ void TileTagsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWi
   paint_tile_tags(*painter, QRectF(QPointF(), tile_size()), tags_);
 }
 
-void HostItem::set(const NodeBox& box, const HostLook& look) {
+void HostItem::set(const NodeBox& box, const HostAppearance& look) {
   const QRectF rect(QPointF(), box.rect.size()), bus = box.bus.translated(-box.rect.topLeft());
   setPos(box.rect.topLeft());
   if (rect != rect_ || bus != bus_) prepareGeometryChange();
@@ -51,7 +51,7 @@ void HostItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
   paint_host(*painter, rect_, bus_, look_, clock_seconds_);
 }
 
-void SwitchItem::set(QPointF place, const SwitchLook& look) {
+void SwitchItem::set(QPointF place, const SwitchAppearance& look) {
   setPos(place);
   if (look == look_) return;
   look_ = look;
@@ -63,7 +63,7 @@ void SwitchItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
   paint_switch(*painter, QRectF(QPointF(), switch_size()), look_);
 }
 
-void LinkItem::set(const LinkShape& shape, const LinkLook& look) {
+void LinkItem::set(const LinkShape& shape, const LinkAppearance& look) {
   if (shape.path == shape_.path && shape.width == shape_.width && look == look_) return;
   prepareGeometryChange();
   shape_ = shape, look_ = look;
@@ -82,7 +82,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
   paint_link(*painter, shape_, look_, clock_seconds_);
 }
 
-void LinkLabelItem::set(const LinkShape& shape, const LinkLook& look) {
+void LinkLabelItem::set(const LinkShape& shape, const LinkAppearance& look) {
   if (shape.path == shape_.path && shape.within_host == shape_.within_host && look == look_) return;
   prepareGeometryChange();
   shape_ = shape, look_ = look, label_ = link_label(shape, look);

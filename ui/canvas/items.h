@@ -12,13 +12,13 @@ namespace trainyard::ui {
 class TileItem : public QGraphicsItem {
  public:
   explicit TileItem(QGraphicsItem* host) : QGraphicsItem(host) {}
-  void set(QPointF place, const TileLook& look);
-  const TileLook& look() const { return look_; }
+  void set(QPointF place, const TileAppearance& look);
+  const TileAppearance& look() const { return look_; }
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
-  TileLook look_;
+  TileAppearance look_;
 };
 
 // Tags across the edges of a tile, above the links that begin there.
@@ -36,27 +36,27 @@ class TileTagsItem : public QGraphicsItem {
 class HostItem : public QGraphicsItem {
  public:
   explicit HostItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}
-  void set(const NodeBox& box, const HostLook& look);
-  const HostLook& look() const { return look_; }
+  void set(const NodeBox& box, const HostAppearance& look);
+  const HostAppearance& look() const { return look_; }
   void advance_flow();
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
   const double& clock_seconds_;
-  HostLook look_;
+  HostAppearance look_;
   QRectF rect_, bus_;
 };
 
 class SwitchItem : public QGraphicsItem {
  public:
-  void set(QPointF place, const SwitchLook& look);
-  const SwitchLook& look() const { return look_; }
+  void set(QPointF place, const SwitchAppearance& look);
+  const SwitchAppearance& look() const { return look_; }
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
-  SwitchLook look_;
+  SwitchAppearance look_;
 };
 
 // The line of a link: under the nodes, or over the card if it joins two of its tiles. Its label is
@@ -64,8 +64,8 @@ class SwitchItem : public QGraphicsItem {
 class LinkItem : public QGraphicsItem {
  public:
   explicit LinkItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}
-  void set(const LinkShape& shape, const LinkLook& look);
-  const LinkLook& look() const { return look_; }
+  void set(const LinkShape& shape, const LinkAppearance& look);
+  const LinkAppearance& look() const { return look_; }
   void advance_flow();
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
@@ -73,20 +73,20 @@ class LinkItem : public QGraphicsItem {
  private:
   const double& clock_seconds_;
   LinkShape shape_;
-  LinkLook look_;
+  LinkAppearance look_;
 };
 
 class LinkLabelItem : public QGraphicsItem {
  public:
   LinkLabelItem() { setZValue(1); }
-  void set(const LinkShape& shape, const LinkLook& look);
+  void set(const LinkShape& shape, const LinkAppearance& look);
   const LinkLabel& label() const { return label_; }
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
   LinkShape shape_;
-  LinkLook look_;
+  LinkAppearance look_;
   LinkLabel label_;  // cached, because measuring text is slow and the scene asks often
 };
 

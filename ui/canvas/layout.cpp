@@ -60,10 +60,10 @@ QPointF border_of(const End& end, QPointF to) {
 }
 
 QPainterPath line_between(const End& from, const End& to, double aside) {
-  QLineF centre(from.rect.center(), to.rect.center());
-  if (centre.length() > 0)
-    centre.translate(QPointF(-centre.dy(), centre.dx()) / centre.length() * aside);
-  const QPointF shift = centre.p1() - from.rect.center();
+  QLineF center(from.rect.center(), to.rect.center());
+  if (center.length() > 0)
+    center.translate(QPointF(-center.dy(), center.dx()) / center.length() * aside);
+  const QPointF shift = center.p1() - from.rect.center();
   QPainterPath path(border_of(from, to.rect.center()) + shift);
   path.lineTo(border_of(to, from.rect.center()) + shift);
   return path;
@@ -71,7 +71,7 @@ QPainterPath line_between(const End& from, const End& to, double aside) {
 
 // Returns the curve between two devices of one host: below the tiles, or between their sides if one
 // stands above the other.
-QPainterPath bow_between(const QRectF& from, const QRectF& to) {
+QPainterPath curve_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
   const double inward =
       (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);  // toward the facing corners
@@ -107,7 +107,7 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
     const End &a = from->second, &b = to->second;
     const bool within = a.kind == Part::Kind::device && b.kind == Part::Kind::device;
     const QPainterPath path =
-        within ? bow_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
+        within ? curve_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
     shapes.push_back({{link.from, link.to},
                       path,
                       path.pointAtPercent(0.5),
@@ -127,7 +127,7 @@ QPointF border_point(const QRectF& rect, QPointF to) {
   return rect.center() + d * share;
 }
 
-Picked picked_of(const Part& part) {
+SelectedObjects picked_of(const Part& part) {
   if (!part) return {};
   if (part.kind == Part::Kind::link) return {.names = {}, .links = {part.link}};
   return {.names = {part.name}, .links = {}};
@@ -186,7 +186,7 @@ QRectF Layout::rect_of(const Part& part) const {
   return at == links.end() ? QRectF() : at->path.boundingRect().adjusted(-4, -4, 4, 4);
 }
 
-Part part_at(const Layout& layout, QPointF point, double tolerance) {
+Part object_at(const Layout& layout, QPointF point, double tolerance) {
   const auto device_link = [&](const LinkShape& link) {
     QPainterPathStroker stroker;
     stroker.setWidth(link.width + 2 * tolerance);
@@ -210,8 +210,8 @@ Part part_at(const Layout& layout, QPointF point, double tolerance) {
   return {};
 }
 
-Picked within(const Layout& layout, const QRectF& area) {
-  Picked picked;
+SelectedObjects within(const Layout& layout, const QRectF& area) {
+  SelectedObjects picked;
   for (const NodeBox& node : layout.nodes)
     if (node.rect.intersects(area)) picked.names.insert(node.name);
   for (const LinkShape& link : layout.links)

@@ -24,7 +24,7 @@ struct Part {
   bool is_node() const { return kind == Kind::host || kind == Kind::network_switch; }
   bool operator==(const Part&) const = default;
 };
-Picked picked_of(const Part& part);
+SelectedObjects picked_of(const Part& part);
 
 struct TileBox {
   std::string name;
@@ -70,8 +70,8 @@ QPointF border_point(
     QPointF to);  // point where the line from the center of `rect` to `to` leaves the rectangle
 
 // Returns the topmost object at a point; links match within `tolerance`.
-Part part_at(const Layout& layout, QPointF point, double tolerance = 6);
+Part object_at(const Layout& layout, QPointF point, double tolerance = 6);
 // Returns the hosts and switches that touch `area`, and the links between them.
-Picked within(const Layout& layout, const QRectF& area);
+SelectedObjects within(const Layout& layout, const QRectF& area);
 
 }  // namespace trainyard::ui

@@ -15,7 +15,7 @@ namespace {
 constexpr double kLine = 15, kSeenOfLine = 24;
 
 // Returns "CUT" or "SLOWED to 10 %"; empty if the link has its drawn bandwidth.
-QString harm(const LinkLook& look) {
+QString harm(const LinkAppearance& look) {
   if (look.part >= 1) return {};
   return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100))
                        : QObject::tr("CUT");
@@ -23,14 +23,14 @@ QString harm(const LinkLook& look) {
 
 // Returns the traffic's lines: kinds and directions if the link is selected or hovered, otherwise
 // only the kinds.
-QStringList crossing(const LinkLook& look) {
+QStringList crossing(const LinkAppearance& look) {
   if (!look.live || look.live->cargo.empty()) return {};
   if (look.marks.selected || look.marks.hovered)
     return lines_of_link(*look.live, {look.link.from, look.link.to});
-  return {kinds_crossing(*look.live)};
+  return {traffic_kinds(*look.live)};
 }
 
-QStringList everything(const LinkLook& look) {
+QStringList everything(const LinkAppearance& look) {
   QStringList lines;
   if (const QString befell = harm(look); !befell.isEmpty()) lines << befell;
   if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
@@ -40,7 +40,7 @@ QStringList everything(const LinkLook& look) {
   return lines;
 }
 
-LinkLabel label_with(const QStringList& lines, const LinkShape& shape, const LinkLook& look) {
+LinkLabel label_with(const QStringList& lines, const LinkShape& shape, const LinkAppearance& look) {
   double width = 0;
   for (int i = 0; i < lines.size(); ++i)
     width = std::max(width, width_of(lines[i], kSmallSize, look.live && i == 0));
@@ -60,7 +60,7 @@ bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
 
 }  // namespace
 
-LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
+LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look) {
   LinkLabel whole = label_with(everything(look), shape, look);
   if (look.marks.selected || look.marks.hovered) return whole;
   if (const QString befell = harm(look);
@@ -77,15 +77,15 @@ LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
 
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected) {
   if (is_far(scale_of(painter))) return;
-  const Colours& colours = Theme::instance().colours();
-  painter.setPen(QPen(selected ? colours.accent : colours.border, 1));
-  painter.setBrush(colours.canvas);
+  const Colors& colors = Theme::instance().colors();
+  painter.setPen(QPen(selected ? colors.accent : colors.border, 1));
+  painter.setBrush(colors.canvas);
   painter.drawRoundedRect(label.rect, 4, 4);
   for (int i = 0; i < label.lines.size(); ++i) {
     const bool measured = label.measured && i == 0;
     write(painter,
           QRectF(label.rect.left(), label.rect.top() + 3 + kLine * i, label.rect.width(), kLine),
-          Qt::AlignHCenter, label.lines[i], kSmallSize, measured ? colours.text : colours.dim,
+          Qt::AlignHCenter, label.lines[i], kSmallSize, measured ? colors.text : colors.dim,
           measured);
   }
 }

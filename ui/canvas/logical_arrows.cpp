@@ -13,7 +13,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kThinnest = 1.5, kWidest = 6;
-constexpr double kNeighbours = 160;  // pixels between the centers of adjacent tiles
+constexpr double kNeighbors = 160;  // pixels between the centers of adjacent tiles
 constexpr double kLeastBend = 16, kMostBend = 64,
                  kBend = 0.2;  // pixels; bend per pixel beyond the distance of neighbors
 // numbers of arrows: above kFew no rims, above kMany no heads
@@ -35,7 +35,7 @@ std::map<std::string, QRectF> tiles_of(const Layout& layout) {
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
   const double bend =
-      std::clamp(kLeastBend + (way.length() - kNeighbours) * kBend, kLeastBend, kMostBend);
+      std::clamp(kLeastBend + (way.length() - kNeighbors) * kBend, kLeastBend, kMostBend);
   const QPointF aside = QPointF(-way.dy(), way.dx()) / std::max(way.length(), 1.0) * bend,
                 control = way.center() + 2 * aside;
   QPainterPath path(border_point(from, way.center() + aside));
@@ -78,31 +78,31 @@ QPainterPath line_of(const LogicalArrow& arrow) {
   return line;
 }
 
-struct Ink {
-  QColor colour;
+struct ArrowStyle {
+  QColor color;
   double rim = 0;  // additional width
 };
 
-void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
+void paint_line(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {
   painter.setBrush(Qt::NoBrush);
   painter.strokePath(
       line_of(arrow),
-      QPen(ink.colour, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim,
+      QPen(ink.color, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim,
            Qt::SolidLine, Qt::FlatCap));
 }
 
 // Paints a head. Its rim follows the two sides that meet at the tip; the line enters at the third
 // side.
-void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
+void paint_head(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {
   const QPolygonF head = head_of(arrow.path, head_size(arrow));
   if (head.isEmpty()) return;
   if (ink.rim > 0) {
-    painter.setPen(QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
+    painter.setPen(QPen(ink.color, ink.rim, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     painter.drawPolyline(QPolygonF{head[1], head[0], head[2]});
     return;
   }
   painter.setPen(Qt::NoPen);
-  painter.setBrush(ink.colour);
+  painter.setBrush(ink.color);
   painter.drawPolygon(head);
 }
 
@@ -111,29 +111,29 @@ void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   const bool rims = arrows.size() <= kFew;
   for (const auto part : {paint_line, paint_head})
     for (const LogicalArrow& arrow : arrows) {
-      if (rims) part(painter, arrow, {Theme::instance().colours().card, kRim});
-      part(painter, arrow, {Theme::instance().series_colour(arrow.from)});
+      if (rims) part(painter, arrow, {Theme::instance().colors().card, kRim});
+      part(painter, arrow, {Theme::instance().series_color(arrow.from)});
     }
 }
 
 // Paints straight, thin and faint lines without heads, for nearly all-to-all traffic: heads would
 // hide each other. Takes a fraction of the time.
-void paint_threads(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
+void paint_hairlines(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   std::map<int, QList<QLineF>> by_sender;
   for (const LogicalArrow& arrow : arrows)
     by_sender[arrow.from].emplace_back(arrow.path.elementAt(0), arrow.path.currentPosition());
   painter.setRenderHint(QPainter::Antialiasing, false);
   for (const auto& [rank, lines] : by_sender) {
-    QColor colour = Theme::instance().series_colour(rank);
-    colour.setAlphaF(kFaint);
-    painter.setPen(QPen(colour, 0));
+    QColor color = Theme::instance().series_color(rank);
+    color.setAlphaF(kFaint);
+    painter.setPen(QPen(color, 0));
     painter.drawLines(lines);
   }
 }
 
 }  // namespace
 
-std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPicture& picture) {
+std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalTopology& picture) {
   const std::map<std::string, QRectF> tiles = tiles_of(layout);
   std::int64_t most = 1;
   for (const collective::Flow& flow : picture.flows) most = std::max(most, flow.bytes);
@@ -163,7 +163,7 @@ QPainterPath outside_tiles(const Layout& layout, const QRectF& area) {
 
 void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows,
                    const QPainterPath& outside) {
-  if (arrows.size() > kMany) return paint_threads(painter, arrows);
+  if (arrows.size() > kMany) return paint_hairlines(painter, arrows);
   painter.setClipPath(outside, Qt::IntersectClip);
   paint_arrows(painter, arrows);
 }

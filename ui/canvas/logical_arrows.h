@@ -22,7 +22,7 @@ struct LogicalArrow {
 
 // Returns the arrows, widest last, so that they are on top. Devices that are no longer in the
 // layout have none.
-std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPicture& picture);
+std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalTopology& picture);
 
 // Returns the part of `area` outside of tiles, where an arrow hides nothing.
 QPainterPath outside_tiles(const Layout& layout, const QRectF& area);

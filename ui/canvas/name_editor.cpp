@@ -40,7 +40,7 @@ bool NameEditor::take() {
   const QString name = text().trimmed(), why = name == before_ ? QString() : commit_(name);
   if (why.isEmpty()) return true;
   QPalette red = palette();
-  red.setColor(QPalette::Text, Theme::instance().colours().error);
+  red.setColor(QPalette::Text, Theme::instance().colors().error);
   setPalette(red);
   QToolTip::showText(mapToGlobal(QPoint(0, height())), why, this);
   return false;

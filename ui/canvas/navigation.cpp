@@ -50,7 +50,7 @@ std::vector<Part> reading_order(const Layout& layout) {
   return order;
 }
 
-Part next_part(const Layout& layout, const Part& from, int by) {
+Part next_object(const Layout& layout, const Part& from, int by) {
   const std::vector<Part> order = reading_order(layout);
   if (order.empty()) return {};
   const auto at = std::ranges::find(order, from);
@@ -59,7 +59,7 @@ Part next_part(const Layout& layout, const Part& from, int by) {
   return order[static_cast<std::size_t>(((at - order.begin() + by) % count + count) % count)];
 }
 
-Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
+Part nearest_object(const Layout& layout, const Part& from, QPointF direction) {
   const QPointF start = layout.rect_of(from).center();
   Part best = from;
   double least = INFINITY;

@@ -13,10 +13,10 @@ namespace trainyard::ui {
 std::vector<Part> reading_order(const Layout& layout);
 // Returns the part `by` steps further in that order, cyclically; without a current part, the first
 // or last.
-Part next_part(const Layout& layout, const Part& from, int by);
+Part next_object(const Layout& layout, const Part& from, int by);
 // Returns the nearest part in a direction (unit vector), preferring parts straight ahead; `from` if
 // there is none.
-Part nearest_part(const Layout& layout, const Part& from, QPointF direction);
+Part nearest_object(const Layout& layout, const Part& from, QPointF direction);
 // Describes a part for screen readers and the status bar: "gpu1: emulated gpu, rank 3, on host2. 1
 // core, 4 GB." `emulated`: true if the device's tile has that tag. `imposed`: its other tags.
 // `holding`: the rank's share of the model, appended at the end.

@@ -22,37 +22,37 @@ struct DeviceOverlay {
   // number of completed steps; for an evaluator: step of the parameters that it measured last, 0 if
   // none
   qint64 step = 0;
-  double utilisation = -1;  // 0..1; negative: not measured
+  double utilization = -1;  // 0..1; negative: not measured
   bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
   // `step` is the rank's position, not its count: other ranks do the steps between, or it does none
-  bool at_step = false;
+  bool step_is_position = false;
   QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
 
   bool operator==(const DeviceOverlay&) const = default;
 };
 
 // Bytes per second of one payload kind, in each direction.
-struct CargoRate {
-  Cargo cargo = Cargo::other;
+struct PayloadRate {
+  PayloadKind cargo = PayloadKind::other;
   double forward = 0, backward = 0;
 
   double total() const { return forward + backward; }
-  bool operator==(const CargoRate&) const = default;
+  bool operator==(const PayloadRate&) const = default;
 };
 
 // Rates of the last second, in each direction; forward is from the link's `from` to its `to`. A bus
 // counts everything as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
-  std::vector<CargoRate> cargo =
+  std::vector<PayloadRate> cargo =
       {};  // split by payload kind where recorded ops allow it, largest first; otherwise empty
 
   double total() const { return bytes_per_second_forward + bytes_per_second_backward; }
   double told() const {
     double sum = 0;
-    for (const CargoRate& one : cargo) sum += one.total();
+    for (const PayloadRate& one : cargo) sum += one.total();
     return sum;
   }
   bool operator==(const LinkOverlay&) const = default;
@@ -62,11 +62,11 @@ struct Overlay {
   std::map<std::string, DeviceOverlay> devices;  // by name
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host name
-  std::map<LinkName, double> link_parts =
+  std::map<LinkName, double> link_fractions =
       {};                    // fraction of drawn bandwidth of links that are cut (0) or slowed
   QString link_speeds = {};  // caveat about drawn link speeds in this run
   // the run trains the drawn experiment, so the drawn model shards are those of the run
-  bool as_drawn = false;
+  bool trains_drawing = false;
   bool ended = false;  // the run is over; the overlay shows its final state
 
   bool operator==(const Overlay&) const = default;

@@ -50,18 +50,18 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fil
          const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
   const double width =
       (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // at least one pixel
-  const QPen pen(marks.selected  ? colours().accent
-                 : marks.hovered ? colours().dim
-                                 : colours().border,
+  const QPen pen(marks.selected  ? colors().accent
+                 : marks.hovered ? colors().dim
+                                 : colors().border,
                  width, line);
-  box(painter, rect, radius, marks.selected ? colours().selection : fill, pen);
+  box(painter, rect, radius, marks.selected ? colors().selection : fill, pen);
 }
 
 // Paints a small rounded label; returns its rectangle.
-QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill,
+QRectF pill(QPainter& painter, QPointF right_center, const QString& text, const QColor& fill,
             const QColor& ink) {
   const double width = width_of(text, kSmallSize, true) + 12;
-  const QRectF rect(right_centre.x() - width, right_centre.y() - 9, width, 18);
+  const QRectF rect(right_center.x() - width, right_center.y() - 9, width, 18);
   painter.setPen(Qt::NoPen);
   painter.setBrush(fill);
   painter.drawRoundedRect(rect, 9, 9);
@@ -69,12 +69,12 @@ QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const 
   return rect;
 }
 
-void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation,
-                       const QColor& colour) {
-  if (!(utilisation > 0)) return;
+void paint_utilization(QPainter& painter, const QRectF& rect, double utilization,
+                       const QColor& color) {
+  if (!(utilization > 0)) return;
   QRectF filled = rect.adjusted(1, 1, -1, -1);
-  filled.setTop(filled.bottom() - filled.height() * std::min(utilisation, 1.0));
-  QColor wash = colour;
+  filled.setTop(filled.bottom() - filled.height() * std::min(utilization, 1.0));
+  QColor wash = color;
   wash.setAlphaF(Theme::instance().dark() ? 0.22f : 0.20f);
   if (tiny(painter)) return painter.fillRect(filled, wash);
   painter.save();
@@ -87,9 +87,8 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
 
 // Paints a tile whose failure ended the run; visible at any zoom.
 void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
-  const QColor inside =
-      selected ? colours().selection : mixed(colours().tile, colours().error, 0.15);
-  box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
+  const QColor inside = selected ? colors().selection : mixed(colors().tile, colors().error, 0.15);
+  box(painter, tile, 6, inside, QPen(colors().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
 // Stalled ranks may continue; lost ranks get the denser pattern.
@@ -98,11 +97,11 @@ Qt::BrushStyle hatch_of(Absence absence) {
 }
 
 // Uses a hatch pattern, because color alone is not enough.
-void paint_absent(QPainter& painter, const QRectF& tile, const TileLook& look) {
-  box(painter, tile, 6, look.marks.selected ? colours().selection : colours().card,
-      QPen(colours().warning, 2 / std::min(scale_of(painter), 1.0), Qt::DashLine));
+void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& look) {
+  box(painter, tile, 6, look.marks.selected ? colors().selection : colors().card,
+      QPen(colors().warning, 2 / std::min(scale_of(painter), 1.0), Qt::DashLine));
   if (tiny(painter)) return;
-  QColor ink = colours().warning;
+  QColor ink = colors().warning;
   ink.setAlphaF(0.22f);
   painter.setPen(Qt::NoPen);
   painter.setBrush(QBrush(ink, hatch_of(look.absence())));
@@ -120,7 +119,7 @@ QString absence_words(Absence absence) {
 }
 
 // Returns the symbol beside the rank's number, where text has no room.
-QString far_mark(const TileLook& look) {
+QString far_mark(const TileAppearance& look) {
   switch (look.absence()) {
     case Absence::stalled: return QStringLiteral(" ‖");
     case Absence::lost: return QStringLiteral(" ×");
@@ -133,37 +132,37 @@ QString far_mark(const TileLook& look) {
 // Paints a tag across an edge of the tile; returns where the next one may begin.
 double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
-  painter.setPen(QPen(colours().warning, 1));
-  painter.setBrush(colours().card);
+  painter.setPen(QPen(colors().warning, 1));
+  painter.setBrush(colors().card);
   painter.drawRoundedRect(tag, 3, 3);
-  write(painter, tag, Qt::AlignHCenter, words, kTinySize, colours().warning, true);
+  write(painter, tag, Qt::AlignHCenter, words, kTinySize, colors().warning, true);
   return tag.right() + 4;
 }
 
-void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& look) {
+void paint_tile_header(QPainter& painter, const QRectF& inner, const TileAppearance& look) {
   const QRectF row(inner.left(), inner.top(), inner.width(), 20);
   double right = row.right();
   const std::optional<int> rank = look.shown_rank();
   if (rank) {
     const QColor ink = Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff");
     right = pill(painter, {row.right(), row.center().y()}, QString::number(*rank),
-                 Theme::instance().series_colour(*rank), ink)
+                 Theme::instance().series_color(*rank), ink)
                 .left() -
             4;
   }
   paint_icon(painter, words(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16),
-             rank ? colours().text : colours().dim);
+             rank ? colors().text : colors().dim);
   write(painter, QRectF(row.left() + 22, row.top(), right - row.left() - 22, row.height()),
-        Qt::AlignLeft, words(look.device.name), kNameSize, rank ? colours().text : colours().dim,
+        Qt::AlignLeft, words(look.device.name), kNameSize, rank ? colors().text : colors().dim,
         true);
 }
 
-void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
+void paint_far_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look) {
   const std::optional<int> rank = look.shown_rank();
   if (!rank) return;
   painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16),
-                   Theme::instance().series_colour(*rank));
-  const QColor& ink = look.failed() ? colours().error : colours().text;
+                   Theme::instance().series_color(*rank));
+  const QColor& ink = look.failed() ? colors().error : colors().text;
   const double badge = look.badge.isEmpty() ? 0 : far_size(painter, 36);
   if (badge > 0)
     paint_icon(painter, look.badge,
@@ -175,104 +174,107 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
 // Returns "12 steps", or "100,000" if there is no room for the word. If the step is not a count:
 // "at step 1,200" once there is one.
 QString steps_done(const DeviceOverlay& live, double room) {
-  if (live.at_step && live.step == 0) return {};
-  const QString words = live.at_step ? QObject::tr("at step %1").arg(grouped(live.step))
-                                     : counted(live.step, QObject::tr("steps"));
+  if (live.step_is_position && live.step == 0) return {};
+  const QString words = live.step_is_position ? QObject::tr("at step %1").arg(grouped(live.step))
+                                              : counted(live.step, QObject::tr("steps"));
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
 // Paints a bar for the full state, filled where the rank holds its shard.
-void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
-                const QColor& colour) {
+void paint_shard_bar(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
+                     const QColor& color) {
   const double one = bar.width() / kept.parts;
-  painter.fillRect(bar, mixed(colours().border, colours().tile, 0.5));
+  painter.fillRect(bar, mixed(colors().border, colors().tile, 0.5));
   painter.fillRect(
       shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height())
              : bar,
-      colour);
+      color);
 }
 
 // Paints the bar with its letter.
-void paint_kept(QPainter& painter, const QRectF& where, const QString& letter,
-                const KeptShard& kept, bool shared, const QColor& colour) {
+void paint_labeled_shard_bar(QPainter& painter, const QRectF& where, const QString& letter,
+                             const KeptShard& kept, bool shared, const QColor& color) {
   const double size = where.height() / 2, left = where.left() + 12;
-  write(painter, where, Qt::AlignLeft, letter, kSmallSize, colours().dim);
-  paint_part(painter, QRectF(left, where.center().y() - size / 2, where.right() - left - 6, size),
-             kept, shared, colour);
+  write(painter, where, Qt::AlignLeft, letter, kSmallSize, colors().dim);
+  paint_shard_bar(painter,
+                  QRectF(left, where.center().y() - size / 2, where.right() - left - 6, size), kept,
+                  shared, color);
 }
 
 // Paints the bars of parameters, gradients and moments.
-void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
+void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
-  const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
+  const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
   const double width = row.width() / 3;
   const QRectF first(row.left(), row.top(), width, row.height());
-  paint_kept(painter, first, "P", kept, kept.parameters, colour);
-  paint_kept(painter, first.translated(width, 0), "G", kept, kept.gradients, colour);
-  if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
+  paint_labeled_shard_bar(painter, first, "P", kept, kept.parameters, color);
+  paint_labeled_shard_bar(painter, first.translated(width, 0), "G", kept, kept.gradients, color);
+  if (kept.moments)
+    paint_labeled_shard_bar(painter, first.translated(2 * width, 0), "M", kept, true, color);
 }
 
 // Paints the bars without letters, stacked, at fixed positions whether or not all three exist.
-void paint_shard_small(QPainter& painter, const QRectF& row, const TileLook& look) {
+void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
-  const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
+  const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
   const double each = row.height() / 3;
   const QRectF first(row.left(), row.top() + 1, row.width(), each - 2);
-  paint_part(painter, first, kept, kept.parameters, colour);
-  paint_part(painter, first.translated(0, each), kept, kept.gradients, colour);
-  if (kept.moments) paint_part(painter, first.translated(0, 2 * each), kept, true, colour);
+  paint_shard_bar(painter, first, kept, kept.parameters, color);
+  paint_shard_bar(painter, first.translated(0, each), kept, kept.gradients, color);
+  if (kept.moments) paint_shard_bar(painter, first.translated(0, 2 * each), kept, true, color);
 }
 
 // Paints the rank's share of the model; if it has the full model, `otherwise`. In a run, the bars
 // of sharded state stand beside the layers if there is room.
-void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look,
-                   const QString& otherwise) {
+void paint_model_share(QPainter& painter, const QRectF& row, const TileAppearance& look,
+                       const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
   const double words = look.layers.isEmpty() ? 0 : width_of(look.layers, kSmallSize, false) + 10;
   constexpr double kNarrowest = 16;
   const bool beside = look.live && look.shard && row.width() - words >= kNarrowest;
   write(painter, beside ? row.adjusted(0, 0, words - row.width(), 0) : row, Qt::AlignLeft,
         look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
-        look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
+        look.live && !look.layers.isEmpty() ? colors().text : colors().dim);
   if (beside) paint_shard_small(painter, row.adjusted(words, 0, 0, 0), look);
 }
 
-void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
+void paint_tile_state(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   if (!look.live)
     return look.shard ? paint_shard(painter, row, look)
-                      : paint_holding(painter, row, look, look.duty);
+                      : paint_model_share(painter, row, look, look.duty);
   const bool strong = look.failed() || look.absence() != Absence::none;
   const double state = width_of(look.live->state, kSmallSize, strong) + 6;
-  const QColor ink = look.failed() ? colours().error : colours().text;
+  const QColor ink = look.failed() ? colors().error : colors().text;
   write(painter, row, Qt::AlignRight, steps_done(*look.live, row.width() - state), kSmallSize,
-        colours().text);
+        colors().text);
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
 // Writes the rate, the drawn speed, and below them the payload kinds.
 void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live,
                     const QString& speeds) {
-  const QString kinds = kinds_crossing(live), bytes = rate(live.total());
+  const QString kinds = traffic_kinds(live), bytes = rate(live.total());
   const QRectF row(bus.left(), bus.top() + 18, bus.width(), 16);
-  write(painter, row, Qt::AlignLeft, bytes, kSmallSize, colours().text, true);
+  write(painter, row, Qt::AlignLeft, bytes, kSmallSize, colors().text, true);
   write(painter, row.adjusted(width_of(bytes, kSmallSize, true) + 12, 0, 0, 0), Qt::AlignRight,
-        QObject::tr("speed %1").arg(speeds), kSmallSize, colours().dim);
+        QObject::tr("speed %1").arg(speeds), kSmallSize, colors().dim);
   if (!kinds.isEmpty())
-    write(painter, row.translated(0, 16), Qt::AlignLeft, kinds, kSmallSize, colours().text);
+    write(painter, row.translated(0, 16), Qt::AlignLeft, kinds, kSmallSize, colors().text);
 }
 
-void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
+void paint_bus(QPainter& painter, const QRectF& bus, const HostAppearance& look,
+               double clock_seconds) {
   QPainterPath line(QPointF(bus.left(), bus.top() + 12));
   line.lineTo(bus.right(), bus.top() + 12);
   stroke(painter, line,
-         QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine,
+         QPen(colors().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine,
               Qt::FlatCap));
   const QString drawn =
       QObject::tr("bus") + " " +
       speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
   if (!look.live)
     return write(painter, QRectF(bus.left(), bus.top() + 18, bus.width(), 16), Qt::AlignLeft, drawn,
-                 kSmallSize, colours().dim);
+                 kSmallSize, colors().dim);
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
   write_crossing(painter, bus, *look.live, look.speeds);
 }
@@ -286,16 +288,16 @@ bool is_far(double scale) {
 }
 bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
-void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
+void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look) {
   const bool idle = look.device.role == topology::Role::idle && !look.live;
   if (look.failed()) paint_failed(painter, rect, look.marks.selected);
   else if (look.absence() != Absence::none) paint_absent(painter, rect, look);
   else
-    box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks,
+    box(painter, rect, 6, idle ? colors().card : colors().tile, look.marks,
         look.emulated || idle ? Qt::DashLine : Qt::SolidLine);
   if (look.live)
-    paint_utilisation(painter, rect, look.live->utilisation,
-                      Theme::instance().series_colour(look.live->rank));
+    paint_utilization(painter, rect, look.live->utilization,
+                      Theme::instance().series_color(look.live->rank));
   if (far(painter)) return paint_far_tile(painter, rect, look);
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
@@ -304,12 +306,12 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const bool stage_of_shards =
       look.shard && !look.layers.isEmpty();  // without a run they are shown below each other
   if (look.live || stage_of_shards)
-    paint_holding(painter, figures, look, device_figures(look.device));
+    paint_model_share(painter, figures, look, device_figures(look.device));
   else
-    write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+    write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colors().dim);
   if (!look.badge.isEmpty())
     paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16),
-               colours().text);
+               colors().text);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 
@@ -323,51 +325,50 @@ void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags
   for (const QString& mark : tags.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 
-void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look,
-                double clock_seconds) {
-  box(painter, rect, 8, colours().card, look.marks);
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
+                const HostAppearance& look, double clock_seconds) {
+  box(painter, rect, 8, colors().card, look.marks);
   if (!bus.isEmpty()) paint_bus(painter, bus, look, clock_seconds);
   if (far(painter))
     return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40),
-                 Qt::AlignLeft, words(look.host.name), far_size(painter, 30), colours().text, true);
+                 Qt::AlignLeft, words(look.host.name), far_size(painter, 30), colors().text, true);
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
-  paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colours().text);
+  paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colors().text);
   const QString name = words(look.host.name), address = address_words(look.host);
   const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
   write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
-        Qt::AlignLeft, name, kNameSize, colours().text, true);
+        Qt::AlignLeft, name, kNameSize, colors().text, true);
   write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize,
-        colours().dim);
+        colors().dim);
   if (look.host.devices.empty())
     write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter,
-          QObject::tr("Drop a device here"), kSmallSize, colours().dim);
+          QObject::tr("Drop a device here"), kSmallSize, colors().dim);
 }
 
-void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look) {
-  box(painter, rect, rect.height() / 2, colours().card, look.marks);
+void paint_switch(QPainter& painter, const QRectF& rect, const SwitchAppearance& look) {
+  box(painter, rect, rect.height() / 2, colors().card, look.marks);
   if (far(painter))
     return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, words(look.name),
-                 far_size(painter, 24), colours().text, true);
+                 far_size(painter, 24), colors().text, true);
   paint_icon(painter, "switch", QRectF(rect.left() + 16, rect.center().y() - 10, 20, 20),
-             colours().text);
+             colors().text);
   write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, words(look.name), kNameSize,
-        colours().text, true);
+        colors().text, true);
 }
 
-void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance& look,
                 double clock_seconds) {
   const bool harmed = look.part < 1;
-  const QColor colour = look.marks.selected  ? colours().accent
-                        : harmed             ? colours().warning
-                        : look.marks.hovered ? colours().dim
-                                             : colours().link;
+  const QColor color = look.marks.selected  ? colors().accent
+                       : harmed             ? colors().warning
+                       : look.marks.hovered ? colors().dim
+                                            : colors().link;
   painter.setBrush(Qt::NoBrush);
   const Qt::PenCapStyle cap =
       shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // other links end under their cards
   if (look.marks.selected)
-    stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
-  stroke(painter, shape.path,
-         QPen(colour, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
+    stroke(painter, shape.path, QPen(colors().selection, shape.width + 6, Qt::SolidLine, cap));
+  stroke(painter, shape.path, QPen(color, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
   if (!look.live) return;
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {

@@ -18,7 +18,7 @@ struct Marks {
   bool operator==(const Marks&) const = default;
 };
 
-struct TileLook {
+struct TileAppearance {
   topology::Device device;
   std::optional<int> rank;
   QString duty = {};  // duty of its rank: "worker", ...; "idle" without a rank
@@ -34,7 +34,7 @@ struct TileLook {
   bool failed() const { return live && live->failed; }
   Absence absence() const { return live ? live->absence : Absence::none; }
   std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }
-  bool operator==(const TileLook&) const = default;
+  bool operator==(const TileAppearance&) const = default;
 };
 
 // Tags across the edges of a tile: caveats that apply to every figure of the device.
@@ -46,27 +46,27 @@ struct TileTags {
   bool operator==(const TileTags&) const = default;
 };
 
-struct HostLook {
+struct HostAppearance {
   topology::Host host;              // its devices are separate tiles
   std::optional<LinkOverlay> live;  // traffic of the bus
   QString speeds = {};              // caveat of the drawn speed, beside live data
   Marks marks;
-  bool operator==(const HostLook&) const = default;
+  bool operator==(const HostAppearance&) const = default;
 };
 
-struct SwitchLook {
+struct SwitchAppearance {
   std::string name;
   Marks marks;
-  bool operator==(const SwitchLook&) const = default;
+  bool operator==(const SwitchAppearance&) const = default;
 };
 
-struct LinkLook {
+struct LinkAppearance {
   topology::Link link;
   std::optional<LinkOverlay> live;
   QString speeds = {};  // caveat of the drawn speed, during a run
   Marks marks;
   double part = 1;  // fraction of the drawn bandwidth; 0: cut
-  bool operator==(const LinkLook&) const = default;
+  bool operator==(const LinkAppearance&) const = default;
 };
 
 constexpr double kSmallSize = 11;  // size of text in pixels at 100 %
@@ -79,12 +79,12 @@ bool is_far(double scale);
 bool is_tiny(double scale);
 
 // `clock_seconds` animates the flow along links; it is constant under reduced motion.
-void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
+void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look);
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);
-void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look,
-                double clock_seconds);
-void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
-void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
+                const HostAppearance& look, double clock_seconds);
+void paint_switch(QPainter& painter, const QRectF& rect, const SwitchAppearance& look);
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance& look,
                 double clock_seconds);
 
 }  // namespace trainyard::ui

@@ -20,21 +20,21 @@ constexpr int kRoleRole = Qt::UserRole + 1;  // item data: the role that the ite
 constexpr int kGpuRole = Qt::UserRole + 2;   // item data: index of this machine's GPU, from 0
 
 struct Entry {
-  PartKind kind;
+  PaletteKind kind;
   const char* icon;
   const char* label;
   const char* help;
 };
 constexpr std::array<Entry, 5> kEntries{{
-    {PartKind::cpu, "cpu", QT_TR_NOOP("CPU"),
+    {PaletteKind::cpu, "cpu", QT_TR_NOOP("CPU"),
      QT_TR_NOOP("A device that trains on processor cores")},
-    {PartKind::gpu, "gpu", QT_TR_NOOP("GPU"),
+    {PaletteKind::gpu, "gpu", QT_TR_NOOP("GPU"),
      QT_TR_NOOP("A graphics device; until its field gpu names one of this machine it runs emulated "
                 "on the CPU")},
-    {PartKind::tpu, "tpu", QT_TR_NOOP("TPU"),
+    {PaletteKind::tpu, "tpu", QT_TR_NOOP("TPU"),
      QT_TR_NOOP("A tensor device; runs emulated on the CPU")},
-    {PartKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that holds devices")},
-    {PartKind::network_switch, "switch", QT_TR_NOOP("Switch"),
+    {PaletteKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that holds devices")},
+    {PaletteKind::network_switch, "switch", QT_TR_NOOP("Switch"),
      QT_TR_NOOP("Joins the links of hosts")},
 }};
 
@@ -83,18 +83,18 @@ std::optional<topology::Role> role_of_mime(const QMimeData* data) {
   return number && known != kRoles.end() ? std::optional(known->role) : std::nullopt;
 }
 
-std::unique_ptr<QMimeData> to_mime(PartKind kind) {
+std::unique_ptr<QMimeData> to_mime(PaletteKind kind) {
   auto data = std::make_unique<QMimeData>();
   data->setData(kPartMime, QByteArray::number(static_cast<int>(kind)));
   return data;
 }
 
-std::optional<PartKind> part_of_mime(const QMimeData* data) {
+std::optional<PaletteKind> part_of_mime(const QMimeData* data) {
   if (!data || !data->hasFormat(kPartMime)) return std::nullopt;
   bool number = false;
   const int kind = data->data(kPartMime).toInt(&number);
   return number && kind >= 0 && kind < static_cast<int>(kEntries.size())
-             ? std::optional(static_cast<PartKind>(kind))
+             ? std::optional(static_cast<PaletteKind>(kind))
              : std::nullopt;
 }
 
@@ -140,7 +140,7 @@ QString Palette::help_of(int entry, const QString& note) {
 // Offers this machine's GPUs beside the generic devices. "NVIDIA H200" is shown as "H200 (GPU 0)".
 void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
   for (int e = 0; e < static_cast<int>(kEntries.size()); ++e)
-    if (kEntries[static_cast<std::size_t>(e)].kind == PartKind::gpu)
+    if (kEntries[static_cast<std::size_t>(e)].kind == PaletteKind::gpu)
       item(e)->setToolTip(help_of(e, note));
   for (int row = count() - 1; row >= 0; --row)
     if (item(row)->data(kGpuRole).isValid()) delete takeItem(row);
@@ -170,7 +170,7 @@ void Palette::choose(const QListWidgetItem* item) {
   else if (const QVariant role = item->data(kRoleRole); role.isValid())
     emit role_chosen(static_cast<topology::Role>(role.toInt()));
   else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid())
-    emit chosen(static_cast<PartKind>(kind.toInt()));
+    emit chosen(static_cast<PaletteKind>(kind.toInt()));
 }
 
 QStringList Palette::mimeTypes() const { return {kPartMime, kRoleMime, kTopologyMime}; }
@@ -184,7 +184,7 @@ QMimeData* Palette::mimeData(const QList<QListWidgetItem*>& items) const {
   }
   if (const QVariant role = items.front()->data(kRoleRole); role.isValid())
     return to_mime(static_cast<topology::Role>(role.toInt())).release();
-  return to_mime(static_cast<PartKind>(items.front()->data(Qt::UserRole).toInt())).release();
+  return to_mime(static_cast<PaletteKind>(items.front()->data(Qt::UserRole).toInt())).release();
 }
 
 }  // namespace trainyard::ui

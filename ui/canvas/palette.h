@@ -13,10 +13,10 @@
 
 namespace trainyard::ui {
 
-enum class PartKind { cpu, gpu, tpu, host, network_switch };
+enum class PaletteKind { cpu, gpu, tpu, host, network_switch };
 
-std::unique_ptr<QMimeData> to_mime(PartKind kind);
-std::optional<PartKind> part_of_mime(const QMimeData* data);
+std::unique_ptr<QMimeData> to_mime(PaletteKind kind);
+std::optional<PaletteKind> part_of_mime(const QMimeData* data);
 std::unique_ptr<QMimeData> to_mime(topology::Role role);
 std::optional<topology::Role> role_of_mime(const QMimeData* data);
 
@@ -30,7 +30,7 @@ class Palette : public QListWidget {
 
  signals:
   void gpu_chosen(const topology::Device& gpu);
-  void chosen(PartKind kind);
+  void chosen(PaletteKind kind);
   void role_chosen(topology::Role role);
 
  protected:

@@ -27,7 +27,7 @@ QString fresh_key(const char* what) {
 
 class MoveNodes : public Gesture {
  public:
-  MoveNodes(Workplace& workplace, QPointF from)
+  MoveNodes(GestureContext& workplace, QPointF from)
       : workplace_(workplace),
         from_(from),
         start_(workplace.document.experiment().topology),
@@ -61,7 +61,7 @@ class MoveNodes : public Gesture {
         key_);
   }
 
-  Workplace& workplace_;
+  GestureContext& workplace_;
   QPointF from_;
   topology::Topology start_;
   QString key_;
@@ -70,7 +70,7 @@ class MoveNodes : public Gesture {
 
 class CarryDevice : public Gesture {
  public:
-  CarryDevice(Workplace& workplace, std::string device, QPointF from)
+  CarryDevice(GestureContext& workplace, std::string device, QPointF from)
       : workplace_(workplace), device_(std::move(device)), from_(from), at_(from) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
@@ -105,7 +105,7 @@ class CarryDevice : public Gesture {
         painter, ghost,
         {.device = *device, .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
     painter.setOpacity(1);
-    painter.setPen(QPen(colours().accent, 2, Qt::DashLine));
+    painter.setPen(QPen(colors().accent, 2, Qt::DashLine));
     painter.setBrush(Qt::NoBrush);
     if (const std::string host = host_at(at_); !host.empty())
       painter.drawRoundedRect(workplace_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10,
@@ -113,7 +113,7 @@ class CarryDevice : public Gesture {
   }
 
  private:
-  Part under(QPointF at) const { return part_at(workplace_.scene.layout(), at, 0); }
+  Part under(QPointF at) const { return object_at(workplace_.scene.layout(), at, 0); }
   std::string host_at(QPointF at) const {
     const Part part = under(at);
     if (part.kind == Part::Kind::host) return part.name;
@@ -122,7 +122,7 @@ class CarryDevice : public Gesture {
                : std::string();
   }
 
-  Workplace& workplace_;
+  GestureContext& workplace_;
   std::string device_;
   QPointF from_, at_;
   bool carrying_ = false;
@@ -130,7 +130,7 @@ class CarryDevice : public Gesture {
 
 class RubberBand : public Gesture {
  public:
-  RubberBand(Workplace& workplace, QPointF from, bool adding)
+  RubberBand(GestureContext& workplace, QPointF from, bool adding)
       : workplace_(workplace),
         area_(from, from),
         before_(workplace.selection.picked()),
@@ -138,7 +138,7 @@ class RubberBand : public Gesture {
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     area_.setBottomRight(at);
-    Picked picked = within(workplace_.scene.layout(), area_.normalized());
+    SelectedObjects picked = within(workplace_.scene.layout(), area_.normalized());
     if (adding_)
       picked.names.insert(before_.names.begin(), before_.names.end()),
           picked.links.insert(before_.links.begin(), before_.links.end());
@@ -147,9 +147,9 @@ class RubberBand : public Gesture {
   void release(QPointF) override {}
   void cancel() override { workplace_.selection.set(before_); }
   void paint(QPainter& painter) const override {
-    QColor wash = colours().accent;
+    QColor wash = colors().accent;
     wash.setAlpha(28);
-    QPen pen(colours().accent, 1);
+    QPen pen(colors().accent, 1);
     pen.setCosmetic(true);
     painter.setPen(pen);
     painter.setBrush(wash);
@@ -157,15 +157,15 @@ class RubberBand : public Gesture {
   }
 
  private:
-  Workplace& workplace_;
+  GestureContext& workplace_;
   QRectF area_;
-  Picked before_;
+  SelectedObjects before_;
   bool adding_;
 };
 
 class PullLink : public Gesture {
  public:
-  PullLink(Workplace& workplace, Part from, QPointF at)
+  PullLink(GestureContext& workplace, Part from, QPointF at)
       : workplace_(workplace), from_(std::move(from)), at_(at) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
@@ -186,8 +186,8 @@ class PullLink : public Gesture {
   }
   void paint(QPainter& painter) const override {
     const QRectF start = workplace_.scene.layout().rect_of(from_);
-    painter.setPen(QPen(colours().accent, 2, Qt::DashLine, Qt::RoundCap));
-    painter.setBrush(colours().accent);
+    painter.setPen(QPen(colors().accent, 2, Qt::DashLine, Qt::RoundCap));
+    painter.setBrush(colors().accent);
     painter.drawLine(start.center(), at_);
     painter.setPen(Qt::NoPen);
     painter.drawEllipse(at_, kPortRadius, kPortRadius);
@@ -196,11 +196,11 @@ class PullLink : public Gesture {
 
  private:
   Part target(QPointF at) const {
-    const Part part = part_at(workplace_.scene.layout(), at, 0);
+    const Part part = object_at(workplace_.scene.layout(), at, 0);
     return part.kind == Part::Kind::link ? Part{} : part;
   }
 
-  Workplace& workplace_;
+  GestureContext& workplace_;
   Part from_;
   QPointF at_;
 };
@@ -224,23 +224,23 @@ bool on_port(const Layout& layout, const Part& part, QPointF at) {
 }
 
 void paint_ports(QPainter& painter, const Layout& layout, const Part& part) {
-  painter.setPen(QPen(colours().accent, 1.5));
-  painter.setBrush(colours().card);
+  painter.setPen(QPen(colors().accent, 1.5));
+  painter.setBrush(colors().card);
   for (const QPointF& port : ports_of(layout, part))
     painter.drawEllipse(port, kPortRadius, kPortRadius);
 }
 
-std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from) {
+std::unique_ptr<Gesture> move_nodes(GestureContext& workplace, QPointF from) {
   return std::make_unique<MoveNodes>(workplace, from);
 }
-std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device,
+std::unique_ptr<Gesture> carry_device(GestureContext& workplace, const std::string& device,
                                       QPointF from) {
   return std::make_unique<CarryDevice>(workplace, device, from);
 }
-std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding) {
+std::unique_ptr<Gesture> rubber_band(GestureContext& workplace, QPointF from, bool adding) {
   return std::make_unique<RubberBand>(workplace, from, adding);
 }
-std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at) {
+std::unique_ptr<Gesture> pull_link(GestureContext& workplace, const Part& from, QPointF at) {
   return std::make_unique<PullLink>(workplace, from, at);
 }
 

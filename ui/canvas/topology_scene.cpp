@@ -35,7 +35,7 @@ std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
 
 // Returns the icon of the role; in a run, that of the role in the run. Workers and idle devices
 // have none, as their appearance already shows it.
-QString badge_of(const TileLook& look) {
+QString badge_of(const TileAppearance& look) {
   const topology::Role role = look.live ? look.live->role : look.device.role;
   if (role == topology::Role::worker && look.duty == "storage")
     return role_icon(topology::Role::parameter_server);
@@ -70,13 +70,14 @@ TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* 
 void TopologyScene::document_changed() {
   const topology::Topology& topology = document_.experiment().topology;
   layout_ = lay_out(topology);
-  if (overlay_ && overlay_->ended && without_places(topology) != ended_on_) overlay_.reset();
+  if (overlay_ && overlay_->ended && without_positions(topology) != ended_drawing_)
+    overlay_.reset();
   if (layout_.rect_of(current_).isNull()) set_current({});
   if (layout_.rect_of(hovered_).isNull()) hovered_ = {};
   sync();
   place_logical();
   show_transit();
-  selection_.set(still_there(selection_.picked(), topology));
+  selection_.set(existing_objects(selection_.picked(), topology));
   emit layout_changed();
 }
 
@@ -118,7 +119,7 @@ void TopologyScene::set_current(const Part& part) {
 void TopologyScene::set_overlay(const Overlay& overlay) {
   if (overlay_ == overlay) return;
   overlay_ = overlay;
-  if (overlay.ended) ended_on_ = without_places(document_.experiment().topology);
+  if (overlay.ended) ended_drawing_ = without_positions(document_.experiment().topology);
   sync();
   show_logical();
   start_or_stop_clock();
@@ -133,7 +134,7 @@ void TopologyScene::clear_overlay() {
   emit overlay_changed();
 }
 
-void TopologyScene::set_logical(const LogicalPicture& picture) {
+void TopologyScene::set_logical(const LogicalTopology& picture) {
   logical_picture_ = picture;
   place_logical();
 }
@@ -198,7 +199,7 @@ Marks TopologyScene::marks_of(const Part& part) const {
 // Updates all items. Tiles are removed before their hosts, because deleting a host deletes its
 // children.
 void TopologyScene::sync() {
-  const std::set<std::string> names = all_names(document_.experiment().topology);
+  const std::set<std::string> names = object_names(document_.experiment().topology);
   sync_hosts();
   sync_tiles();
   remove_stale(tiles_, names);
@@ -213,10 +214,10 @@ void TopologyScene::sync_hosts() {
   for (const topology::Host& host : document_.experiment().topology.hosts) {
     HostItem*& item = hosts_[host.name];
     if (!item) addItem(item = make_node<HostItem>(clock_seconds_));
-    HostLook look{.host = host,
-                  .live = {},
-                  .speeds = overlay_ ? overlay_->link_speeds : QString(),
-                  .marks = marks_of({Part::Kind::host, host.name, {}})};
+    HostAppearance look{.host = host,
+                        .live = {},
+                        .speeds = overlay_ ? overlay_->link_speeds : QString(),
+                        .marks = marks_of({Part::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
     // appearance is independent of position, so a moved card's cached picture is kept
     look.host.x = look.host.y = 0;
@@ -243,8 +244,8 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
 }
 
 // False in a run of another experiment, which may have other shards.
-bool TopologyScene::shows_holding(const topology::Device& device) const {
-  return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name);
+bool TopologyScene::shows_model_share(const topology::Device& device) const {
+  return !overlay_ || overlay_->trains_drawing || !overlay_->devices.contains(device.name);
 }
 
 QString TopologyScene::layers_of(int rank) const {
@@ -253,9 +254,9 @@ QString TopologyScene::layers_of(int rank) const {
              : QString();
 }
 
-QString TopologyScene::holding_on(const topology::Device& device) const {
+QString TopologyScene::model_share_on(const topology::Device& device) const {
   const auto rank = rank_of(document_.experiment().topology, device.name);
-  if (!rank || !shows_holding(device)) return {};
+  if (!rank || !shows_model_share(device)) return {};
   QStringList said;
   if (const QString layers = layers_of(*rank); !layers.isEmpty()) said << tr("has %1").arg(layers);
   if (static_cast<std::size_t>(*rank) < shards_.size())
@@ -272,17 +273,17 @@ void TopologyScene::sync_tiles() {
       TileItem*& item = tiles_[device.name];
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
-      TileLook look{.device = device,
-                    .rank = {},
-                    .duty = tr("idle"),
-                    .live = {},
-                    .emulated = false,
-                    .marks = marks_of({Part::Kind::device, device.name, {}})};
+      TileAppearance look{.device = device,
+                          .rank = {},
+                          .duty = tr("idle"),
+                          .live = {},
+                          .emulated = false,
+                          .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (const auto rank = rank_of(topology, device.name)) {
         look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
-        if (shows_holding(device)) look.layers = layers_of(*rank);
-        if (shows_holding(device) && static_cast<std::size_t>(*rank) < shards_.size())
+        if (shows_model_share(device)) look.layers = layers_of(*rank);
+        if (shows_model_share(device) && static_cast<std::size_t>(*rank) < shards_.size())
           look.shard = shards_[static_cast<std::size_t>(*rank)];
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
@@ -327,12 +328,12 @@ void TopologyScene::sync_links() {
       items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
       addItem(items[n].first), addItem(items[n].second);
     }
-    LinkLook look{.link = link,
-                  .live = {},
-                  .speeds = live() ? overlay_->link_speeds : QString(),
-                  .marks = marks_of({Part::Kind::link, {}, name})};
+    LinkAppearance look{.link = link,
+                        .live = {},
+                        .speeds = live() ? overlay_->link_speeds : QString(),
+                        .marks = marks_of({Part::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
-    if (overlay_) look.part = value_at(overlay_->link_parts, name).value_or(1);
+    if (overlay_) look.part = value_at(overlay_->link_fractions, name).value_or(1);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);
     ++shape;
   }

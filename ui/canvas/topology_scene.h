@@ -37,7 +37,7 @@ class TopologyScene : public QGraphicsScene {
 
   // Sets the logical topology of a collective, drawn above the drawing; nothing without flows. If
   // it is not pointed at, live data of a run hides it.
-  void set_logical(const LogicalPicture& picture);
+  void set_logical(const LogicalTopology& picture);
   const LogicalItem& logical() const { return *logical_; }
 
   // By rank: the layers of a split model, and the shard of a sharded model; empty if there is none.
@@ -45,7 +45,7 @@ class TopologyScene : public QGraphicsScene {
   void set_shards(std::vector<KeptShard> shards);
   // Returns the rank's share of the drawn model, if it is not the full model, on the drawing and in
   // a run of it: "has layers 0–1.3".
-  QString holding_on(const topology::Device& device) const;
+  QString model_share_on(const topology::Device& device) const;
 
   // Sets the transit of a stepped-through collective; nothing: none. It is removed when a part of
   // its route is no longer drawn.
@@ -73,7 +73,7 @@ class TopologyScene : public QGraphicsScene {
   void sync_tags(const std::string& device, QPointF place, const TileTags& tags);
   void sync_switches();
   void sync_links();
-  bool shows_holding(const topology::Device& device) const;
+  bool shows_model_share(const topology::Device& device) const;
   QString layers_of(int rank) const;
   void place_logical();
   void show_logical();
@@ -90,7 +90,7 @@ class TopologyScene : public QGraphicsScene {
   Selection& selection_;
   Layout layout_;
   std::optional<Overlay> overlay_;
-  topology::Topology ended_on_;  // drawing of an ended run's overlay
+  topology::Topology ended_drawing_;  // drawing of an ended run's overlay
   std::optional<Transit> transit_;
   TransitItem* transit_item_ = nullptr;
   double transit_began_seconds_ = 0;
@@ -102,7 +102,7 @@ class TopologyScene : public QGraphicsScene {
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
       links_;  // parallel links share a name
-  LogicalPicture logical_picture_;
+  LogicalTopology logical_picture_;
   LogicalItem* logical_;
   std::vector<std::string> layers_;  // both by rank
   std::vector<KeptShard> shards_;

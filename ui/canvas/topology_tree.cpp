@@ -95,9 +95,9 @@ void TopologyTree::show_selection() {
 void TopologyTree::take_selection() {
   if (syncing_) return;
   const QScopedValueRollback guard(syncing_, true);
-  Picked picked;
+  SelectedObjects picked;
   for (const QModelIndex& index : selectionModel()->selectedRows()) {
-    const Picked one = items_.picked_at(index);
+    const SelectedObjects one = items_.picked_at(index);
     picked.names.insert(one.names.begin(), one.names.end());
     picked.links.insert(one.links.begin(), one.links.end());
   }
@@ -106,7 +106,7 @@ void TopologyTree::take_selection() {
 
 void TopologyTree::keyPressEvent(QKeyEvent* event) {
   if (event->key() != Qt::Key_Delete) return QTreeView::keyPressEvent(event);
-  const Picked picked = selection_.picked();
+  const SelectedObjects picked = selection_.picked();
   document_.edit(tr("Delete"), [&](experiment::Experiment& e) { remove(e.topology, picked); });
 }
 

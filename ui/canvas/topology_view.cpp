@@ -83,13 +83,13 @@ void TopologyView::rename_current() {
       viewport(), QRect(shown.left() + 4, top, width, height), words(part.name),
       [this, part](const QString& name) {
         base::Result<void> renamed;
-        Picked picked = selection_.picked();
+        SelectedObjects picked = selection_.picked();
         document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) {
           renamed = rename(e.topology, part.name, name.toStdString());
         });
         if (!renamed) return words(renamed.error().what);
         if (picked.names.erase(part.name) > 0) picked.names.insert(name.toStdString());
-        selection_.set(still_there(picked, document_.experiment().topology));
+        selection_.set(existing_objects(picked, document_.experiment().topology));
         scene_.set_current({part.kind, name.toStdString(), {}});
         return QString();
       });
@@ -118,7 +118,7 @@ void TopologyView::clear_overlay() {
   describe_current();
 }
 
-void TopologyView::show_logical(const LogicalPicture& picture) {
+void TopologyView::show_logical(const LogicalTopology& picture) {
   scene_.set_logical(picture);
   describe_current();
 }
@@ -140,13 +140,13 @@ void TopologyView::describe_current() {
   const QString description =
       describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device),
                device ? scene_.imposed_on(*device) : QStringList(),
-               device ? scene_.holding_on(*device) : QString());
+               device ? scene_.model_share_on(*device) : QString());
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // spoken by screen readers
   emit message(description);
 }
 
-void TopologyView::point_at(const std::set<std::string>& devices) {
+void TopologyView::highlight_devices(const std::set<std::string>& devices) {
   if (devices == pointed_) return;
   pointed_ = devices;
   viewport()->update();
@@ -167,7 +167,8 @@ void TopologyView::escape() {
 
 void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
-  const Part part = by_key ? scene_.current() : part_at(scene_.layout(), mapToScene(event->pos()));
+  const Part part =
+      by_key ? scene_.current() : object_at(scene_.layout(), mapToScene(event->pos()));
   if (!by_key && !std::ranges::includes(selection_.picked().names, picked_of(part).names))
     go_to(part);
   if (!by_key && (part.kind == Part::Kind::link || !part)) go_to(part);
@@ -180,7 +181,7 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void TopologyView::drawBackground(QPainter* painter, const QRectF& rect) {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   painter->fillRect(rect, c.canvas);
   if (transform().m11() < 0.5) return;
   const QTransform to_pixels = painter->worldTransform();
@@ -199,7 +200,7 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
   if (scene_.layout().nodes.empty()) paint_empty(*painter);
   const Part& current = scene_.current();
   if (hasFocus() && current && current.kind != Part::Kind::link) {
-    QPen pen(Theme::instance().colours().accent, 1, Qt::DotLine);
+    QPen pen(Theme::instance().colors().accent, 1, Qt::DotLine);
     pen.setCosmetic(true);
     painter->setPen(pen);
     painter->setBrush(Qt::NoBrush);
@@ -213,7 +214,7 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
 }
 
 void TopologyView::paint_mark(QPainter& painter, const std::string& device) const {
-  const QColor& accent = Theme::instance().colours().accent;
+  const QColor& accent = Theme::instance().colors().accent;
   QColor wash = accent;
   wash.setAlpha(40);
   QPen pen(accent, 3);
@@ -240,10 +241,10 @@ void TopologyView::paint_empty(QPainter& painter) const {
   painter.save();
   painter.resetTransform();
   painter.setFont(theme.font(1.5, true));
-  painter.setPen(theme.colours().text);
+  painter.setPen(theme.colors().text);
   painter.drawText(QRectF(room.left(), top, room.width(), large.height()), kLines, title);
   painter.setFont(theme.font());
-  painter.setPen(theme.colours().dim);
+  painter.setPen(theme.colors().dim);
   painter.drawText(QRectF(room.left(), top + large.height() + kGrid, room.width(), small.height()),
                    kLines, hint);
   painter.restore();

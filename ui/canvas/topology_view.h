@@ -25,8 +25,8 @@ class TopologyView : public QGraphicsView {
   TopologyScene& topology_scene() { return scene_; }
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
-  void show_logical(const LogicalPicture& picture);
-  void show_layers(const std::vector<std::string>& layers);  // by rank, as in stage_picture.h
+  void show_logical(const LogicalTopology& picture);
+  void show_layers(const std::vector<std::string>& layers);  // by rank, as in stage_assignment.h
   void show_shards(const std::vector<KeptShard>& shards);
 
   Tool tool() const { return tool_; }
@@ -36,16 +36,17 @@ class TopologyView : public QGraphicsView {
   void zoom_actual();
   // at most 100 %; at a projector's scale, at least as large as is readable at 100 %
   void zoom_to_fit();
-  void reveal(const Picked& picked);
+  void reveal(const SelectedObjects& picked);
 
-  void place(PartKind kind, QPointF at);  // a device joins the host at that point, or creates one
+  void place(PaletteKind kind,
+             QPointF at);  // a device joins the host at that point, or creates one
   void place(const topology::Device& device, QPointF at);  // named by its kind
-  void place_in_middle(PartKind kind);                     // a device joins the selected host
+  void place_in_middle(PaletteKind kind);                  // a device joins the selected host
   void place_in_middle(const topology::Device& device);
   // to the selected devices; if impossible, reports the reason
   void give_role(topology::Role role);
   // highlights devices that another panel refers to, until the next call
-  void point_at(const std::set<std::string>& devices);
+  void highlight_devices(const std::set<std::string>& devices);
   void rename_current();  // in place
   void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) {
     fill_menu_.push_back(std::move(fill));
@@ -89,18 +90,18 @@ class TopologyView : public QGraphicsView {
   void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
   void click(const Part& part, Qt::KeyboardModifiers modifiers);
   void go_to(const Part& part, bool extend = false);
-  void place(PartKind kind, const std::optional<topology::Device>& device, QPointF at);
-  void place_in_middle(PartKind kind, const std::optional<topology::Device>& device);
+  void place(PaletteKind kind, const std::optional<topology::Device>& device, QPointF at);
+  void place_in_middle(PaletteKind kind, const std::optional<topology::Device>& device);
   void give_role(const std::set<std::string>& devices, topology::Role role);
   void drag_role(topology::Role role, QDragMoveEvent& event);
   void drop_role(topology::Role role, QDropEvent& event);
   std::string device_at(QPointF at) const;  // empty if there is none
   void drag_layers(const QStringList& layers, QDragMoveEvent& event);
   void drop_layers(const QStringList& layers, QDropEvent& event);
-  bool set_taker(const std::string& device);  // returns true if it changed
-  void mark_taker(const std::string& device, topology::Role role);
+  bool set_drop_target(const std::string& device);  // returns true if it changed
+  void mark_drop_target(const std::string& device, topology::Role role);
   void paint_mark(QPainter& painter, const std::string& device) const;
-  bool go_by_key(const QKeyEvent& event);
+  bool navigate_by_key(const QKeyEvent& event);
   void move_by_key(QPointF direction);
   void set_zoom(double zoom, QPoint keep);
   double fitting_zoom(QSizeF drawing) const;
@@ -115,7 +116,7 @@ class TopologyView : public QGraphicsView {
   Document& document_;
   Selection& selection_;
   TopologyScene scene_;
-  Workplace workplace_;
+  GestureContext workplace_;
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;

@@ -31,7 +31,7 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
     pan_from_ = event->position().toPoint();
     viewport()->setCursor(Qt::ClosedHandCursor);
   } else if (event->button() == Qt::LeftButton) {
-    begin(part_at(scene_.layout(), at), at, event->modifiers());
+    begin(object_at(scene_.layout(), at), at, event->modifiers());
   }
 }
 
@@ -75,7 +75,7 @@ void TopologyView::mouseMoveEvent(QMouseEvent* event) {
     viewport()->update();
   } else if (!on_port(scene_.layout(), scene_.hovered(), at)) {
     const Part before = scene_.hovered();
-    scene_.set_hovered(part_at(scene_.layout(), at));
+    scene_.set_hovered(object_at(scene_.layout(), at));
     if (before != scene_.hovered()) viewport()->update();
   }
 }
@@ -95,7 +95,7 @@ void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void TopologyView::mouseDoubleClickEvent(QMouseEvent* event) {
-  const Part part = part_at(scene_.layout(), scene_point(*event));
+  const Part part = object_at(scene_.layout(), scene_point(*event));
   if (event->button() != Qt::LeftButton || !part) return mousePressEvent(event);
   go_to(part);
   rename_current();
@@ -120,8 +120,8 @@ bool TopologyView::event(QEvent* event) {
   if (event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const int by = key->key() == Qt::Key_Tab ? 1 : key->key() == Qt::Key_Backtab ? -1 : 0;
-    const Part next = by != 0 ? next_part(scene_.layout(), scene_.current(), by) : Part{};
-    const Part end = next_part(scene_.layout(), {}, by);
+    const Part next = by != 0 ? next_object(scene_.layout(), scene_.current(), by) : Part{};
+    const Part end = next_object(scene_.layout(), {}, by);
     if (next && !(scene_.current() && next == end)) return go_to(next), true;
   }
   return QGraphicsView::event(event);
@@ -137,7 +137,7 @@ void TopologyView::keyPressEvent(QKeyEvent* event) {
     escape();
   } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
     rename_current();
-  } else if (!go_by_key(*event)) {
+  } else if (!navigate_by_key(*event)) {
     QGraphicsView::keyPressEvent(event);
   }
 }
@@ -149,16 +149,16 @@ void TopologyView::keyReleaseEvent(QKeyEvent* event) {
   viewport()->setCursor(tool_ == Tool::connect ? Qt::CrossCursor : Qt::ArrowCursor);
 }
 
-bool TopologyView::go_by_key(const QKeyEvent& event) {
+bool TopologyView::navigate_by_key(const QKeyEvent& event) {
   const Layout& layout = scene_.layout();
   const bool extend = event.modifiers() & Qt::ShiftModifier;
   const QPointF direction = direction_of(event.key());
-  if (event.key() == Qt::Key_Home) go_to(next_part(layout, {}, 1));
-  else if (event.key() == Qt::Key_End) go_to(next_part(layout, {}, -1));
+  if (event.key() == Qt::Key_Home) go_to(next_object(layout, {}, 1));
+  else if (event.key() == Qt::Key_End) go_to(next_object(layout, {}, -1));
   else if (direction.isNull()) return false;
   else if (event.modifiers() & Qt::ControlModifier) move_by_key(direction);
-  else if (!scene_.current()) go_to(next_part(layout, {}, 1));
-  else if (const Part next = nearest_part(layout, scene_.current(), direction);
+  else if (!scene_.current()) go_to(next_object(layout, {}, 1));
+  else if (const Part next = nearest_object(layout, scene_.current(), direction);
            next != scene_.current())
     go_to(next, extend);
   return true;

@@ -12,11 +12,11 @@ namespace trainyard::ui {
 namespace {
 
 // Returns a palette entry as a device; nothing for a host or a switch.
-std::optional<topology::Device> device_of(PartKind kind) {
+std::optional<topology::Device> device_of(PaletteKind kind) {
   switch (kind) {
-    case PartKind::cpu: return default_device(topology::DeviceKind::cpu);
-    case PartKind::gpu: return default_device(topology::DeviceKind::gpu);
-    case PartKind::tpu: return default_device(topology::DeviceKind::tpu);
+    case PaletteKind::cpu: return default_device(topology::DeviceKind::cpu);
+    case PaletteKind::gpu: return default_device(topology::DeviceKind::gpu);
+    case PaletteKind::tpu: return default_device(topology::DeviceKind::tpu);
     default: return std::nullopt;
   }
 }
@@ -40,26 +40,28 @@ std::string host_under(const topology::Topology& topology, const Part& part) {
 
 }  // namespace
 
-void TopologyView::place(PartKind kind, QPointF at) { place(kind, device_of(kind), at); }
+void TopologyView::place(PaletteKind kind, QPointF at) { place(kind, device_of(kind), at); }
 void TopologyView::place(const topology::Device& device, QPointF at) {
-  place(PartKind::gpu, device, at);
+  place(PaletteKind::gpu, device, at);
 }
 
-void TopologyView::place(PartKind kind, const std::optional<topology::Device>& device, QPointF at) {
+void TopologyView::place(PaletteKind kind, const std::optional<topology::Device>& device,
+                         QPointF at) {
   const std::string host =
-      host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
-  const QSizeF size = kind == PartKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
+      host_under(document_.experiment().topology, object_at(scene_.layout(), at, 0));
+  const QSizeF size =
+      kind == PaletteKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
   const bool joins = device && !host.empty();
   const Place wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
   const Place corner = joins ? wanted : uncovered(document_.experiment().topology, wanted, size);
-  Part added{kind == PartKind::host ? Part::Kind::host
-             : device               ? Part::Kind::device
-                                    : Part::Kind::network_switch,
+  Part added{kind == PaletteKind::host ? Part::Kind::host
+             : device                  ? Part::Kind::device
+                                       : Part::Kind::network_switch,
              {},
              {}};
   document_.edit(
       tr("Place %1")
-          .arg(kind == PartKind::host ? tr("host")
+          .arg(kind == PaletteKind::host ? tr("host")
                : device ? QString::fromStdString(std::string(base::name_of(device->kind)))
                         : tr("switch")),
       [&](experiment::Experiment& e) {
@@ -67,18 +69,19 @@ void TopologyView::place(PartKind kind, const std::optional<topology::Device>& d
         if (device)
           added.name = add_device(e.topology, joins ? host : add_host(e.topology, corner), *device);
         else
-          added.name = kind == PartKind::host ? add_host(e.topology, corner)
-                                              : add_switch(e.topology, corner);
+          added.name = kind == PaletteKind::host ? add_host(e.topology, corner)
+                                                 : add_switch(e.topology, corner);
       });
   go_to(added);
 }
 
-void TopologyView::place_in_middle(PartKind kind) { place_in_middle(kind, device_of(kind)); }
+void TopologyView::place_in_middle(PaletteKind kind) { place_in_middle(kind, device_of(kind)); }
 void TopologyView::place_in_middle(const topology::Device& device) {
-  place_in_middle(PartKind::gpu, device);
+  place_in_middle(PaletteKind::gpu, device);
 }
 
-void TopologyView::place_in_middle(PartKind kind, const std::optional<topology::Device>& device) {
+void TopologyView::place_in_middle(PaletteKind kind,
+                                   const std::optional<topology::Device>& device) {
   const std::string host = host_under(document_.experiment().topology, scene_.current());
   if (device && !host.empty())
     return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
@@ -95,7 +98,7 @@ void TopologyView::give_role(topology::Role role) {
   for (const std::string& name : selection_.picked().names)
     if (find_device(document_.experiment().topology, name)) devices.insert(name);
   if (devices.empty()) emit message(tr("Select a device first: it is given the role."));
-  else if (is_for_one(role) && devices.size() > 1)
+  else if (is_unique_role(role) && devices.size() > 1)
     emit message(tr("Select one device: there is one %1 at most.").arg(words(role)));
   else give_role(devices, role);
 }
@@ -116,17 +119,17 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
 
 // Marks the device that would get the role; elsewhere the cursor shows that a drop has no effect.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
-  mark_taker(device_at(mapToScene(event.position().toPoint())), role);
+  mark_drop_target(device_at(mapToScene(event.position().toPoint())), role);
   if (taker_.empty()) event.ignore();
   else event.acceptProposedAction();
 }
 
 std::string TopologyView::device_at(QPointF at) const {
-  const Part part = part_at(scene_.layout(), at, 0);
+  const Part part = object_at(scene_.layout(), at, 0);
   return part.kind == Part::Kind::device ? part.name : "";
 }
 
-bool TopologyView::set_taker(const std::string& device) {
+bool TopologyView::set_drop_target(const std::string& device) {
   if (device == taker_) return false;
   taker_ = device;
   viewport()->update();
@@ -140,7 +143,7 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
   const bool calls = document_.experiment().strategy.kind == experiment::StrategyKind::rpc;
   const bool takes = device && (topology::works(*device) ||
                                 (calls && device->role == topology::Role::parameter_server));
-  if (set_taker(takes ? name : "") && takes)
+  if (set_drop_target(takes ? name : "") && takes)
     emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
   if (takes) event.acceptProposedAction();
   else event.ignore();
@@ -148,14 +151,14 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
 
 void TopologyView::drop_layers(const QStringList& layers, QDropEvent& event) {
   const std::string device = device_at(mapToScene(event.position().toPoint()));
-  set_taker({});
+  set_drop_target({});
   if (device.empty()) return event.ignore();
   event.acceptProposedAction();
   emit layers_dropped(layers, device);
 }
 
-void TopologyView::mark_taker(const std::string& device, topology::Role role) {
-  if (!set_taker(device) || taker_.empty()) return;
+void TopologyView::mark_drop_target(const std::string& device, topology::Role role) {
+  if (!set_drop_target(device) || taker_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
   const QString becomes = tr("%1 becomes: %2").arg(words(device), words(role));
   emit message(holder.empty() || holder == device
@@ -171,7 +174,7 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   const bool device = device_of_mime(event->mimeData()) || (kind && device_of(*kind));
   if (!kind && !device) return event->ignore();
   const Part under =
-      device ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
+      device ? object_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
   const std::string host = host_under(document_.experiment().topology, under);
   scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
   event->acceptProposedAction();

@@ -63,7 +63,7 @@ void TopologyView::grow_scene() {
 }
 
 // If the objects are larger than the view, shows the full drawing.
-void TopologyView::reveal(const Picked& picked) {
+void TopologyView::reveal(const SelectedObjects& picked) {
   QRectF area;
   for (const std::string& name : picked.names) area |= scene_.layout().rect_of(name);
   if (area.isNull() || seen().contains(area)) return;

@@ -50,7 +50,7 @@ void along_bus(QPainterPath& path, const NodeBox& host, const QRectF& from, cons
 }
 
 // Returns the path over a link; empty if it is not drawn.
-QPainterPath way_over(const Layout& layout, const Crossing& crossing) {
+QPainterPath link_path(const Layout& layout, const Crossing& crossing) {
   const auto at = std::ranges::find_if(
       layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });
   if (at == layout.links.end()) return {};
@@ -62,7 +62,7 @@ QPainterPath way_over(const Layout& layout, const Crossing& crossing) {
 QPointF end_at(const QRectF& tile, const Layout& layout, const Crossing& outer,
                const Crossing* link, double at) {
   if (!link || (!outer.link && host_with_bus(layout, outer.host))) return foot(tile);
-  const QPainterPath way = way_over(layout, *link);
+  const QPainterPath way = link_path(layout, *link);
   return way.isEmpty() ? foot(tile) : nearest(tile, way.pointAtPercent(at));
 }
 
@@ -90,7 +90,7 @@ std::optional<QPainterPath> transit_path(const Layout& layout, const Transit& tr
     const NodeBox* host = crossing.link ? nullptr : host_with_bus(layout, crossing.host);
     if (host) along_bus(path, *host, from, to);
     if (!crossing.link) continue;
-    const QPainterPath way = way_over(layout, crossing);
+    const QPainterPath way = link_path(layout, crossing);
     if (way.isEmpty()) return {};
     path.lineTo(way.pointAtPercent(0));
     path.connectPath(way);
@@ -127,21 +127,21 @@ QRectF TransitItem::boundingRect() const {
 }
 
 void TransitItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-  const Colours& colours = Theme::instance().colours();
+  const Colors& colors = Theme::instance().colors();
   painter->setRenderHint(QPainter::Antialiasing);
   const QRectF label = label_rect();
   const double away =
       path_.length() > 0 ? path_.percentAtLength(std::max(0.0, path_.length() - kArrow)) : 1;
   painter->setBrush(Qt::NoBrush);
-  painter->setPen(QPen(colours.accent, kWidth / std::min(scale_of(*painter), 1.0), Qt::SolidLine,
+  painter->setPen(QPen(colors.accent, kWidth / std::min(scale_of(*painter), 1.0), Qt::SolidLine,
                        Qt::RoundCap, Qt::RoundJoin));
   painter->drawPath(path_);
   painter->setPen(Qt::NoPen);
-  painter->setBrush(colours.accent);
+  painter->setBrush(colors.accent);
   if (path_.length() > 0)
     paint_head(*painter, path_.currentPosition(), -path_.angleAtPercent(away));
   painter->drawRoundedRect(label, label.height() / 2, label.height() / 2);
-  write(*painter, label, Qt::AlignHCenter, label_, kLabelSize, colours.on_accent, true);
+  write(*painter, label, Qt::AlignHCenter, label_, kLabelSize, colors.on_accent, true);
 }
 
 }  // namespace trainyard::ui

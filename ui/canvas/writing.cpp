@@ -71,7 +71,7 @@ double width_of(const QString& text, double size, bool strong) {
 }
 
 void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text,
-           double size, const QColor& colour, bool strong) {
+           double size, const QColor& color, bool strong) {
   if (size * scale_of(painter) < kSmallest || where.width() < 1 || text.isEmpty()) return;
   const Writing& known = writing(
       text, size, strong, static_cast<int>(std::ceil(std::min(where.width(), kAnyWidth - 1.0))));
@@ -79,7 +79,7 @@ void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QS
   const double room = where.width() - needed.width();
   const double indent = align & Qt::AlignHCenter ? room / 2 : align & Qt::AlignRight ? room : 0;
   painter.setFont(known.font);
-  painter.setPen(colour);
+  painter.setPen(color);
   painter.drawStaticText(QPointF(where.left() + indent, where.center().y() - needed.height() / 2),
                          known.text);
 }

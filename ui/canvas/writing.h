@@ -13,6 +13,6 @@ double width_of(const QString& text, double size, bool strong);
 // Writes one vertically centered line. Text that does not fit is elided in the middle; text too
 // small to see is omitted.
 void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text,
-           double size, const QColor& colour, bool strong = false);
+           double size, const QColor& color, bool strong = false);
 
 }  // namespace trainyard::ui

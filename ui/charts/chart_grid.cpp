@@ -72,7 +72,7 @@ bool ChartGrid::shown(const QString& name) const {
   return index < static_cast<int>(cards_.size()) && cards_[static_cast<std::size_t>(index)].shown;
 }
 
-void ChartGrid::set_there(const QString& name, bool there) {
+void ChartGrid::set_present(const QString& name, bool there) {
   const int index = index_of(name);
   if (index == static_cast<int>(cards_.size()) ||
       cards_[static_cast<std::size_t>(index)].there == there)
@@ -138,7 +138,7 @@ bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
   if (type == QEvent::MouseButtonRelease && mouse->button() == Qt::LeftButton &&
       target_.isVisible()) {
     target_.hide();
-    move(watched->property("chart").toString(), place_at(at));
+    move(watched->property("chart").toString(), index_at(at));
   }
   return true;
 }
@@ -147,7 +147,7 @@ bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
 void ChartGrid::drag_to(QPoint at) {
   if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance())
     return;
-  target_.setGeometry(cards_[static_cast<std::size_t>(place_at(at))].plot->geometry());
+  target_.setGeometry(cards_[static_cast<std::size_t>(index_at(at))].plot->geometry());
   target_.show();
   target_.raise();
   for (QWidget* above = parentWidget(); above; above = above->parentWidget())
@@ -156,7 +156,7 @@ void ChartGrid::drag_to(QPoint at) {
 }
 
 // Returns the index of the nearest card.
-int ChartGrid::place_at(QPoint at) const {
+int ChartGrid::index_at(QPoint at) const {
   int best = 0, least = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < cards_.size(); ++i) {
     if (!cards_[i].seen()) continue;

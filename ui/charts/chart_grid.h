@@ -25,7 +25,7 @@ class ChartGrid : public QWidget {
   bool shown(const QString& name) const;
   // A chart without content is absent, whether or not the user wants it shown. Absence is not part
   // of the arrangement.
-  void set_there(const QString& name, bool there);
+  void set_present(const QString& name, bool there);
   bool there(const QString& name) const;
   // Names in order, with prefix "-" if hidden; stored in settings. Unknown names are ignored.
   QStringList arrangement() const;
@@ -51,7 +51,7 @@ class ChartGrid : public QWidget {
   void move_by(const QString& name, int by);
   void fit();
   void drag_to(QPoint at);
-  int place_at(QPoint at) const;
+  int index_at(QPoint at) const;
   QRubberBand target_;  // target of the dragged card
   QPoint pressed_;
   FlowLayout* layout_;

@@ -25,7 +25,7 @@ Marker glyph_of(const std::string& kind) {
 
 // Returns, for example, "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training
 // goes on with 3 workers".
-QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
+QString words_of(const telemetry::Fault& fault, const std::optional<RunStyle>& run) {
   const QString who = run ? run->name + " · " : QString();
   const QString time = QString::fromStdString(base::format_seconds(fault.seconds));
   if (fault.link >= 0)
@@ -40,7 +40,7 @@ QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& ru
 
 std::vector<PlotMark> fault_marks(const telemetry::History& history,
                                   const ProgressCounter& progress,
-                                  const std::optional<RunLook>& run) {
+                                  const std::optional<RunStyle>& run) {
   std::vector<PlotMark> marks;
   for (const telemetry::Fault& fault : history.faults()) {
     const auto step = static_cast<double>(fault.step);
@@ -48,7 +48,7 @@ std::vector<PlotMark> fault_marks(const telemetry::History& history,
     SeriesPoint at{step, 0, fault.seconds, 0};
     progress.at(step).put_into(at);
     marks.push_back(
-        {at, glyph_of(fault.kind), run ? run->colour : fault.rank, words_of(fault, run)});
+        {at, glyph_of(fault.kind), run ? run->color : fault.rank, words_of(fault, run)});
   }
   return marks;
 }

@@ -12,6 +12,6 @@ namespace trainyard::ui {
 // the rank, or of the run.
 std::vector<PlotMark> fault_marks(const telemetry::History& history,
                                   const ProgressCounter& progress,
-                                  const std::optional<RunLook>& run);
+                                  const std::optional<RunStyle>& run);
 
 }  // namespace trainyard::ui

@@ -52,9 +52,9 @@ void add_columns(DrawnSeries& drawn, const QLineF& line) {
 }
 
 // Draws thinned points in order.
-class Pencil {
+class LineBuilder {
  public:
-  Pencil(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
+  LineBuilder(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
       : points_(points), thinned_(thinned), map_(map), side_(side) {}
 
   void draw(std::size_t begin, std::size_t end, DrawnSeries& drawn) const {
@@ -138,7 +138,7 @@ DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision,
   if (wanted != drawn_ || thinner_.kept() == 0) next_ = 0, settled_ = look;
   drawn_ = wanted;
   settled_.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom() + 1);
-  const Pencil pencil(points, thinned, map, side);
+  const LineBuilder pencil(points, thinned, map, side);
   if (thinned.settled > next_ + 1) {
     pencil.draw(next_, thinned.settled - 1, settled_);
     next_ = thinned.settled - 1;

@@ -75,8 +75,8 @@ QPolygonF within(const QPolygonF& area, Span x) {
 }
 
 // Paints in full pixels: rectangles that Qt had to scale would take a hundred times as long.
-void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colour,
-                 const Ground& ground) {
+void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& color,
+                 const LineTransforms& ground) {
   if (rects.empty()) return;
   if (!ground.lines.isIdentity())
     for (QRect& rect : rects) rect = ground.lines.mapRect(QRectF(rect)).toRect();
@@ -84,7 +84,7 @@ void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colo
   painter.setTransform(ground.own);
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.setPen(Qt::NoPen);
-  painter.setBrush(colour);
+  painter.setBrush(color);
   painter.drawRects(rects.data(), static_cast<int>(rects.size()));
   painter.restore();
 }
@@ -108,7 +108,7 @@ std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
 }
 
 void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed,
-                 const QRectF& part, const Ground& ground) {
+                 const QRectF& part, const LineTransforms& ground) {
   painter.setPen(Qt::NoPen);
   painter.setBrush(drawn.fill);
   for (const QPolygonF& area : drawn.areas) {
@@ -128,7 +128,7 @@ std::vector<QLineF> lines_within(const DrawnSeries& drawn, const QRectF& part) {
 }
 
 void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double margin,
-                 const Ground& ground) {
+                 const LineTransforms& ground) {
   painter.save();
   for (const QRectF& band : bands(painter, exposed, drawn.pen)) {
     const QRectF part = grown(band, margin);
@@ -144,22 +144,22 @@ void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
 // Marks gaps in the color of the broken line. Long gaps stay separate, low marks, because a bar
 // would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
-  QColor colour = drawn.pen.color();
-  colour.setAlpha(255);
+  QColor color = drawn.pen.color();
+  color.setAlpha(255);
   const double width = 2, apart = 2 * width,
                height = std::round(std::max(5.0, 3 * drawn.pen.widthF()));
   for (const double at : within(drawn.gaps, x))
     painter.fillRect(
-        QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
+        QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), color);
 }
 
 // Paints arrowheads, adjacent where there are many; their number has no meaning.
 void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
   constexpr double kWidth = 8, kHeight = 6;
-  QColor colour = drawn.pen.color();
-  colour.setAlpha(255);
+  QColor color = drawn.pen.color();
+  color.setAlpha(255);
   painter.setPen(Qt::NoPen);
-  painter.setBrush(colour);
+  painter.setBrush(color);
   double last = -kWidth;
   for (const QPointF& at : within(drawn.beyond, {x.low - kWidth, x.high + kWidth})) {
     const double middle = std::floor(at.x() / kWidth) * kWidth + kWidth / 2;
@@ -181,7 +181,7 @@ void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
 }  // namespace
 
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
-                  const Ground& ground) {
+                  const LineTransforms& ground) {
   // neighbors may extend into the exposed area
   const double margin = drawn.pen.widthF() + drawn.dot_size + 1;
   const QRectF part = grown(exposed, margin);

@@ -10,13 +10,13 @@ class QPainter;
 namespace trainyard::ui {
 
 // The painter's initial transform, and the transform of the lines.
-struct Ground {
+struct LineTransforms {
   QTransform own, lines;
 };
 
 // Paints the part of a series inside `exposed`, a part of the plot area, whose lower edge is
 // `foot`. The painter must use the transform of the lines and antialiasing.
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
-                  const Ground& ground);
+                  const LineTransforms& ground);
 
 }  // namespace trainyard::ui

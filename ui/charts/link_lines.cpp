@@ -50,9 +50,9 @@ class Gatherer {
   void add_link(const LinkName& name) {
     const QString from = QString::fromStdString(name.from), to = QString::fromStdString(name.to);
     const std::size_t before = lines_.size();
-    add({name, {}, true}, {from + " to " + to, from + " → " + to, colours_, false});
-    add({name, {}, false}, {to + " to " + from, to + " → " + from, colours_, true});
-    if (lines_.size() > before) ++colours_;
+    add({name, {}, true}, {from + " to " + to, from + " → " + to, colors_, false});
+    add({name, {}, false}, {to + " to " + from, to + " → " + from, colors_, true});
+    if (lines_.size() > before) ++colors_;
   }
 
   // Names the medium only if all of the traffic stays on the host.
@@ -65,7 +65,7 @@ class Gatherer {
     const bool all_stay = std::ranges::all_of(crossed_.at(bus), stays);
     add(bus,
         {"bus " + QString::fromStdString(host),
-         all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
+         all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colors_++, false});
   }
 
   void add(const Crossing& crossing, LinkLine line) {
@@ -80,7 +80,7 @@ class Gatherer {
   std::map<Crossing, std::vector<telemetry::SeriesKey>> crossed_;
   std::set<std::string> inner_;  // hosts with traffic between their ranks
   std::vector<LinkLine> lines_;
-  int colours_ = 0;
+  int colors_ = 0;
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ QToolButton* PlotLegend::make_button(const QString& id) {
   button->setCheckable(true);
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::TabFocus);
-  set_sheet(button, [](const Colours& c) {
+  set_sheet(button, [](const Colors& c) {
     return QString(
                "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; "
                "color: %1; }"

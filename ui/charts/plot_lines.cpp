@@ -36,7 +36,7 @@ QTransform PlotLines::placing() const {
 }
 
 void PlotLines::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
-  const Ground ground{painter->transform(), placing()};
+  const LineTransforms ground{painter->transform(), placing()};
   const QRectF exposed =
       ground.lines.inverted().mapRect(option->exposedRect.adjusted(-1, -1, 1, 1)) & made_for_;
   painter->setTransform(ground.lines, true);

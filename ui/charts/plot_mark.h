@@ -12,8 +12,8 @@ namespace trainyard::ui {
 struct PlotMark {
   SeriesPoint at;  // its value is unused
   Marker glyph = Marker::cross;
-  int colour = 0;  // index in the theme's series colors; negative: none, as for a link
-  QString text;    // tool tip
+  int color = 0;  // index in the theme's series colors; negative: none, as for a link
+  QString text;   // tool tip
 };
 
 }  // namespace trainyard::ui

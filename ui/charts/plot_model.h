@@ -19,24 +19,24 @@ namespace trainyard::ui {
 enum class Side { left, right };
 
 // Upper limit of a linear axis for a line. Values beyond it are marked at the upper edge.
-enum class Reach {
+enum class AxisLimit {
   whole,       // its maximum
-  nearly_all,  // the 99th percentile of the values of all such lines
-  // the limit of the `nearly_all` lines, of which this line is a summary; if none of them is shown,
+  percentile,  // the 99th percentile of the values of all such lines
+  // the limit of the `percentile` lines, of which this line is a summary; if none of them is shown,
   // treated as one of them
   rest
 };
 
-inline constexpr int kTextColour = -1;  // color of data of all ranks, which has no rank's color
-constexpr int colour_of_part(int part) {
-  return kTextColour - 1 - part;
+inline constexpr int kTextColor = -1;  // color of data of all ranks, which has no rank's color
+constexpr int component_color_index(int part) {
+  return kTextColor - 1 - part;
 }  // colors of parts in the theme, which belong to no rank; and the inverse
 
 struct SeriesStyle {
   QString label;
   // index in the theme's series colors: the number of the rank or run, the same in every view; or a
   // color defined above
-  int colour = 0;
+  int color = 0;
   std::optional<bool> dashed{};  // nothing: dashed if colors repeat
   Side side = Side::left;
   bool pale = false;  // drawn behind the others
@@ -46,7 +46,7 @@ struct SeriesStyle {
   Joining joining = Joining::next_step;
   Marker marker = Marker::diamond;  // for points that are never joined
   bool hollow = false;              // outline markers, which may enclose those of another series
-  Reach reach = Reach::whole;
+  AxisLimit reach = AxisLimit::whole;
   bool operator==(const SeriesStyle&) const = default;
 };
 
@@ -108,7 +108,7 @@ class PlotModel {
   // Returns the part of `y_extent` that a linear axis covers: less if values that need not be
   // reached would make it more than four times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
-  bool may_be_cut() const;  // some visible series need not be fully inside the axis
+  bool can_clip() const;  // some visible series need not be fully inside the axis
   std::size_t skipped(
       bool log) const;         // points of visible series that are not drawable on such a scale
   bool uses(Side side) const;  // a visible series is drawn on that side
@@ -133,7 +133,7 @@ class PlotModel {
 
  private:
   void smooth(PlotSeries& series) const;
-  std::optional<double> nearly_all(XAxis axis, Span x, Side side) const;
+  std::optional<double> percentile(XAxis axis, Span x, Side side) const;
   static double top_at(const PlotSeries& series, double step);
   void restack();
   void stack_on(PlotSeries& series, const PlotSeries* below) const;

@@ -12,18 +12,17 @@
 namespace trainyard::ui {
 
 PlotStyle plot_style(const QFont& font) {
-  const Colours& colours = Theme::instance().colours();
-  return {colours.card,   colours.text,
-          colours.dim,    colours.grid,
-          colours.accent, colours.warning,
-          font,           std::max(1.5, QFontMetricsF(font).height() / 10)};
+  const Colors& colors = Theme::instance().colors();
+  return {
+      colors.card,   colors.text,    colors.dim, colors.grid,
+      colors.accent, colors.warning, font,       std::max(1.5, QFontMetricsF(font).height() / 10)};
 }
 
-QColor colour_of(const SeriesStyle& style) {
+QColor color_of(const SeriesStyle& style) {
   const Theme& theme = Theme::instance();
-  if (style.colour >= 0) return theme.series_colour(style.colour);
-  return style.colour == kTextColour ? theme.colours().text
-                                     : theme.part_colour(colour_of_part(style.colour));
+  if (style.color >= 0) return theme.series_color(style.color);
+  return style.color == kTextColor ? theme.colors().text
+                                   : theme.component_color(component_color_index(style.color));
 }
 
 namespace {
@@ -32,23 +31,23 @@ constexpr double kSeen = 3;  // minimum contrast of graphics by WCAG 2.1
 
 double paleness() { return Theme::instance().dark() ? 0.5 : 0.42; }
 
-QColor paled(QColor colour) {
-  const QColor& ground = Theme::instance().colours().card;
+QColor paled(QColor color) {
+  const QColor& ground = Theme::instance().colors().card;
   double share = paleness();
-  while (share < 1 && contrast(mixed(ground, colour, share), ground) < kSeen) share += 0.02;
-  colour.setAlphaF(static_cast<float>(std::min(share, 1.0)));
-  return colour;
+  while (share < 1 && contrast(mixed(ground, color, share), ground) < kSeen) share += 0.02;
+  color.setAlphaF(static_cast<float>(std::min(share, 1.0)));
+  return color;
 }
 
 }  // namespace
 
 QPen series_pen(const SeriesStyle& style, double width, bool raw) {
-  QPen pen = style.dashed ? QPen(colour_of(style), width)
-                          : Theme::instance().series_pen(style.colour, width);
+  QPen pen = style.dashed ? QPen(color_of(style), width)
+                          : Theme::instance().series_pen(style.color, width);
   if (style.dashed == true) pen.setDashPattern({4, 3});
-  QColor colour = style.pale ? paled(colour_of(style)) : colour_of(style);
-  if (raw) colour.setAlphaF(static_cast<float>(paleness()));
-  pen.setColor(colour);
+  QColor color = style.pale ? paled(color_of(style)) : color_of(style);
+  if (raw) color.setAlphaF(static_cast<float>(paleness()));
+  pen.setColor(color);
   pen.setCapStyle(pen.style() == Qt::SolidLine ? Qt::SquareCap : Qt::FlatCap);
   return pen;
 }
@@ -62,8 +61,8 @@ double badge_strip(const PlotStyle& style) {
   return QFontMetricsF(scaled(style.font, 0.82)).height() * 1.35 + 5;
 }
 
-QColor area_colour(const SeriesStyle& style, const QColor& background) {
-  return mixed(background, colour_of(style), Theme::instance().dark() ? 0.4 : 0.3);
+QColor area_color(const SeriesStyle& style, const QColor& background) {
+  return mixed(background, color_of(style), Theme::instance().dark() ? 0.4 : 0.3);
 }
 
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box) {
@@ -72,7 +71,7 @@ void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box
   if (is_bars(style)) {
     painter.fillRect(QRectF(middle - QPointF(box.height(), box.height()) * 0.3,
                             QSizeF(box.height(), box.height()) * 0.6),
-                     colour_of(style));
+                     color_of(style));
   } else if (style.joining == Joining::never) {
     painter.setPen(style.hollow ? QPen(pen.color(), std::max(1.5, box.height() / 10.0))
                                 : QPen(Qt::NoPen));
@@ -80,7 +79,7 @@ void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box
     paint_marker(painter, style.marker, middle, box.height() * 0.6);
   } else if (style.stacked) {
     const QRectF block = box.adjusted(0, box.height() * 0.2, 0, -box.height() * 0.2);
-    painter.fillRect(block, area_colour(style, Theme::instance().colours().card));
+    painter.fillRect(block, area_color(style, Theme::instance().colors().card));
     painter.setPen(pen);
     painter.drawLine(block.topLeft(), block.topRight());
   } else {
@@ -144,13 +143,13 @@ void PlotOverlay::paint_marks(QPainter& painter) const {
   const double size = glyph_size();
   for (const Mark& mark : content_.marks) {
     const QPointF top(mark.x, area_.top() + size / 2 + 1);
-    painter.setPen(QPen(mark.colour, style_.line_width * 0.7, Qt::DotLine));
+    painter.setPen(QPen(mark.color, style_.line_width * 0.7, Qt::DotLine));
     painter.drawLine(QPointF(mark.x, area_.top() + size + 2), QPointF(mark.x, area_.bottom()));
     painter.setPen(QPen(style_.background, 3));
     painter.setBrush(style_.background);
     paint_marker(painter, mark.glyph, top, size);
     painter.setPen(Qt::NoPen);
-    painter.setBrush(mark.colour);
+    painter.setBrush(mark.color);
     paint_marker(painter, mark.glyph, top, size);
   }
 }
@@ -166,9 +165,9 @@ QString PlotOverlay::marks_at(const QPointF& at) const {
 void PlotOverlay::paint_crosshair(QPainter& painter) const {
   painter.setPen(QPen(style_.muted, 1));
   painter.drawLine(QPointF(*content_.x, area_.top()), QPointF(*content_.x, area_.bottom()));
-  for (const auto& [at, colour] : content_.points) {
+  for (const auto& [at, color] : content_.points) {
     painter.setPen(QPen(style_.background, 1.5));
-    painter.setBrush(colour);
+    painter.setBrush(color);
     painter.drawEllipse(at, style_.line_width * 2.4, style_.line_width * 2.4);
   }
   if (!content_.rows.empty()) paint_reading(painter);

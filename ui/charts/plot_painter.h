@@ -23,7 +23,7 @@ struct PlotStyle {
 };
 PlotStyle plot_style(const QFont& font);
 
-QColor colour_of(const SeriesStyle& style);
+QColor color_of(const SeriesStyle& style);
 // Returns the pen of a series. A pale series has a contrast of at least 3 with the card. `raw`: the
 // line behind its smoothed line, which is paler.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
@@ -35,7 +35,7 @@ QFont scaled(QFont font, double factor);
 double badge_strip(const PlotStyle& style);
 
 // Returns the color of an area of a stack; opaque, because lower areas are painted over it.
-QColor area_colour(const SeriesStyle& style, const QColor& background);
+QColor area_color(const SeriesStyle& style, const QColor& background);
 
 // Overlay above the lines: badges, marks, the empty state, the crosshair with its read-out, and the
 // rubber band.
@@ -49,7 +49,7 @@ class PlotOverlay : public QGraphicsItem {
   struct Mark {  // a PlotMark in pixels
     double x = 0;
     Marker glyph = Marker::cross;
-    QColor colour;
+    QColor color;
     QString text;
     bool operator==(const Mark&) const = default;
   };

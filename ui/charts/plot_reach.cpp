@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNearlyAll = 0.99;
 // an axis is cut if it would otherwise be more than this factor longer
-constexpr double kWorthIt = 4;
+constexpr double kMinClipRatio = 4;
 
 std::optional<Span> united(const std::optional<Span>& a, const std::optional<Span>& b) {
   if (!a || !b) return a ? a : b;
@@ -44,15 +44,15 @@ std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log)
   return all;
 }
 
-bool PlotModel::may_be_cut() const {
+bool PlotModel::can_clip() const {
   return std::ranges::any_of(series_, [](const auto& series) {
-    return series->visible && series->style.reach != Reach::whole;
+    return series->visible && series->style.reach != AxisLimit::whole;
   });
 }
 
 // Returns the percentile that limits the axis, over the lines with such a reach.
-std::optional<double> PlotModel::nearly_all(XAxis axis, Span x, Side side) const {
-  for (const Reach reach : {Reach::nearly_all, Reach::rest}) {
+std::optional<double> PlotModel::percentile(XAxis axis, Span x, Side side) const {
+  for (const AxisLimit reach : {AxisLimit::percentile, AxisLimit::rest}) {
     std::vector<SeriesPart> parts;
     for (const auto& series : series_)
       if (series->visible && series->style.side == side && series->style.reach == reach)
@@ -64,14 +64,14 @@ std::optional<double> PlotModel::nearly_all(XAxis axis, Span x, Side side) const
 
 std::optional<Span> PlotModel::y_reach(XAxis axis, Span x, Side side) const {
   const auto all = y_extent(axis, x, side, false);
-  const auto nearly = all ? nearly_all(axis, x, side) : std::nullopt;
+  const auto nearly = all ? percentile(axis, x, side) : std::nullopt;
   if (!nearly) return all;
   double high = *nearly;
   for (const auto& series : series_)
-    if (series->visible && series->style.side == side && series->style.reach == Reach::whole)
+    if (series->visible && series->style.side == side && series->style.reach == AxisLimit::whole)
       if (const auto own = extent_of(*series, axis, x, false)) high = std::max(high, own->high);
   const Span cut{all->low, high};
-  return value_range(*all).width() > kWorthIt * value_range(cut).width() ? cut : *all;
+  return value_range(*all).width() > kMinClipRatio * value_range(cut).width() ? cut : *all;
 }
 
 }  // namespace trainyard::ui

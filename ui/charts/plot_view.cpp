@@ -71,7 +71,7 @@ void PlotView::set_help(const QString& help) {
   canvas_->setAccessibleDescription(help);
 }
 
-void PlotView::set_counts(const QString& name) {
+void PlotView::set_count_axis(const QString& name) {
   count_name_ = name;
   home();
 }
@@ -145,7 +145,7 @@ void PlotView::set_smoothing(double weight) {
   schedule();
 }
 
-void PlotView::set_whole(bool whole) {
+void PlotView::set_full_range(bool whole) {
   if (whole_ == whole) return;
   whole_ = whole;
   whole_action_->setChecked(whole);

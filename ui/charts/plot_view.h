@@ -34,11 +34,11 @@ class PlotView : public QWidget {
   QString title() const { return title_; }
   void set_help(const QString& help);  // meaning of a value: tool tip of the title
   // Sets a count ("ranks") as x axis instead of steps: it begins at 0 and has ticks at integers.
-  void set_counts(const QString& name);
+  void set_count_axis(const QString& name);
   QString counts() const { return count_name_; }
   // Enables choosing a point: by the first entry of the menu, and by Enter at the crosshair. `text`
   // describes the action.
-  void offer_points(const QString& text);
+  void enable_point_choice(const QString& text);
   void set_empty_text(const QString& text);  // reason why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
@@ -56,7 +56,8 @@ class PlotView : public QWidget {
   bool log() const { return map_.log; }
   void set_smoothing(
       double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
-  void set_whole(bool whole);  // axes include all values; otherwise only the reach of each line
+  void set_full_range(
+      bool whole);  // axes include all values; otherwise only the reach of each line
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
   bool frozen() const { return frozen_; }

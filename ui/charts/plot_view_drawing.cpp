@@ -108,7 +108,7 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
   const bool stacked = series.style.stacked && !map_.log, smooth = !series.smoothed.empty();
   const auto add = [&](const PointSeries& points, bool raw, double width, bool filled) {
     DrawnSeries look;
-    if (filled) look.fill = area_colour(series.style, style_.background);
+    if (filled) look.fill = area_color(series.style, style_.background);
     look.pen = series_pen(series.style, width, raw);
     const bool marked = points.joining() == Joining::never;
     look.marker = marked ? series.style.marker : Marker::circle;
@@ -124,7 +124,7 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
   };
   if (stacked && is_bars(series.style)) {
     DrawnSeries look;
-    look.fill = colour_of(series.style);
+    look.fill = color_of(series.style);
     out.push_back(draw_bars(series.tops, map_, series.style.side, look));
     return;
   }

@@ -28,7 +28,7 @@ QToolButton* small_button(QWidget* parent, const QString& text, const QString& h
 void PlotView::build_header() {
   auto* row = new QHBoxLayout;
   row->setContentsMargins(0, 0, 0, 0);
-  heading_ = new TintedLabel(Tint::text, this, 1, true);
+  heading_ = new TintedLabel(TextColor::text, this, 1, true);
   heading_->set_elided();
   heading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   log_button_ = small_button(this, tr("log"), tr("Logarithmic scale"));
@@ -49,9 +49,9 @@ void PlotView::build_menu() {
   menu_->addAction(tr("Show everything (Home)"), this, &PlotView::home);
   whole_action_ = menu_->addAction(tr("Axis up to the greatest value"));
   whole_action_->setCheckable(true);
-  connect(whole_action_, &QAction::toggled, this, &PlotView::set_whole);
+  connect(whole_action_, &QAction::toggled, this, &PlotView::set_full_range);
   connect(menu_, &QMenu::aboutToShow, this,
-          [this] { whole_action_->setVisible(model_.may_be_cut()); });
+          [this] { whole_action_->setVisible(model_.can_clip()); });
   menu_->addSeparator();
   for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})
     menu_->addAction(
@@ -59,7 +59,7 @@ void PlotView::build_menu() {
         [this, kind] { ask_and_save(kind); });
 }
 
-void PlotView::offer_points(const QString& text) {
+void PlotView::enable_point_choice(const QString& text) {
   choose_ = new QAction(text, menu_);
   choose_->setShortcut(Qt::Key_Return);
   // the menu only displays the shortcut; the chart handles the key

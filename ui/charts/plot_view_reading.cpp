@@ -42,8 +42,8 @@ std::vector<PlotOverlay::Mark> PlotView::drawn_marks() const {
   for (const PlotMark& mark : marks_)
     if (const double x = mark.at.on(map_.axis); x >= map_.x.low && x <= map_.x.high)
       drawn.push_back({map_.at(x, 1, Side::left).x(), mark.glyph,
-                       mark.colour < 0 ? Theme::instance().colours().text
-                                       : Theme::instance().series_colour(mark.colour),
+                       mark.color < 0 ? Theme::instance().colors().text
+                                      : Theme::instance().series_color(mark.color),
                        mark.text});
   return drawn;
 }
@@ -104,7 +104,7 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
     const QPointF at = drawable
                            ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.style.side)
                            : QPointF(-1, -1);
-    if (map_.area.contains(at)) content.points.emplace_back(at, colour_of(reading.style));
+    if (map_.area.contains(at)) content.points.emplace_back(at, color_of(reading.style));
   }
   if (sum) content.rows.push_back({{}, *sum});
   if (shown < readings.size())

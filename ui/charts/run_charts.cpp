@@ -40,7 +40,7 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
 
 void RunCharts::link_gradients() {
   PlotView* staleness = plots_.at(ChartKind::staleness);
-  staleness->offer_points(tr("Show this gradient on the timeline"));
+  staleness->enable_point_choice(tr("Show this gradient on the timeline"));
   connect(staleness, &PlotView::point_chosen, this,
           [this](const QString& series, const SeriesPoint& point) {
             const QString worker = "1/worker";
@@ -73,22 +73,22 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
   for (const auto& [kind, plot] : plots_) plot->clear_series();
   show_special_charts();
   offer_choices();
-  read_on();
+  read_some();
 }
 
-std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
+std::optional<RunStyle> RunCharts::look_of(const Shown& shown) const {
   if (runs_.size() < 2) return {};
   const auto at = static_cast<int>(
       std::ranges::find_if(runs_, [&](const auto& one) { return one.get() == &shown; }) -
       runs_.begin());
-  return RunLook{names_[at], at};
+  return RunStyle{names_[at], at};
 }
 
 // A run gets its name from its recording; lines planned before are planned again.
 void RunCharts::name_runs() {
   QStringList names;
   for (const auto& shown : runs_) names << (shown->run ? shown->run->name() : QString());
-  names = what_tells_apart(names);
+  names = distinct_suffixes(names);
   if (names == names_) return;
   names_ = names;
   for (const auto& shown : runs_) shown->known_series = 0;
@@ -104,12 +104,12 @@ std::int64_t RunCharts::steps() const {
 }
 
 void RunCharts::ask_to_read() {
-  Turns::instance().ask(this, Work::reading, [this] { read_on(); });
+  Turns::instance().ask(this, Work::reading, [this] { read_some(); });
 }
 
 // Reads for a few milliseconds; the rest follows in later turns. All lines are read at equal pace,
 // so that they grow together.
-void RunCharts::read_on() {
+void RunCharts::read_some() {
   QElapsedTimer clock;
   clock.start();
   bool more = false;
@@ -121,10 +121,10 @@ void RunCharts::read_on() {
   } while (more && clock.nsecsElapsed() < kReadNanoseconds);
   if (more) ask_to_read();
   mark_faults();
-  say_why_empty();
+  update_empty_texts();
 }
 
-void RunCharts::set_marks_shown(bool shown) { marks_->setChecked(shown); }
+void RunCharts::show_fault_marks(bool shown) { marks_->setChecked(shown); }
 
 void RunCharts::mark_faults() {
   std::vector<PlotMark> marks;
@@ -154,7 +154,7 @@ bool RunCharts::read_portion(Shown& shown) {
 }
 
 // Sets the text of charts without points.
-void RunCharts::say_why_empty() {
+void RunCharts::update_empty_texts() {
   const auto all = [this](const auto& holds) {
     return std::ranges::all_of(runs_,
                                [&](const auto& one) { return one->run && holds(*one->run); });
@@ -196,7 +196,8 @@ void RunCharts::plan_lines(Shown& shown) {
 // Shows special charts only if they have lines.
 void RunCharts::show_special_charts() {
   for (const auto& [kind, plot] : plots_)
-    if (is_special(kind)) grid_->set_there(chart_title(kind).name, !plot->model().series().empty());
+    if (is_special(kind))
+      grid_->set_present(chart_title(kind).name, !plot->model().series().empty());
 }
 
 void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
@@ -241,15 +242,15 @@ void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
   for (const auto& shown : runs_) {
-    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time,
-                       ChartKind::buffers});
+    restart_lines(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time,
+                           ChartKind::buffers});
     shown->split = StepSplit(choice_.step_time_of);
   }
-  read_on();
+  read_some();
 }
 
 // Reads the run's lines of these charts again from the start.
-void RunCharts::read_anew(Shown& shown, const std::vector<ChartKind>& kinds) {
+void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds) {
   for (const ChartKind kind : kinds) {
     for (const auto& [id, reader] : shown.readers[kind])
       plots_[kind]->remove_series(shown.prefix + id);

@@ -42,9 +42,9 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  void set_marks_shown(bool shown);  // marks of faults
-  bool reading() const;              // the charts do not show all of the histories yet
-  std::int64_t steps() const;        // number of steps of the first run on the charts
+  void show_fault_marks(bool shown);  // marks of faults
+  bool reading() const;               // the charts do not show all of the histories yet
+  std::int64_t steps() const;         // number of steps of the first run on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -84,15 +84,15 @@ class RunCharts : public QWidget {
   void fit_bar();
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
-  void say_why_empty();
+  void update_empty_texts();
   void mark_faults();
   QString why_not_simulated() const;
   void show_special_charts();
   void ask_to_read();
-  void read_on();
+  void read_some();
   void name_runs();
   bool read_portion(Shown& shown);
-  void read_anew(Shown& shown, const std::vector<ChartKind>& kinds);
+  void restart_lines(Shown& shown, const std::vector<ChartKind>& kinds);
   void want_simulated(Shown& shown);
   void simulate(Shown& shown);
   void take_simulated(const Run* run, const base::Result<SimulatedTime>& time);
@@ -102,7 +102,7 @@ class RunCharts : public QWidget {
   void order_lines(ChartKind kind);
   void offer_choices();
   void offer_bytes();
-  std::optional<RunLook> look_of(const Shown& shown) const;
+  std::optional<RunStyle> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
   std::stop_source no_longer_simulated_;

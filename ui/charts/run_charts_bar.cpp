@@ -23,7 +23,7 @@ constexpr int kBadgeCharacters = 16;  // visible characters of badges that share
 
 const QString kBullet = QStringLiteral("● ");
 
-QComboBox* labelled_combo(QWidget* parent, FlowLayout& row, const QString& label) {
+QComboBox* labeled_combo(QWidget* parent, FlowLayout& row, const QString& label) {
   auto* pair = new QWidget(parent);
   auto* line = new QHBoxLayout(pair);
   line->setContentsMargins(0, 0, kGrid, 0);
@@ -87,7 +87,7 @@ void RunCharts::build_bar() {
 }
 
 void RunCharts::build_choices(QWidget& bar) {
-  axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
+  axis_ = labeled_combo(&bar, *bar_, tr("&x axis"));
   refill(*axis_,
          {{tr("step"), 0},
           {tr("samples"), 1},
@@ -106,9 +106,9 @@ void RunCharts::build_choices(QWidget& bar) {
   smoothing_ = smoothing_slider(&bar, *bar_);
   connect(smoothing_, &QSlider::valueChanged, this,
           [this](int percent) { set_smoothing(percent / 100.0); });
-  segment_ = labelled_combo(&bar, *bar_, tr("&Gradients of"));
-  step_time_ = labelled_combo(&bar, *bar_, tr("S&tep time of"));
-  buffers_ = labelled_combo(&bar, *bar_, tr("&Buffers of"));
+  segment_ = labeled_combo(&bar, *bar_, tr("&Gradients of"));
+  step_time_ = labeled_combo(&bar, *bar_, tr("S&tep time of"));
+  buffers_ = labeled_combo(&bar, *bar_, tr("&Buffers of"));
   buffers_->setObjectName("buffers_of");
   choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(),
               step_time_->parentWidget(), buffers_->parentWidget()};
@@ -232,7 +232,7 @@ void RunCharts::show_badges(const QStringList& badges) {
   const auto count = static_cast<std::size_t>(badges.size());
   for (; badge_labels_.size() > count; badge_labels_.pop_back()) delete badge_labels_.back();
   while (badge_labels_.size() < count) {
-    badge_labels_.push_back(new TintedLabel(Tint::warning, bar_->parentWidget()));
+    badge_labels_.push_back(new TintedLabel(TextColor::warning, bar_->parentWidget()));
     badge_labels_.back()->set_elided();
     badge_labels_.back()->setContentsMargins(kGrid / 2, 0, kGrid / 2, 0);
     bar_->addWidget(badge_labels_.back());

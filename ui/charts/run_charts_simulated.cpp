@@ -14,7 +14,7 @@ namespace trainyard::ui {
 void RunCharts::want_simulated(Shown& shown) {
   shown.progress.want_simulated(axis_->currentIndex() == static_cast<int>(XAxis::simulated));
   if (shown.progress.lacks_simulated())
-    read_anew(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
+    restart_lines(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
 }
 
 // Starts the simulation, once, as soon as the recording contains the experiment.

@@ -18,7 +18,7 @@ namespace {
 
 // Number of steps a chart may lag without a message.
 constexpr std::int64_t kStepsBehind = 200;
-constexpr double kPartBehind = 0.05;
+constexpr double kLagFraction = 0.05;
 
 using telemetry::History;
 using telemetry::Metric;
@@ -39,23 +39,23 @@ QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 // Collects the lines of one chart of one run; sources without series produce no line.
 class Lines {
  public:
-  Lines(const History& history, const std::optional<RunLook>& run, const LineChoice& choice)
+  Lines(const History& history, const std::optional<RunStyle>& run, const LineChoice& choice)
       : history_(history), run_(run), choice_(choice) {}
   std::vector<LineSpec> take() { return std::move(lines_); }
   bool alone() const { return !run_; }
 
-  LineSpec* add(const QString& id, const QString& label, int colour, Source source) {
+  LineSpec* add(const QString& id, const QString& label, int color, Source source) {
     if (source.empty()) return nullptr;
     SeriesStyle style{run_ ? (label.isEmpty() ? run_->name : run_->name + " · " + label) : label,
-                      run_ ? run_->colour : colour};
+                      run_ ? run_->color : color};
     if (source.rate) style.joining = Joining::always;
     lines_.push_back({id, style, std::move(source), {}});
     return &lines_.back();
   }
 
-  void add_gathered(const QString& id, const QString& label, int colour, StepValues values,
+  void add_gathered(const QString& id, const QString& label, int color, StepValues values,
                     bool markers) {
-    SeriesStyle style{run_ ? run_->name + " · " + label : label, run_ ? run_->colour : colour};
+    SeriesStyle style{run_ ? run_->name + " · " + label : label, run_ ? run_->color : color};
     if (markers) style.joining = Joining::never;
     lines_.push_back({id, style, {}, {}, values});
   }
@@ -100,13 +100,13 @@ class Lines {
                               chart_text("activations"),
                               chart_text("other"),
                               chart_text("put aside on the host"),
-                              chart_text("put aside on disk")};  // as run::MemoryPart
+                              chart_text("put aside on disk")};  // as run::MemoryPurpose
     level("plan", chart_text("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       if (plans_nothing(rank, part)) continue;
-      LineSpec* line =
-          add(QString("part%1").arg(part), labels[part], colour_of_part(static_cast<int>(part)),
-              {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
+      LineSpec* line = add(QString("part%1").arg(part), labels[part],
+                           component_color_index(static_cast<int>(part)),
+                           {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
       if (line == nullptr) continue;
       line->style.dashed = false;
       line->style.stacked = true;
@@ -146,7 +146,7 @@ class Lines {
     const bool all = choice_.segment < 0;
     for (const int segment : all ? segments_with_gradients(history_) : std::vector{chosen()}) {
       const QString name = all ? segment_name(history_, segment) : chart_text("reduced");
-      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour,
+      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColor,
                            first_rank(Metric::reduced_gradient_norm, segment));
       if (line && !all) line->style.dashed = false;
     }
@@ -188,7 +188,7 @@ class Lines {
     for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
     if (!alone()) return void(add("greatest", chart_text("busiest link"), 0, all));
     for (std::size_t i = 0; i < links.size(); ++i)
-      if (LineSpec* line = add(links[i].id, links[i].label, links[i].colour, all.parts[i]);
+      if (LineSpec* line = add(links[i].id, links[i].label, links[i].color, all.parts[i]);
           line && links[i].backward)
         line->style.dashed = line->style.pale = true;
   }
@@ -201,11 +201,11 @@ class Lines {
                               chart_text("input"), chart_text("overhead")};  // as StepPart
     if (keys_of(history_, Metric::step_seconds).empty()) return;
     for (std::size_t part = 0; part < kStepParts; ++part) {
-      LineSpec& line =
-          lines_.emplace_back(LineSpec{QString("part%1").arg(part),
-                                       {labels[part], colour_of_part(static_cast<int>(part))},
-                                       {},
-                                       {}});
+      LineSpec& line = lines_.emplace_back(
+          LineSpec{QString("part%1").arg(part),
+                   {labels[part], component_color_index(static_cast<int>(part))},
+                   {},
+                   {}});
       line.style.dashed = false;
       line.style.stacked = true;
       line.part = static_cast<StepPart>(part);
@@ -213,7 +213,7 @@ class Lines {
     }
     if (keys_of(history_, Metric::imposed_seconds).empty()) return;
     LineSpec& line = lines_.emplace_back(
-        LineSpec{"imposed", {chart_text("of compute imposed"), kTextColour}, {}, {}});
+        LineSpec{"imposed", {chart_text("of compute imposed"), kTextColor}, {}, {}});
     line.style.dashed = true;
     line.part = StepPart::imposed;
   }
@@ -240,12 +240,12 @@ class Lines {
   // as it applied them.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
-    const bool stages = stages_tell(history_);
+    const bool stages = stages_report_staleness(history_);
     for (const SeriesKey& key : keys)
       if (LineSpec* line =
               add(QString("worker%1").arg(key.index),
-                  alone() ? whose_gradients(history_, key.index) : "", key.index, {{key}}))
-        line->style.joining = Joining::never, line->style.reach = Reach::nearly_all;
+                  alone() ? gradient_owner_text(history_, key.index) : "", key.index, {{key}}))
+        line->style.joining = Joining::never, line->style.reach = AxisLimit::percentile;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server"))
       staleness_over_time();  // otherwise an older recording
@@ -261,12 +261,12 @@ class Lines {
         {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
         {"most", chart_text("most %1").arg(of), &History::staleness_most}};
     for (const auto& [id, label, values] : all) {
-      add_gathered(id, label, kTextColour, values, false);
+      add_gathered(id, label, kTextColor, values, false);
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value covers the gradients since the previous one
       style.dashed = values == &History::staleness_most,
       style.pale = values != &History::staleness_mean;
-      style.reach = Reach::rest;
+      style.reach = AxisLimit::rest;
     }
   }
 
@@ -327,8 +327,8 @@ class Lines {
  private:
   // Adds a line of a single rank. If ranks run steps independently, steps between two of its own
   // belong to other ranks, so no value is missing there.
-  LineSpec* add_own(const QString& id, const QString& label, int colour, Source source) {
-    LineSpec* line = add(id, label, colour, std::move(source));
+  LineSpec* add_own(const QString& id, const QString& label, int color, Source source) {
+    LineSpec* line = add(id, label, color, std::move(source));
     if (line && history_.steps_apart()) line->style.joining = Joining::always;
     return line;
   }
@@ -343,7 +343,7 @@ class Lines {
   }
 
   void level(const QString& id, const QString& label, double value, bool dashed) {
-    add_gathered(id, label, kTextColour, &History::train_loss, false);
+    add_gathered(id, label, kTextColor, &History::train_loss, false);
     lines_.back().style.dashed = dashed;
     lines_.back().style.joining = Joining::always;
     lines_.back().level = value;
@@ -362,7 +362,7 @@ class Lines {
   }
 
   const History& history_;
-  const std::optional<RunLook>& run_;
+  const std::optional<RunStyle>& run_;
   const LineChoice& choice_;
   std::vector<LineSpec> lines_;
 };
@@ -376,13 +376,14 @@ QString segment_name(const telemetry::History& history, int segment) {
              : chart_text("segment %1").arg(segment);
 }
 
-bool stages_tell(const telemetry::History& history) {
+bool stages_report_staleness(const telemetry::History& history) {
   const std::vector<SeriesKey> keys = telemetry::gradient_series(history, Metric::staleness);
   return !keys.empty() && keys.front().rank == keys.front().index;
 }
 
-QString whose_gradients(const telemetry::History& history, int rank) {
-  return (stages_tell(history) ? chart_text("stage, rank %1") : chart_text("worker, rank %1"))
+QString gradient_owner_text(const telemetry::History& history, int rank) {
+  return (stages_report_staleness(history) ? chart_text("stage, rank %1")
+                                           : chart_text("worker, rank %1"))
       .arg(rank);
 }
 
@@ -509,16 +510,16 @@ ChartTitle chart_title(ChartKind kind) {
   }
 }
 
-QStringList told_behind(std::int64_t step, std::int64_t charted) {
+QStringList lag_message(std::int64_t step, std::int64_t charted) {
   const std::int64_t behind = step - charted;
   if (behind < kStepsBehind ||
-      static_cast<double>(behind) < kPartBehind * static_cast<double>(step))
+      static_cast<double>(behind) < kLagFraction * static_cast<double>(step))
     return {};
   return {chart_text("charts are %1 behind the run, and catch up")
               .arg(counted(behind, chart_text("steps")))};
 }
 
-QStringList what_tells_apart(const QStringList& names) {
+QStringList distinct_suffixes(const QStringList& names) {
   QList<QStringList> words;
   for (const QString& name : names) words << name.split(' ');
   const auto drop_first = [&] {
@@ -536,7 +537,7 @@ QStringList what_tells_apart(const QStringList& names) {
 }
 
 std::vector<LineSpec> lines_of(ChartKind kind, const History& history,
-                               const std::optional<RunLook>& run, const LineChoice& choice) {
+                               const std::optional<RunStyle>& run, const LineChoice& choice) {
   Lines lines(history, run, choice);
   switch (kind) {
     case ChartKind::loss:

@@ -71,8 +71,8 @@ QString segment_name(const telemetry::History& history, int segment);
 
 // True if each stage reports the staleness of its own gradients; otherwise servers report that of
 // workers.
-bool stages_tell(const telemetry::History& history);
-QString whose_gradients(const telemetry::History& history, int rank);  // "worker, rank 3"
+bool stages_report_staleness(const telemetry::History& history);
+QString gradient_owner_text(const telemetry::History& history, int rank);  // "worker, rank 3"
 
 // True if the history contains counters of sent bytes.
 bool sends(const telemetry::History& history);
@@ -120,20 +120,20 @@ struct LineSpec {
 };
 
 // Returns the message if charts lag behind a run that is at `step`; empty if they do not.
-QStringList told_behind(std::int64_t step, std::int64_t charted);
+QStringList lag_message(std::int64_t step, std::int64_t charted);
 
 // Shortens names for narrow legends: removes the words that all begin with, but keeps at least the
 // last word of each.
-QStringList what_tells_apart(const QStringList& names);
+QStringList distinct_suffixes(const QStringList& names);
 
 // `run`: name and color that distinguish the run from others on the same charts; nothing if it is
 // the only run, and ranks are shown one by one.
-struct RunLook {
+struct RunStyle {
   QString name;
-  int colour = 0;
+  int color = 0;
 };
 std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history,
-                               const std::optional<RunLook>& run, const LineChoice& choice);
+                               const std::optional<RunStyle>& run, const LineChoice& choice);
 
 // Histories are read in portions of at most this number of values per series, because they may be
 // long. Readers return true if there is more to read.
@@ -169,7 +169,7 @@ class ProgressCounter {
     std::size_t next = 0;
     double bytes = 0;
   };
-  void look_for_senders(const telemetry::History& history);
+  void find_senders(const telemetry::History& history);
   double sent_by(const telemetry::History& history, double step);
 
   bool read_updates(const telemetry::History& history, bool over);

@@ -26,7 +26,7 @@ double value_of(const Series* series, std::int32_t step, std::size_t& next) {
 }
 
 // Returns the step at which the first training rank was lost.
-double first_loss(const History& history) {
+double first_failed_step(const History& history) {
   const auto evaluator = history.header().value("evaluator", -1);
   const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) {
     return fault.kind == "lost" && fault.rank != evaluator;
@@ -36,7 +36,7 @@ double first_loss(const History& history) {
 }
 
 // Returns the recorded number of training samples; NaN if not recorded.
-double samples_of_pass(const History& history) {
+double samples_per_epoch(const History& history) {
   const auto samples = base::value_at(history.header(), "experiment.data.train_samples");
   return samples && samples->is_number() && samples->get<double>() > 0
              ? samples->get<double>()
@@ -55,7 +55,7 @@ std::size_t end_of_portion(std::size_t next, std::size_t size) {
 
 }  // namespace
 
-void ProgressCounter::look_for_senders(const History& history) {
+void ProgressCounter::find_senders(const History& history) {
   if (known_series_ == history.series().size()) return;
   known_series_ = history.series().size();
   for (auto at = history.series().lower_bound({Metric::sent_payload_bytes, 0, 0});
@@ -112,7 +112,7 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
 }
 
 bool ProgressCounter::read(const History& history, bool over) {
-  look_for_senders(history);
+  find_senders(history);
   if (history.header().contains("steps_apart") && !history.steps_apart()) {
     const bool more = read_updates(history, over);
     over_ = over && !more;
@@ -144,7 +144,7 @@ void ProgressCounter::add(const History& history, const SeriesPoint& step) {
   steps_.push_back(step.step);
   Progress by_then{(progress_.empty() ? 0 : progress_.back().samples) + step.value,
                    sent_by(history, step.step)};
-  by_then.passes = by_then.samples / samples_of_pass(history);
+  by_then.passes = by_then.samples / samples_per_epoch(history);
   progress_.push_back(by_then);
 }
 
@@ -324,7 +324,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress,
   if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
   for (SeriesPoint& point : points) point.value = spec_.level.value_or(point.value);
   if (spec_.of_all_ranks)
-    std::erase_if(points, [first = first_loss(history)](const SeriesPoint& point) {
+    std::erase_if(points, [first = first_failed_step(history)](const SeriesPoint& point) {
       return point.step > first;
     });
   held_back_.insert(held_back_.end(), points.begin(), points.end());

@@ -19,8 +19,8 @@ constexpr int kDetailLines = 5;
 
 AlgorithmPicker::AlgorithmPicker(QWidget* parent)
     : QWidget(parent),
-      caption_(paragraph(Tint::dim, this)),
-      detail_(paragraph(Tint::dim, this)),
+      caption_(paragraph(TextColor::dim, this)),
+      detail_(paragraph(TextColor::dim, this)),
       table_(new AlgorithmTable(this)),
       keep_(new QCheckBox(tr("Show the chosen one on the drawing"), this)) {
   auto* column = new QVBoxLayout(this);
@@ -36,21 +36,21 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
   connect(table_, &AlgorithmTable::picked, this, &AlgorithmPicker::picked);
   connect(table_, &AlgorithmTable::pointed_changed, this, &AlgorithmPicker::point);
   connect(keep_, &QCheckBox::toggled, this, &AlgorithmPicker::point);
-  keep_lines_free();
+  reserve_lines();
   refresh();
 }
 
 // Reserves lines for the details, so that nothing moves while the user compares rows.
-void AlgorithmPicker::keep_lines_free() {
+void AlgorithmPicker::reserve_lines() {
   detail_->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing());
 }
 
 void AlgorithmPicker::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::FontChange) keep_lines_free();
+  if (event->type() == QEvent::FontChange) reserve_lines();
 }
 
-void AlgorithmPicker::set_asked(collective::Algorithm asked) {
+void AlgorithmPicker::set_selected(collective::Algorithm asked) {
   if (asked == asked_) return;
   asked_ = asked;
   refresh();
@@ -61,7 +61,7 @@ void AlgorithmPicker::set_used(bool used) {
   point();
 }
 
-void AlgorithmPicker::show_offers(KnownOffers known) {
+void AlgorithmPicker::show_offers(AlgorithmOffersPtr known) {
   known_ = std::move(known);
   refresh();
 }
@@ -90,7 +90,7 @@ QString AlgorithmPicker::caption_of() const {
                                                   "layers, of a micro-batch, %1, over %2:")
                        : known_->gathers     ? tr("All-gather of the largest bucket, %1, over %2:")
                                              : tr("All-reduce of the largest bucket, %1, over %2:");
-  return what.arg(size_words(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
+  return what.arg(size_text(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
 }
 
 void AlgorithmPicker::refresh() {
@@ -109,7 +109,7 @@ void AlgorithmPicker::point() {
   detail_->setText(row ? detail_of(*row)
                        : tr("Point at an algorithm to see on the drawing who sends to whom. A "
                             "click chooses it."));
-  LogicalPicture wanted;
+  LogicalTopology wanted;
   if (row) wanted = known_->picture(row->offer.algorithm), wanted.pointed = true;
   else if (keep_->isChecked() && known_) wanted = known_->picture(asked_);
   if (wanted.flows.empty() || isHidden()) wanted = {};
@@ -127,7 +127,7 @@ QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
   return said + " " +
          tr("On the drawing %1, in the colour of who sends; the widest carries %2.")
              .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")),
-                  size_words(widest->bytes));
+                  size_text(widest->bytes));
 }
 
 }  // namespace trainyard::ui

@@ -18,9 +18,9 @@ class AlgorithmPicker : public QWidget {
  public:
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
-  void set_asked(collective::Algorithm asked);  // by the document
-  void set_used(bool used);                     // otherwise it and its picture are hidden
-  void show_offers(KnownOffers known);          // null: no device is drawn
+  void set_selected(collective::Algorithm asked);  // by the document
+  void set_used(bool used);                        // otherwise it and its picture are hidden
+  void show_offers(AlgorithmOffersPtr known);      // null: no device is drawn
   AlgorithmTable& table() { return *table_; }
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
@@ -30,7 +30,7 @@ class AlgorithmPicker : public QWidget {
 
  signals:
   void picked(collective::Algorithm algorithm);
-  void picture_wanted(const LogicalPicture& picture);  // without flows: none
+  void picture_wanted(const LogicalTopology& picture);  // without flows: none
   void reason_changed();
 
  private:
@@ -38,12 +38,12 @@ class AlgorithmPicker : public QWidget {
   void point();
   QString caption_of() const;
   QString detail_of(const AlgorithmRow& row) const;
-  void keep_lines_free();
+  void reserve_lines();
   void changeEvent(QEvent* event) override;
 
   collective::Algorithm asked_ = collective::Algorithm::ring;
-  KnownOffers known_;
-  LogicalPicture wanted_;
+  AlgorithmOffersPtr known_;
+  LogicalTopology wanted_;
   TintedLabel *caption_, *detail_;
   AlgorithmTable* table_;
   QCheckBox* keep_;

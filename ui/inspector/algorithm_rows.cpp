@@ -62,7 +62,7 @@ QString AlgorithmModel::spoken(const AlgorithmRow& row, int column) const {
 
 QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
   const AlgorithmRow& row = rows_[static_cast<std::size_t>(index.row())];
-  const Colours& colours = Theme::instance().colours();
+  const Colors& colors = Theme::instance().colors();
   const bool least = row.best && index.column() == time_column;
   switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
@@ -73,7 +73,7 @@ QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
       return QVariant(Qt::AlignVCenter |
                       (index.column() == name_column ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::FontRole: return Theme::instance().font(1, least);
-    case Qt::ForegroundRole: return !row.fits() ? colours.dim : least ? colours.ok : colours.text;
+    case Qt::ForegroundRole: return !row.fits() ? colors.dim : least ? colors.ok : colors.text;
     default: return {};
   }
 }

@@ -20,16 +20,16 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::remember_place); });
+  connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::store_position); });
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
-          [this] { soon(&Column::remember_place); });  // scrolled by the user
+          [this] { soon(&Column::store_position); });  // scrolled by the user
 }
 
 void Column::soon(void (Column::*what)()) {
   QMetaObject::invokeMethod(this, what, Qt::QueuedConnection);
 }
 
-void Column::remember_place() {
+void Column::store_position() {
   QWidget* now = QApplication::focusWidget();
   focused_ = now && widget()->isAncestorOf(now) ? now : nullptr;
   if (focused_) place_ = focused_->mapTo(window(), QPoint()).y();

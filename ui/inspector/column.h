@@ -19,7 +19,7 @@ class Column : public QScrollArea {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void remember_place();
+  void store_position();
   void keep_place();
   void soon(void (Column::*what)());  // after the layout is updated
 

@@ -20,7 +20,7 @@ QString cost_text(const char* source) { return QCoreApplication::translate("cost
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   void take(std::int64_t value) { least = std::min(least, value), most = std::max(most, value); }
-  bool differs() const { return size_words(least) != size_words(most); }
+  bool differs() const { return size_text(least) != size_text(most); }
 };
 
 QString at_most(bool so) { return so ? cost_text("at most ") : QString(); }
@@ -49,20 +49,20 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
 }
 
 QString cost_line(const Cost& cost) {
-  const QString held = at_most(cost.memory_at_most) + size_words(cost.memory_bytes);
+  const QString held = at_most(cost.memory_at_most) + size_text(cost.memory_bytes);
   const QString of_rank =
       cost.ranks == 1 ? cost_text("nothing sent, %1 of buffers").arg(held)
       : !cost.engine.empty()
           ? cost_text(
                 "a rank has %1 of buffers, and by formula sends %2%3 a step; what %4 sends it does "
                 "not report")
-                .arg(held, at_most(cost.sent_at_most), size_words(cost.sent_bytes),
+                .arg(held, at_most(cost.sent_at_most), size_text(cost.sent_bytes),
                      QString::fromStdString(cost.engine))
           : cost_text("a rank sends %1%2 a step, has %3 of buffers")
-                .arg(at_most(cost.sent_at_most), size_words(cost.sent_bytes), held);
+                .arg(at_most(cost.sent_at_most), size_text(cost.sent_bytes), held);
   const QString saved =
       cost.savings ? cost_text("; gradients are %1")
-                         .arg(QString::fromStdString(experiment::savings_said(*cost.savings)))
+                         .arg(QString::fromStdString(experiment::savings_line(*cost.savings)))
                    : QString();
   return cost_text("%1, %2, %3; %4%5")
       .arg(counted(cost.ranks, cost_text("ranks")),

@@ -20,7 +20,7 @@ constexpr int kReckonAfterMilliseconds = 200;
 }  // namespace
 
 // Input and receiver of a background computation.
-struct CostLine::Reckoning {
+struct CostLine::CostComputation {
   QPointer<CostLine> line;
   std::stop_token stop;
   experiment::Experiment experiment;
@@ -30,38 +30,39 @@ struct CostLine::Reckoning {
   void run() const;
 
  private:
-  KnownOffers offers(const base::Result<experiment::Resolved>& resolved) const;
-  KnownPipeline pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
-  // Calls `show` on the line's thread, unless the computation was canceled.
+  AlgorithmOffersPtr offers(const base::Result<experiment::Resolved>& resolved) const;
+  PipelinePlanPtr pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
+  // RemoteCalls `show` on the line's thread, unless the computation was canceled.
   template <class Show>
   void post(Show show) const {
-    QMetaObject::invokeMethod(qApp, [to = line, given_up = stop, show] {
-      if (to && !given_up.stop_requested()) show(*to);
+    QMetaObject::invokeMethod(qApp, [to = line, freed = stop, show] {
+      if (to && !freed.stop_requested()) show(*to);
     });
   }
 };
 
 // If the algorithm does not fit the drawing, returns all alternatives.
-KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>& resolved) const {
+AlgorithmOffersPtr CostLine::CostComputation::offers(
+    const base::Result<experiment::Resolved>& resolved) const {
   if (resolved || resolved.error().where != "strategy.algorithm")
-    return known_offers(resolved, stop);
+    return compare_algorithms(resolved, stop);
   experiment::Experiment other = experiment;
   other.strategy.algorithm = collective::Algorithm::automatic;
-  return known_offers(experiment::resolve(other, directory), stop);
+  return compare_algorithms(experiment::resolve(other, directory), stop);
 }
 
-KnownPipeline CostLine::Reckoning::pipeline(const experiment::Resolved& resolved,
-                                            const plan::Plan& plan) const {
+PipelinePlanPtr CostLine::CostComputation::pipeline(const experiment::Resolved& resolved,
+                                                    const plan::Plan& plan) const {
   const auto shape = pipeline_shape(resolved);
   const auto planned =
       shape ? std::optional(pipeline_plan(resolved, *shape, plan, stop)) : std::nullopt;
   return planned && *planned ? std::make_shared<const PipelinePlan>(**planned) : nullptr;
 }
 
-void CostLine::Reckoning::run() const {
+void CostLine::CostComputation::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
-  post([known = resolved ? dealt(*resolved) : Dealt()](CostLine& to) {
-    emit to.dealt_known(known);
+  post([known = resolved ? dealt(*resolved) : DataAssignment()](CostLine& to) {
+    emit to.assignment_known(known);
   });
   if (stop.stop_requested()) return;
   post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
@@ -71,7 +72,7 @@ void CostLine::Reckoning::run() const {
   post([shards = plan ? kept_shards(*resolved) : std::vector<KeptShard>()](CostLine& to) {
     emit to.shards_known(shards);
   });
-  post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) {
+  post([stages = plan ? stage_assignment(*resolved, *plan) : StageAssignment()](CostLine& to) {
     emit to.stages_known(stages);
   });
   const auto cost =
@@ -83,7 +84,7 @@ void CostLine::Reckoning::run() const {
                  *resolved, *plan,
                  [this](const experiment::Resolved& other) { return cost_of_step(other, stop); })
            : base::Problems();
-  post([told = in_words(experiment, room)](CostLine& to) { to.show_room(told); });
+  post([told = readable_problems(experiment, room)](CostLine& to) { to.show_room(told); });
   if (stop.stop_requested()) return;
   post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) {
     emit to.pipeline_known(known);
@@ -99,8 +100,8 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
     : QWidget(parent),
       document_(document),
       judge_(std::move(judge)),
-      cost_(paragraph(Tint::text, this)),
-      verdict_(paragraph(Tint::dim, this)) {
+      cost_(paragraph(TextColor::text, this)),
+      verdict_(paragraph(TextColor::dim, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
   column->setSpacing(kGrid / 2);
@@ -124,13 +125,13 @@ CostLine::~CostLine() { give_up(); }
 // Returns the experiment without positions, so that a drag has no effect.
 experiment::Experiment CostLine::drawn() const {
   experiment::Experiment now = document_.experiment();
-  now.topology = without_places(std::move(now.topology));
+  now.topology = without_positions(std::move(now.topology));
   return now;
 }
 
 void CostLine::follow() {
-  if (reckoned_ &&
-      (document_.refused() || directory_ != document_.directory() || *reckoned_ != drawn()))
+  if (computed_ &&
+      (document_.refused() || directory_ != document_.directory() || *computed_ != drawn()))
     give_up();
   soon_.start();
 }
@@ -143,25 +144,25 @@ void CostLine::give_up() {
   stop_.request_stop();
   stop_ = std::stop_source();
   pool_.clear();
-  reckoned_.reset();
+  computed_.reset();
   room_.clear();
 }
 
 void CostLine::reckon() {
-  if (reckoned_) return;  // only positions have changed since
+  if (computed_) return;  // only positions have changed since
   refused_ = document_.refused();
   if (refused_ && document_.has_devices())
     return refuse(*refused_);  // the form shows another value than the document
-  reckoned_ = drawn();
+  computed_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
-  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString(),
-                                     judge_}] { reckoning.run(); });
+  pool_.start([reckoning = CostComputation{this, stop_.get_token(), *computed_,
+                                           directory_.toStdString(), judge_}] { reckoning.run(); });
 }
 
 void CostLine::refuse(const base::Problem& problem) {
   show_cost(base::fail(problem));
-  emit algorithms_known(known_offers(base::fail(problem)));
+  emit algorithms_known(compare_algorithms(base::fail(problem)));
   emit stages_known({});
   emit shards_known({});
   show_room({});
@@ -170,12 +171,12 @@ void CostLine::refuse(const base::Problem& problem) {
 }
 
 void CostLine::invite() {
-  cost_->set_tint(Tint::dim);
+  cost_->set_tint(TextColor::dim);
   cost_->setText(tr("Place a device, and this line says what training on the drawing would cost."));
   cost_->setToolTip({});
   verdict_->clear();
   verdict_->hide();
-  emit dealt_known({});
+  emit assignment_known({});
   emit stages_known({});
   emit shards_known({});
   show_room({});
@@ -184,25 +185,25 @@ void CostLine::invite() {
   emit settled();
 }
 
-void CostLine::show_room(const ToldProblems& problems) {
+void CostLine::show_room(const ReadableProblems& problems) {
   room_ = problems;
-  emit room_known(problems);
+  emit memory_problems_known(problems);
 }
 
 // The results are valid only for the current drawing and directory.
-const ToldProblems& CostLine::room() const {
-  static const ToldProblems none;
-  return reckoned_ && *reckoned_ == drawn() && directory_ == document_.directory() ? room_ : none;
+const ReadableProblems& CostLine::room() const {
+  static const ReadableProblems none;
+  return computed_ && *computed_ == drawn() && directory_ == document_.directory() ? room_ : none;
 }
 
 // Returns the place and description of a problem.
 QString CostLine::why_not(const base::Problem& problem) const {
-  const base::Problem told = in_words(document_.experiment(), {problem}).front().told;
+  const base::Problem told = readable_problems(document_.experiment(), {problem}).front().told;
   return QString::fromStdString(told.where.empty() ? told.what : told.where + ": " + told.what);
 }
 
 void CostLine::show_cost(const base::Result<Cost>& cost) {
-  cost_->set_tint(cost ? Tint::text : Tint::warning);
+  cost_->set_tint(cost ? TextColor::text : TextColor::warning);
   cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(why_not(cost.error())));
   cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, "
                               "gradients, optimizer and activations.")
@@ -212,7 +213,7 @@ void CostLine::show_cost(const base::Result<Cost>& cost) {
 }
 
 void CostLine::show_verdict(const QString& verdict) {
-  verdict_->set_tint(room_.empty() ? Tint::dim : Tint::warning);
+  verdict_->set_tint(room_.empty() ? TextColor::dim : TextColor::warning);
   verdict_->setText(verdict);
   verdict_->setVisible(!verdict.isEmpty());
   emit settled();

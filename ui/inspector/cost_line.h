@@ -33,29 +33,30 @@ class CostLine : public QWidget {
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
-  // problems of devices with too little memory, as in `room_known`; empty if unknown for the
-  // current drawing
-  const ToldProblems& room() const;
+  // problems of devices with too little memory, as in `memory_problems_known`; empty if unknown for
+  // the current drawing
+  const ReadableProblems& room() const;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void dealt_known(const Dealt& dealt);  // assignment of the newest experiment; empty if unknown
-  void algorithms_known(
-      const KnownOffers& offers);  // algorithms for the newest experiment; null if nothing is drawn
+  void assignment_known(
+      const DataAssignment& dealt);  // assignment of the newest experiment; empty if unknown
+  void algorithms_known(const AlgorithmOffersPtr& offers);  // algorithms for the newest experiment;
+                                                            // null if nothing is drawn
   void stages_known(
       // stages of the newest experiment; empty if its model is not split
-      const StagePicture& stages);
+      const StageAssignment& stages);
   // shards of the newest experiment, by rank; empty if nothing is sharded
   void shards_known(const std::vector<KeptShard>& shards);
-  void room_known(
-      const ToldProblems& problems);  // devices of the newest experiment with too little memory
+  void memory_problems_known(
+      const ReadableProblems& problems);  // devices of the newest experiment with too little memory
   // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
-  void pipeline_known(const KnownPipeline& plan);
+  void pipeline_known(const PipelinePlanPtr& plan);
   void settled();  // all results of the newest experiment are known
 
  private:
-  struct Reckoning;
+  struct CostComputation;
   experiment::Experiment drawn() const;
   void follow();
   void follow_refused();
@@ -64,17 +65,17 @@ class CostLine : public QWidget {
   void invite();
   void refuse(const base::Problem& problem);
   void show_cost(const base::Result<Cost>& cost);
-  void show_room(const ToldProblems& problems);
+  void show_room(const ReadableProblems& problems);
   QString why_not(const base::Problem& problem) const;
   void show_verdict(const QString& verdict);
 
   Document& document_;
   Judge judge_;
   QTimer soon_{this};
-  std::optional<experiment::Experiment> reckoned_;  // or being computed; without positions
+  std::optional<experiment::Experiment> computed_;  // or being computed; without positions
   QString directory_;                               // base of relative data paths
   std::optional<base::Problem> refused_;            // refused input, at the last update
-  ToldProblems room_;
+  ReadableProblems room_;
   std::stop_source stop_;  // cancels the current computation
   TintedLabel *cost_, *verdict_;
   QThreadPool pool_{this};  // one separate thread, so that a long simulation blocks no other work

@@ -10,7 +10,7 @@
 namespace trainyard::ui {
 namespace {
 
-QString in_words(const RoleFailure& line) {
+QString readable_problems(const RoleFailure& line) {
   return FailureView::tr("%1: %2; back: %3.").arg(line.role, line.others, line.back);
 }
 
@@ -20,9 +20,9 @@ bool same(const RoleFailure& a, const RoleFailure& b) {
 
 // Adds a role with the outcome below it, because the column is narrow.
 void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
-  column.addWidget(paragraph(Tint::text, parent, line.role));
+  column.addWidget(paragraph(TextColor::text, parent, line.role));
   TintedLabel* outcome =
-      paragraph(Tint::dim, parent,
+      paragraph(TextColor::dim, parent,
                 FailureView::tr("%1.\nBack: %2.")
                     .arg(line.others.left(1).toUpper() + line.others.mid(1), line.back));
   outcome->setContentsMargins(2 * kGrid, 0, 0, kGrid / 2);
@@ -35,7 +35,7 @@ FailureView::FailureView(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
-  auto* heading = new TintedLabel(Tint::text, this, 1, true);
+  auto* heading = new TintedLabel(TextColor::text, this, 1, true);
   heading->setText(tr("When it fails"));
   heading->setToolTip(
       tr("A process that dies is noticed within 0.1 s; one that stands still once it has been "
@@ -60,7 +60,7 @@ void FailureView::show_lines(const std::vector<RoleFailure>& lines) {
 
 QString FailureView::text() const {
   QStringList all;
-  for (const RoleFailure& line : lines_) all << in_words(line);
+  for (const RoleFailure& line : lines_) all << readable_problems(line);
   return all.join("\n");
 }
 

@@ -30,7 +30,7 @@ constexpr double kManyCharacters = 5000;  // longer texts get several lines
 
 // True if a menu or another window takes the focus temporarily; the editor then does not count as
 // left.
-bool comes_back(Qt::FocusReason reason) {
+bool is_temporary_loss(Qt::FocusReason reason) {
   return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason ||
          reason == Qt::ActiveWindowFocusReason;
 }
@@ -209,7 +209,7 @@ bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
   const bool escaped = held_ && event->type() == QEvent::KeyPress &&
                        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
   if (escaped || (event->type() == QEvent::FocusOut &&
-                  !comes_back(static_cast<QFocusEvent*>(event)->reason()))) {
+                  !is_temporary_loss(static_cast<QFocusEvent*>(event)->reason()))) {
     held_ = false;
     emit left();
   }

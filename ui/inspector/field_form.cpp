@@ -93,7 +93,7 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   Row& row = *rows_.emplace_back(std::make_unique<Row>());
   row.name = QString::fromStdString(field.name);
   row.field = field;
-  row.label = new TintedLabel(Tint::dim, this);
+  row.label = new TintedLabel(TextColor::dim, this);
   row.label->setText(label_of(field));
   row.label->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   row.zero = hints_.zero_texts.value(row.name, zero_text(field));
@@ -113,12 +113,12 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   grid_->addWidget(row.label, line, label_column);
   grid_->addWidget(row.editor, line, editor_column);
   grid_->addWidget(row.reset, line, reset_column);
-  row.note = add_text(Tint::dim, line + 1);
-  row.problem = add_text(Tint::error, line + 2);
+  row.note = add_text(TextColor::dim, line + 1);
+  row.problem = add_text(TextColor::error, line + 2);
   connect_row(row);
 }
 
-TintedLabel* FieldForm::add_text(Tint tint, int line) {
+TintedLabel* FieldForm::add_text(TextColor tint, int line) {
   TintedLabel* text = paragraph(tint, this);
   text->hide();
   grid_->addWidget(text, line, editor_column, 1, 2);
@@ -129,7 +129,7 @@ void FieldForm::add_child(const FieldDescription& field, int line) {
   Row& row = *rows_.emplace_back(std::make_unique<Row>());
   row.name = QString::fromStdString(field.name);
   row.field = field;
-  row.label = new TintedLabel(Tint::text, this, 1, true);
+  row.label = new TintedLabel(TextColor::text, this, 1, true);
   row.label->setText(label_of(field));
   row.label->setContentsMargins(0, kGrid, 0, 0);
   row.label->setToolTip(QString::fromStdString(field.help));
@@ -158,7 +158,7 @@ void FieldForm::connect_row(Row& row) {
   });
   connect(row.editor, &FieldEditor::unreadable, this,
           [this, &row](const QString& why) { refuse(row.name, why); });
-  connect(row.editor, &FieldEditor::left, this, [this, &row] { show_afresh(row); });
+  connect(row.editor, &FieldEditor::left, this, [this, &row] { reset_row(row); });
 }
 
 }  // namespace trainyard::ui

@@ -67,12 +67,12 @@ class FieldForm : public QWidget {
   void rebuild(const std::vector<base::FieldDescription>& fields);
   void add_row(const base::FieldDescription& field, int line);
   void add_child(const base::FieldDescription& field, int line);
-  TintedLabel* add_text(Tint tint, int line);
+  TintedLabel* add_text(TextColor tint, int line);
   void connect_row(Row& row);
   void update_row(Row& row, const base::FieldDescription& field, const base::Json& value);
   void show_problem(Row& row);
   void set_refused(Row& row, const QString& why);
-  void show_afresh(Row& row);
+  void reset_row(Row& row);
   bool can_reset(const base::FieldDescription& field) const;
   Row* find(const QString& path) const;  // the row of the path's first name
 

@@ -13,7 +13,7 @@ using base::FieldDescription;
 using base::Json;
 
 // False if the default is refused by the field's own check, as for required fields.
-bool default_is_taken(const FieldDescription& field) {
+bool default_is_valid(const FieldDescription& field) {
   const Json& value = field.default_value;
   const double size = value.is_number() ? value.get<double>()
                       : value.is_string()
@@ -54,7 +54,7 @@ void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& 
 }
 
 bool FieldForm::can_reset(const FieldDescription& field) const {
-  return default_is_taken(field) &&
+  return default_is_valid(field) &&
          !hints_.without_default.contains(QString::fromStdString(field.name));
 }
 
@@ -66,7 +66,7 @@ void FieldForm::set_refused(Row& row, const QString& why) {
 }
 
 // Shows the value and discards the input.
-void FieldForm::show_afresh(Row& row) {
+void FieldForm::reset_row(Row& row) {
   row.editor->reset_value(row.value);
   set_refused(row, {});
 }
@@ -74,7 +74,7 @@ void FieldForm::show_afresh(Row& row) {
 void FieldForm::forget_refused() {
   for (const auto& row : rows_) {
     if (row->child) row->child->forget_refused();
-    else if (!row->refused.isEmpty()) show_afresh(*row);
+    else if (!row->refused.isEmpty()) reset_row(*row);
   }
 }
 

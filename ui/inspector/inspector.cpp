@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/inspector/inspector.h"
 
 #include <QPushButton>
@@ -9,6 +8,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "ui/inspector/column.h"
@@ -91,7 +91,7 @@ FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
   auto* form = forms_[section] = new FieldForm(hints, this);
   connect(form, &FieldForm::edited, this,
           [this, section](const QString& path, const Json& value) { edit(section, path, value); });
-  connect(form, &FieldForm::refused_changed, this, &Inspector::tell_refused);
+  connect(form, &FieldForm::refused_changed, this, &Inspector::emit_refused);
   return form;
 }
 
@@ -121,11 +121,11 @@ QWidget* Inspector::build_data() {
   column->setSpacing(0);
   column->addWidget(add_form("data", hints_of("data")));
   column->addWidget(shards_ = new ShardView(both));
-  connect(cost_, &CostLine::dealt_known, this, &Inspector::show_dealt);
+  connect(cost_, &CostLine::assignment_known, this, &Inspector::show_dealt);
   return both;
 }
 
-void Inspector::show_dealt(const Dealt& reckoned) {
+void Inspector::show_dealt(const DataAssignment& reckoned) {
   const bool ask = reckoned.empty() && recorded_dealt_;
   shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : reckoned,
                       ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
@@ -138,7 +138,7 @@ void Inspector::connect_layers() {
                 document_.set_value(QString("model.layers[%1].%2").arg(layer).arg(field), value);
             if (!refused.empty()) layers_->refuse(layer, text_of(refused));
           });
-  connect(layers_, &LayerList::refused_changed, this, &Inspector::tell_refused);
+  connect(layers_, &LayerList::refused_changed, this, &Inspector::emit_refused);
   connect(
       layers_, &LayerList::layers_edited, this, [this](const QString& what, const Layers& layers) {
         document_.edit(
@@ -155,12 +155,12 @@ QWidget* Inspector::build_item() {
   back->setFlat(true);
   connect(back, &QPushButton::clicked, &selection_, &Selection::clear);
   column->addWidget(back, 0, Qt::AlignLeft);
-  column->addWidget(item_kind_ = new TintedLabel(Tint::dim, page));
-  column->addWidget(item_title_ = new TintedLabel(Tint::text, page, 1.3, true));
+  column->addWidget(item_kind_ = new TintedLabel(TextColor::dim, page));
+  column->addWidget(item_title_ = new TintedLabel(TextColor::text, page, 1.3, true));
   item_title_->setTextFormat(Qt::PlainText);
   item_title_->setWordWrap(true);
-  column->addWidget(item_hint_ = paragraph(Tint::dim, page));
-  column->addWidget(item_measured_ = paragraph(Tint::text, page));
+  column->addWidget(item_hint_ = paragraph(TextColor::dim, page));
+  column->addWidget(item_measured_ = paragraph(TextColor::text, page));
   item_measured_->setTextFormat(Qt::PlainText);
   column->addSpacing(kGrid);
   column->addWidget(item_form_ =
@@ -168,7 +168,7 @@ QWidget* Inspector::build_item() {
                                       page));  // a position is set by dragging
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
-  connect(item_form_, &FieldForm::refused_changed, this, &Inspector::tell_refused);
+  connect(item_form_, &FieldForm::refused_changed, this, &Inspector::emit_refused);
   return page;
 }
 
@@ -179,7 +179,7 @@ void Inspector::edit(const QString& section, const QString& path, const Json& va
 }
 
 void Inspector::edit_item(const QString& field, const Json& value) {
-  Picked picked = selection_.picked();
+  SelectedObjects picked = selection_.picked();
   base::Problems refused;
   {
     const QScopedValueRollback guard(editing_, true);
@@ -197,7 +197,7 @@ void Inspector::refresh() {
   if (item) refresh_item();
   refresh_experiment();
   pages_->setCurrentIndex(item ? 1 : 0);
-  tell_refused();
+  emit_refused();
   show_problems();
 }
 
@@ -216,7 +216,7 @@ std::optional<base::Problem> Inspector::refused() const {
               : std::nullopt;
 }
 
-void Inspector::tell_refused() {
+void Inspector::emit_refused() {
   document_.set_refused(refused());
   note_batch();
 }
@@ -260,7 +260,7 @@ void Inspector::refresh_experiment() {
         form->show_fields(field.fields, values[field.name]);
   }
   layers_->show_layers(experiment.model.layers);
-  algorithms_->set_asked(experiment.strategy.algorithm);
+  algorithms_->set_selected(experiment.strategy.algorithm);
   algorithms_->set_used(forms_.at("strategy")->field_shown("algorithm"));
   failures_->show_lines(when_ranks_fail(experiment));
   note_devices();
@@ -299,7 +299,7 @@ QString Inspector::measured() const { return item_measured_->text(); }
 
 void Inspector::show_problems() {
   base::Problems told;
-  for (const auto& [found, words] : document_.told_problems())
+  for (const auto& [found, words] : document_.readable_problems())
     told.emplace_back(words).where = found.where;  // forms use paths
   for (const auto& [name, form] : forms_) form->show_problems(told, {name});
   layers_->show_problems(told, "model.layers");
@@ -307,7 +307,7 @@ void Inspector::show_problems() {
 }
 
 void Inspector::go_to(const QString& path) {
-  const Picked picked = picked_at(document_.experiment().topology, path);
+  const SelectedObjects picked = picked_at(document_.experiment().topology, path);
   selection_.set(picked);
   refresh();
   if (!picked.empty()) {

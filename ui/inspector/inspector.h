@@ -36,11 +36,11 @@ class Inspector : public QWidget {
   const ShardView& shards() const { return *shards_; }
   // Callback for the data assignment recorded by a run, used if it cannot be computed because the
   // data is not available.
-  void set_recorded_dealt(std::function<Dealt()> recorded) {
+  void set_recorded_assignment(std::function<DataAssignment()> recorded) {
     recorded_dealt_ = std::move(recorded);
   }
   // Callback for current measurements of the selection: lines shown above its fields; empty: none.
-  void set_measured(std::function<QStringList(const Picked&)> measured) {
+  void set_measured(std::function<QStringList(const SelectedObjects&)> measured) {
     measured_ = std::move(measured);
   }
   void show_measured();  // updates the measurements
@@ -50,7 +50,7 @@ class Inspector : public QWidget {
   std::optional<base::Problem> refused() const;
 
  signals:
-  void picture_wanted(const LogicalPicture& picture);  // on the drawing; without flows: none
+  void picture_wanted(const LogicalTopology& picture);  // on the drawing; without flows: none
 
  private:
   QWidget* build_experiment();
@@ -61,14 +61,14 @@ class Inspector : public QWidget {
   void connect_layers();
   QWidget* build_model();
   QWidget* build_data();
-  void show_dealt(const Dealt& reckoned);
+  void show_dealt(const DataAssignment& reckoned);
   void refresh();
   void refresh_experiment();
   void refresh_item();
   void show_problems();
-  void tell_refused();
+  void emit_refused();
   void note_batch();
-  void show_stages(const StagePicture& stages);
+  void show_stages(const StageAssignment& stages);
   void note_algorithm();
   void note_devices();
   void forget_refused();
@@ -87,10 +87,10 @@ class Inspector : public QWidget {
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
   bool splits_ = false;  // the model is split among ranks: their layers are on the drawing
-  QString split_said_;   // how layers themselves are split; empty: they are not
+  QString split_text_;   // how layers themselves are split; empty: they are not
   FailureView* failures_;
-  std::function<Dealt()> recorded_dealt_;
-  std::function<QStringList(const Picked&)> measured_;
+  std::function<DataAssignment()> recorded_dealt_;
+  std::function<QStringList(const SelectedObjects&)> measured_;
   TintedLabel *item_title_, *item_kind_, *item_hint_, *item_measured_;
 };
 

@@ -30,10 +30,10 @@ QWidget* Inspector::build_strategy() {
 
 // Shows the assignment of layers beside its field and on the drawing. In that case there is no
 // all-reduce whose picture it would replace.
-void Inspector::show_stages(const StagePicture& stages) {
+void Inspector::show_stages(const StageAssignment& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
-  split_said_ = placed ? QString() : stages.said;
+  split_text_ = placed ? QString() : stages.said;
   note_devices();
   if (placed || splits_) emit picture_wanted(stages.picture);
   splits_ = placed;
@@ -52,16 +52,16 @@ void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();
   const auto emulated =
-      drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
+      drawn.run.emulate ? experiment::emulation_caveat(drawn.topology) : std::nullopt;
   QStringList of_kind;
   if (emulated) of_kind << tr("EMULATED: %1").arg(QString::fromStdString(*emulated));
-  if (!split_said_.isEmpty()) of_kind << split_said_;
+  if (!split_text_.isEmpty()) of_kind << split_text_;
   forms_.at("strategy")->set_note("kind", of_kind.join('\n'));
-  const auto softsync = experiment::softsync_said(drawn);
+  const auto softsync = experiment::softsync_line(drawn);
   forms_.at("strategy")
       ->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
   const bool rounds = drawn.training.multiplies == Multiplies::automatic &&
-                      experiment::multiplies_of(drawn) == Multiplies::bfloat16;
+                      experiment::factor_format_of(drawn) == Multiplies::bfloat16;
   const QString tf32 = QString::fromStdString(experiment::tf32_said(drawn).value_or(""));
   forms_.at("training")
       ->set_note("multiplies",

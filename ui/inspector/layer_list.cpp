@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/inspector/layer_list.h"
 
 #include <QApplication>
@@ -8,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/experiment/field_templates.h"
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -24,7 +24,7 @@ constexpr std::int64_t kNewUnits = 128;
 LayerList::LayerList(QWidget* parent)
     : QWidget(parent),
       column_(new QVBoxLayout(this)),
-      whole_problem_(paragraph(Tint::error, this)) {
+      whole_problem_(paragraph(TextColor::error, this)) {
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(kGrid / 2);
   whole_problem_->hide();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/inspector/layer_row.h"
 
 #include <QCoreApplication>
@@ -7,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/experiment/field_templates.h"
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -39,7 +39,7 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
   auto* places = new QHBoxLayout(line);
   places->setContentsMargins(0, 0, 0, 0);
   places->setSpacing(kGrid / 2);
-  number = new TintedLabel(Tint::dim, line);
+  number = new TintedLabel(TextColor::dim, line);
   number->setText(QString::number(layer));
   places->addWidget(number);
   details_ = new QGridLayout;
@@ -50,7 +50,7 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
   up = add_button(*line, "up", layer_text("Move up (Alt+Up)"));
   down = add_button(*line, "down", layer_text("Move down (Alt+Down)"));
   remove = add_button(*line, "remove", layer_text("Remove (Alt+Delete)"));
-  problem = paragraph(Tint::error, whole);
+  problem = paragraph(TextColor::error, whole);
   problem->hide();
   both->addWidget(line);
   both->addLayout(details_);
@@ -68,7 +68,7 @@ void LayerRow::add_editor(const FieldDescription& field, int layer, QWidget& lin
   if (in_first_line(field)) {
     static_cast<QHBoxLayout*>(line.layout())->addWidget(editor, name == "kind" ? 1 : 0);
   } else {
-    auto* words = labels_[name] = new TintedLabel(Tint::dim, whole);
+    auto* words = labels_[name] = new TintedLabel(TextColor::dim, whole);
     words->setText(label);
     words->setBuddy(editor);
     words->setToolTip(editor->toolTip());

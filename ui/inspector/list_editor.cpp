@@ -38,7 +38,7 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
   grid_->setHorizontalSpacing(kGrid / 2);
   grid_->setVerticalSpacing(2);
   for (std::size_t f = 0; f < field_.fields.size(); ++f) {
-    auto* heading = new TintedLabel(Tint::dim, whole);
+    auto* heading = new TintedLabel(TextColor::dim, whole);
     heading->setText(label_of(field_.fields[f]));
     heading->setToolTip(help_of(field_.fields[f], {}));
     grid_->addWidget(heading, 0, static_cast<int>(f));

@@ -23,7 +23,7 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   heading_->setToolTip(tr("Fold %1").arg(title));
   // Only the text shows that it is open; a pressed look would distract.
-  set_sheet(heading_, [](const Colours& c) {
+  set_sheet(heading_, [](const Colors& c) {
     return QString(
                "QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } "
                "QToolButton:focus { text-decoration: underline; }")

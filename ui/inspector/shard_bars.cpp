@@ -112,7 +112,7 @@ void ShardBars::paintEvent(QPaintEvent*) {
 }
 
 void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   const QRectF bars = row(rank);
   painter.setPen(c.text);
   painter.drawText(QRectF(0, bars.top(), bars.left(), bars.height()),
@@ -121,14 +121,14 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
                    Qt::AlignRight | Qt::AlignVCenter, number(totals_[rank]));
   painter.setPen(c.border);
   painter.drawLine(QPointF(bars.left(), bars.bottom()), QPointF(bars.right(), bars.bottom()));
-  const QColor colour = Theme::instance().series_colour(static_cast<int>(rank));
+  const QColor color = Theme::instance().series_color(static_cast<int>(rank));
   for (std::size_t label = 0; label < classes(); ++label)
-    if (const QRectF one = bar(rank, label); !one.isEmpty()) painter.fillRect(one, colour);
+    if (const QRectF one = bar(rank, label); !one.isEmpty()) painter.fillRect(one, color);
 }
 
 // Writes class numbers below the last row, of every class if there is room, else of every n-th.
 void ShardBars::paint_classes(QPainter& painter) const {
-  painter.setPen(Theme::instance().colours().dim);
+  painter.setPen(Theme::instance().colors().dim);
   const QRectF first = cell(0, 0);
   const double wanted =
       fontMetrics().horizontalAdvance(QString::number(classes() - 1)) + kGrid / 2.0;

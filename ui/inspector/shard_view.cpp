@@ -19,9 +19,9 @@ QString sentence(std::string text) {
 
 ShardView::ShardView(QWidget* parent)
     : QWidget(parent),
-      caption_(paragraph(Tint::dim, this)),
+      caption_(paragraph(TextColor::dim, this)),
       bars_(new ShardBars(this)),
-      columns_(paragraph(Tint::text, this)) {
+      columns_(paragraph(TextColor::text, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
@@ -32,9 +32,9 @@ ShardView::ShardView(QWidget* parent)
   hide();
 }
 
-QString ShardView::caption_of(const experiment::Experiment& experiment, const Dealt& dealt,
+QString ShardView::caption_of(const experiment::Experiment& experiment, const DataAssignment& dealt,
                               Source source) {
-  const auto unlike = experiment::unlike_one_device(experiment);
+  const auto unlike = experiment::equivalence_caveats(experiment);
   const bool owned = data::owns_samples(experiment.data.sharding);
   QString caption =
       !dealt.columns.isEmpty()
@@ -46,7 +46,7 @@ QString ShardView::caption_of(const experiment::Experiment& experiment, const De
   return unlike ? caption + ". " + sentence(*unlike) : caption;
 }
 
-void ShardView::show_dealt(const experiment::Experiment& experiment, const Dealt& dealt,
+void ShardView::show_dealt(const experiment::Experiment& experiment, const DataAssignment& dealt,
                            Source source) {
   caption_->setText(caption_of(experiment, dealt, source));
   bars_->show_shards(dealt.shards);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/inspector/target.h"
 
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <set>
 
+#include "core/experiment/field_templates.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_edit.h"
 
@@ -19,7 +19,7 @@ QString target_text(const char* source) { return QCoreApplication::translate("ta
 // Collects the selected objects in drawing order.
 class Gathering {
  public:
-  explicit Gathering(const Picked& picked) : picked_(picked) {}
+  explicit Gathering(const SelectedObjects& picked) : picked_(picked) {}
 
   void visit(const topology::Topology& topology) {
     for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
@@ -75,13 +75,13 @@ class Gathering {
         target_.differing << QString::fromStdString(field);
   }
 
-  const Picked& picked_;
+  const SelectedObjects& picked_;
   Target target_;
   std::set<std::string> kinds_;
   const char* things_ = "";
 };
 
-base::Problems rename_one(Document& document, const QString& path, Picked& picked,
+base::Problems rename_one(Document& document, const QString& path, SelectedObjects& picked,
                           const std::string& name, const std::string& to) {
   base::Problems problems;
   document.edit(
@@ -97,13 +97,13 @@ base::Problems rename_one(Document& document, const QString& path, Picked& picke
 
 }  // namespace
 
-Target target_of(const topology::Topology& topology, const Picked& picked) {
+Target target_of(const topology::Topology& topology, const SelectedObjects& picked) {
   Gathering gathering(picked);
   gathering.visit(topology);
   return gathering.finish();
 }
 
-Picked picked_at(const topology::Topology& topology, const QString& path) {
+SelectedObjects picked_at(const topology::Topology& topology, const QString& path) {
   static const QRegularExpression form(
       R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
   const auto match = form.match(path);
@@ -117,12 +117,12 @@ Picked picked_at(const topology::Topology& topology, const QString& path) {
   const topology::Host& host = topology.hosts[index];
   const std::size_t device = match.captured(3).toULongLong();
   return !match.captured(3).isEmpty() && device < host.devices.size()
-             ? Picked{{host.devices[device].name}, {}}
-             : Picked{{host.name}, {}};
+             ? SelectedObjects{{host.devices[device].name}, {}}
+             : SelectedObjects{{host.name}, {}};
 }
 
 base::Problems set_field(Document& document, const Target& target, const QString& field,
-                         const Json& value, Picked& picked) {
+                         const Json& value, SelectedObjects& picked) {
   if (field == "name" && value.is_string() && picked.names.size() == 1)
     return rename_one(document, target.paths.first(), picked, *picked.names.begin(),
                       value.get<std::string>());

@@ -22,13 +22,13 @@ struct Target {
   QStringList differing;                       // fields in which the others differ from the first
 };
 
-Target target_of(const topology::Topology& topology, const Picked& picked);
+Target target_of(const topology::Topology& topology, const SelectedObjects& picked);
 // Returns the object that a problem's path refers to; an empty selection if there is none.
-Picked picked_at(const topology::Topology& topology, const QString& path);
+SelectedObjects picked_at(const topology::Topology& topology, const QString& path);
 
 // Sets a field of all objects as one command; consecutive input merges. Renaming updates all links
 // that use the name, and `picked`.
 base::Problems set_field(Document& document, const Target& target, const QString& field,
-                         const base::Json& value, Picked& picked);
+                         const base::Json& value, SelectedObjects& picked);
 
 }  // namespace trainyard::ui

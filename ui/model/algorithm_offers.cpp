@@ -22,7 +22,7 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
 
 // Marks all other algorithms as unavailable if the strategy supports only one all-reduce.
 void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
-  const auto only = experiment::only_all_reduce(experiment.document.strategy.kind);
+  const auto only = experiment::required_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
   for (collective::Offer& offer : known.offers)
     if (offer.algorithm != only->algorithm && offer.unfit.empty())
@@ -35,9 +35,8 @@ bool is_inside_layers(const experiment::Resolved& experiment, const collective::
   if (!experiment::splits_model(experiment.document.strategy.kind) ||
       !experiment::splits_layers(experiment))
     return false;
-  return work.devices.back() ==
-         experiment
-             .ranks[static_cast<std::size_t>(experiment::mesh_of(experiment).parts_with(0).back())];
+  return work.devices.back() == experiment.ranks[static_cast<std::size_t>(
+                                    experiment::mesh_of(experiment).tensor_group(0).back())];
 }
 
 AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::stop_token& stop) {
@@ -66,14 +65,14 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
 
 }  // namespace
 
-LogicalPicture AlgorithmOffers::picture(collective::Algorithm algorithm) const {
+LogicalTopology AlgorithmOffers::picture(collective::Algorithm algorithm) const {
   const auto at =
       flows.find(algorithm == collective::Algorithm::automatic ? automatic.algorithm : algorithm);
-  return at == flows.end() ? LogicalPicture() : LogicalPicture{devices, at->second};
+  return at == flows.end() ? LogicalTopology() : LogicalTopology{devices, at->second};
 }
 
-KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment,
-                         const std::stop_token& stop) {
+AlgorithmOffersPtr compare_algorithms(const base::Result<experiment::Resolved>& experiment,
+                                      const std::stop_token& stop) {
   auto known = std::make_shared<AlgorithmOffers>();
   if (experiment) *known = offers_of(*experiment, stop);
   else known->problem = experiment.error();

@@ -16,12 +16,12 @@
 namespace trainyard::ui {
 
 // Logical topology (ring, tree, torus) of a collective: bytes sent between ranks, over all rounds.
-struct LogicalPicture {
+struct LogicalTopology {
   std::vector<std::string> devices = {};     // names of the participating devices, by position
   std::vector<collective::Flow> flows = {};  // between positions; empty: nothing to draw
   bool pointed = false;  // the user points at it now; otherwise it is kept in the background
 
-  bool operator==(const LogicalPicture&) const = default;
+  bool operator==(const LogicalTopology&) const = default;
 };
 
 struct AlgorithmOffers {
@@ -37,17 +37,17 @@ struct AlgorithmOffers {
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows =
       {};  // omits algorithms with more than kMostArrows flows
 
-  LogicalPicture picture(collective::Algorithm algorithm) const;
+  LogicalTopology picture(collective::Algorithm algorithm) const;
 };
 
 inline constexpr std::size_t kMostArrows = 20'000;  // more arrows are unreadable
 
 // Shared, because a drawing of many ranks has many flows.
-using KnownOffers = std::shared_ptr<const AlgorithmOffers>;
+using AlgorithmOffersPtr = std::shared_ptr<const AlgorithmOffers>;
 
 // Returns the comparison for an experiment, or the reason why there is none. Soon after `stop` is
-// requested, it returns a problem with code `cancelled`.
-KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment,
-                         const std::stop_token& stop = {});
+// requested, it returns a problem with code `canceled`.
+AlgorithmOffersPtr compare_algorithms(const base::Result<experiment::Resolved>& experiment,
+                                      const std::stop_token& stop = {});
 
 }  // namespace trainyard::ui

@@ -74,7 +74,7 @@ Nanoseconds computing_within(const SpanStore& store, int rank, const TimeRange& 
   Nanoseconds sum = 0;
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
-    if (lane.empty() || store.names(rank).of_buckets(l)) continue;
+    if (lane.empty() || store.names(rank).is_bucket_lane(l)) continue;
     const SpanTrack& track = lane.joined();
     if (track.size() > 0 && computes(track[track.first()].kind))
       sum += track.times_within(range, track.end()).total();

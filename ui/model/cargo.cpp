@@ -34,14 +34,15 @@ OpKind collective_of(const plan::Program& program, const plan::Op& op) {
   return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
 
-Cargo of_parameters(OpKind collective) {
-  if (collective == OpKind::all_gather) return Cargo::gathered_parameters;
-  return adds_up(collective) ? Cargo::averaged_parameters : Cargo::parameters;
+PayloadKind of_parameters(OpKind collective) {
+  if (collective == OpKind::all_gather) return PayloadKind::gathered_parameters;
+  return adds_up(collective) ? PayloadKind::averaged_parameters : PayloadKind::parameters;
 }
 
-Cargo of_gradients(OpKind collective) {
-  if (collective == OpKind::all_reduce) return Cargo::summed_gradients;
-  return collective == OpKind::reduce_scatter ? Cargo::scattered_gradients : Cargo::gradients;
+PayloadKind of_gradients(OpKind collective) {
+  if (collective == OpKind::all_reduce) return PayloadKind::summed_gradients;
+  return collective == OpKind::reduce_scatter ? PayloadKind::scattered_gradients
+                                              : PayloadKind::gradients;
 }
 
 // Returns "act" for "act.s3@1".
@@ -103,25 +104,27 @@ const std::map<std::string_view, Holds>& all_buffers() {
   return all;
 }
 
-Cargo cargo_in(Holds holds, OpKind collective) {
+PayloadKind cargo_in(Holds holds, OpKind collective) {
   switch (holds) {
-    case Holds::outputs: return adds_up(collective) ? Cargo::partial_sums : Cargo::activations;
+    case Holds::outputs:
+      return adds_up(collective) ? PayloadKind::partial_sums : PayloadKind::activations;
     case Holds::output_gradients:
-      return adds_up(collective) ? Cargo::partial_gradient_sums : Cargo::activation_gradients;
+      return adds_up(collective) ? PayloadKind::partial_gradient_sums
+                                 : PayloadKind::activation_gradients;
     case Holds::parameters: return of_parameters(collective);
     case Holds::gradients: return of_gradients(collective);
-    case Holds::encoded: return Cargo::compressed_gradients;
-    case Holds::samples: return Cargo::samples;
-    case Holds::rows: return Cargo::row_numbers;
-    case Holds::statistics: return Cargo::statistics;
-    case Holds::turns: return Cargo::turns;
+    case Holds::encoded: return PayloadKind::compressed_gradients;
+    case Holds::samples: return PayloadKind::samples;
+    case Holds::rows: return PayloadKind::table_rows;
+    case Holds::statistics: return PayloadKind::statistics;
+    case Holds::turns: return PayloadKind::turns;
   }
-  return Cargo::other;
+  return PayloadKind::other;
 }
 
 }  // namespace
 
-OpCargo cargo_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op) {
+OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op) {
   const bool comes = arrives(op.kind), pairs = op.kind == OpKind::offer || op.kind == OpKind::agree;
   const auto& carried = comes ? op.writes : op.reads;
   if ((!sends(op.kind) && !comes) || carried.empty() ||
@@ -129,29 +132,29 @@ OpCargo cargo_of(const plan::RankPlan& rank, const plan::Program& program, const
     return {};
   const auto at =
       all_buffers().find(kind_of_buffer(rank.buffers[carried.front().buffer.index()].name));
-  return {
-      at == all_buffers().end() ? Cargo::other : cargo_in(at->second, collective_of(program, op)),
-      op.peer, comes, pairs};
+  return {at == all_buffers().end() ? PayloadKind::other
+                                    : cargo_in(at->second, collective_of(program, op)),
+          op.peer, comes, pairs};
 }
 
-QString words(Cargo cargo) {
+QString words(PayloadKind cargo) {
   switch (cargo) {
-    case Cargo::activations: return QObject::tr("activations");
-    case Cargo::activation_gradients: return QObject::tr("gradients of activations");
-    case Cargo::partial_sums: return QObject::tr("partial sums of outputs");
-    case Cargo::partial_gradient_sums: return QObject::tr("partial sums of gradients");
-    case Cargo::parameters: return QObject::tr("parameters");
-    case Cargo::gathered_parameters: return QObject::tr("parameters, gathered");
-    case Cargo::averaged_parameters: return QObject::tr("parameters, averaged");
-    case Cargo::gradients: return QObject::tr("gradients");
-    case Cargo::summed_gradients: return QObject::tr("gradients, all-reduced");
-    case Cargo::scattered_gradients: return QObject::tr("gradients, reduce-scattered");
-    case Cargo::compressed_gradients: return QObject::tr("compressed gradients");
-    case Cargo::samples: return QObject::tr("samples");
-    case Cargo::row_numbers: return QObject::tr("numbers of rows");
-    case Cargo::statistics: return QObject::tr("statistics");
-    case Cargo::turns: return QObject::tr("turns");
-    case Cargo::other: break;
+    case PayloadKind::activations: return QObject::tr("activations");
+    case PayloadKind::activation_gradients: return QObject::tr("gradients of activations");
+    case PayloadKind::partial_sums: return QObject::tr("partial sums of outputs");
+    case PayloadKind::partial_gradient_sums: return QObject::tr("partial sums of gradients");
+    case PayloadKind::parameters: return QObject::tr("parameters");
+    case PayloadKind::gathered_parameters: return QObject::tr("parameters, gathered");
+    case PayloadKind::averaged_parameters: return QObject::tr("parameters, averaged");
+    case PayloadKind::gradients: return QObject::tr("gradients");
+    case PayloadKind::summed_gradients: return QObject::tr("gradients, all-reduced");
+    case PayloadKind::scattered_gradients: return QObject::tr("gradients, reduce-scattered");
+    case PayloadKind::compressed_gradients: return QObject::tr("compressed gradients");
+    case PayloadKind::samples: return QObject::tr("samples");
+    case PayloadKind::table_rows: return QObject::tr("numbers of rows");
+    case PayloadKind::statistics: return QObject::tr("statistics");
+    case PayloadKind::turns: return QObject::tr("turns");
+    case PayloadKind::other: break;
   }
   return QObject::tr("other things");
 }

@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-enum class Cargo : std::uint8_t {
+enum class PayloadKind : std::uint8_t {
   activations,
   activation_gradients,
   partial_sums,           // outputs of layers shared by ranks
@@ -23,23 +23,23 @@ enum class Cargo : std::uint8_t {
   scattered_gradients,
   compressed_gradients,
   samples,
-  row_numbers,  // rows of embedding tables, requested by a worker
-  statistics,   // norms, losses, sums of normalizations
-  turns,        // assignment of rounds to workers
+  table_rows,  // rows of embedding tables, requested by a worker
+  statistics,  // norms, losses, sums of normalizations
+  turns,       // assignment of rounds to workers
   other,
 };
 
 // Payload of an op whose messages are counted where it ran: a send to a peer, or an op by which a
 // worker receives a server's reply.
-struct OpCargo {
-  Cargo cargo = Cargo::other;
+struct OpPayload {
+  PayloadKind cargo = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message
   bool arrives = false;    // received from the peer
   bool pairs = false;      // the peer is the partner of the step (`plan::Pairing`)
 };
 
-OpCargo cargo_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);
+OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);
 
-QString words(Cargo cargo);  // "gradients, reduce-scattered"
+QString words(PayloadKind cargo);  // "gradients, reduce-scattered"
 
 }  // namespace trainyard::ui

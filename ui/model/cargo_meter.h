@@ -13,7 +13,7 @@
 
 namespace trainyard::ui {
 
-class CargoMeter {
+class TrafficMeter {
  public:
   // Reads what was recorded since the last call. `names` supplies the names of ops and must have
   // read as much of the history. Nothing is missed if it is called after every frame.
@@ -21,7 +21,7 @@ class CargoMeter {
 
   // Returns the bytes sent from one rank to another after `since` and up to `until`, in seconds as
   // in a series, with a resolution of 4 ms. Covers the last minute only.
-  std::map<Cargo, double> sent(int from, int to, double since, double until) const;
+  std::map<PayloadKind, double> sent(int from, int to, double since, double until) const;
 
  private:
   struct Sent {
@@ -29,7 +29,7 @@ class CargoMeter {
   };
   void take(const telemetry::OpRecord& record, const RankNames& names);
 
-  std::map<std::pair<int, int>, std::map<Cargo, std::deque<Sent>>> sent_;  // by (from, to)
+  std::map<std::pair<int, int>, std::map<PayloadKind, std::deque<Sent>>> sent_;  // by (from, to)
   std::uint64_t read_ = 0;  // number of ops read from the history
 };
 

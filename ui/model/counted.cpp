@@ -11,7 +11,7 @@ QString counted(std::int64_t number, const QString& things) {
   return grouped(number) + " " + (number == 1 ? singular(things) : things);
 }
 
-QString size_words(std::int64_t bytes) {
+QString size_text(std::int64_t bytes) {
   return QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
 }
 

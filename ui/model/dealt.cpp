@@ -5,8 +5,8 @@
 
 namespace trainyard::ui {
 
-Dealt dealt(const experiment::Resolved& resolved) {
-  Dealt made{resolved.shards, {}};
+DataAssignment dealt(const experiment::Resolved& resolved) {
+  DataAssignment made{resolved.shards, {}};
   for (const std::string& line : experiment::columns_in_words(resolved))
     made.columns << QString::fromStdString(line);
   return made;

@@ -8,13 +8,13 @@
 
 namespace trainyard::ui {
 
-struct Dealt {
+struct DataAssignment {
   data::ShardTable shards;  // samples by rank and class; empty if not counted
   // alternative to shards: the feature columns of each rank, as text; empty if ranks have all
   QStringList columns;
   bool empty() const { return shards.empty() && columns.isEmpty(); }
-  bool operator==(const Dealt&) const = default;
+  bool operator==(const DataAssignment&) const = default;
 };
-Dealt dealt(const experiment::Resolved& resolved);
+DataAssignment dealt(const experiment::Resolved& resolved);
 
 }  // namespace trainyard::ui

@@ -24,7 +24,7 @@ constexpr const char* kResolvedFile =
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
 // Loads a file. If it is refused, the result lists all its problems, as far as they can be found.
-experiment::Checked<experiment::Experiment> judged_file(const QString& file) {
+experiment::Checked<experiment::Experiment> load_checked(const QString& file) {
   return experiment::load(path_of(file), {}, path_of(QFileInfo(file).absolutePath()));
 }
 
@@ -89,11 +89,12 @@ bool Document::has_devices() const {
                              [](const topology::Host& host) { return !host.devices.empty(); });
 }
 
-ToldProblems Document::shown_problems() const {
-  ToldProblems shown = told_;
+ReadableProblems Document::shown_problems() const {
+  ReadableProblems shown = told_;
   if (!has_devices())
-    std::erase_if(
-        shown, [](const ToldProblem& problem) { return problem.found.where == "topology.hosts"; });
+    std::erase_if(shown, [](const ReadableProblem& problem) {
+      return problem.found.where == "topology.hosts";
+    });
   return shown;
 }
 
@@ -135,13 +136,13 @@ void Document::restore(experiment::Experiment experiment, const QString& file) {
 
 experiment::Checked<experiment::Experiment> Document::load(const QString& file) {
   if (QFileInfo(file).fileName() == kResolvedFile) return load_as_new(file);
-  auto loaded = judged_file(file);
+  auto loaded = load_checked(file);
   if (loaded) reset(*loaded, file);
   return loaded;
 }
 
 experiment::Checked<experiment::Experiment> Document::load_as_new(const QString& file) {
-  auto loaded = judged_file(file);
+  auto loaded = load_checked(file);
   if (loaded) reset(experiment::located(*loaded, path_of(QFileInfo(file).absolutePath())));
   return loaded;
 }
@@ -180,17 +181,17 @@ void Document::validate() {
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
                                         experiment = experiment_,
                                         directory = path_of(directory())] {
-    auto problems = in_words(*experiment, experiment::validate(*experiment, directory));
+    auto problems = readable_problems(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);
     });
   });
 }
 
-void Document::validated(const Snapshot& experiment, const ToldProblems& problems) {
+void Document::validated(const Snapshot& experiment, const ReadableProblems& problems) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
-  found_ = problems;
+  validation_problems_ = problems;
   gather_problems();
   emit judged();
 }
@@ -202,12 +203,13 @@ void Document::set_refused(const std::optional<base::Problem>& typed) {
 }
 
 void Document::gather_problems() {
-  ToldProblems all = refused_ ? in_words(*experiment_, {*refused_}) : ToldProblems();
-  all.insert(all.end(), found_.begin(), found_.end());
+  ReadableProblems all =
+      refused_ ? readable_problems(*experiment_, {*refused_}) : ReadableProblems();
+  all.insert(all.end(), validation_problems_.begin(), validation_problems_.end());
   if (all == told_) return;
   told_ = std::move(all);
   problems_.clear();
-  for (const ToldProblem& problem : told_) problems_.push_back(problem.found);
+  for (const ReadableProblem& problem : told_) problems_.push_back(problem.found);
   emit problems_changed();
 }
 

@@ -28,7 +28,7 @@ class Document : public QObject {
   const base::Problems& problems() const {
     return problems_;
   }  // from `experiment::validate`; updated on another thread soon after a change
-  const ToldProblems& told_problems() const {
+  const ReadableProblems& readable_problems() const {
     return told_;
   }              // the same problems in the same order, with readable messages
   void judge();  // validates again, as data files may have changed; then emits `judged`
@@ -38,7 +38,7 @@ class Document : public QObject {
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
   // Returns the problems worth showing: without devices, it omits that no device trains.
-  ToldProblems shown_problems() const;
+  ReadableProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // base of relative data paths
@@ -79,12 +79,12 @@ class Document : public QObject {
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
-  void validated(const Snapshot& experiment, const ToldProblems& problems);
+  void validated(const Snapshot& experiment, const ReadableProblems& problems);
   void gather_problems();
 
   Snapshot experiment_;
   // problems of the experiment; current problems, the refused input first
-  ToldProblems found_, told_;
+  ReadableProblems validation_problems_, told_;
   base::Problems problems_;  // `told_` without the readable messages
   std::optional<base::Problem> refused_;
   QUndoStack undo_;

@@ -9,18 +9,18 @@ namespace trainyard::ui {
 namespace {
 
 template <base::IsDocument Document>
-void forget_unused(Document& document);
+void reset_unused(Document& document);
 
 template <class Value>
 void forget_inside(Value& value) {
-  if constexpr (base::IsDocument<Value>) forget_unused(value);
+  if constexpr (base::IsDocument<Value>) reset_unused(value);
   if constexpr (base::IsVector<Value>::value)
     for (auto& element : value) forget_inside(element);
 }
 
 // Resets unused fields to defaults, as the field tables define.
 template <base::IsDocument Document>
-void forget_unused(Document& document) {
+void reset_unused(Document& document) {
   const Document given = document, defaults{};
   const auto forget = [&](const auto& field) {
     if (field.used && !field.used(given)) document.*(field.member) = defaults.*(field.member);
@@ -35,8 +35,8 @@ void forget_unused(Document& document) {
 experiment::Experiment essence(experiment::Experiment experiment) {
   experiment.name.clear();
   experiment.notes.clear();
-  experiment.topology = without_places(std::move(experiment.topology));
-  forget_unused(experiment);
+  experiment.topology = without_positions(std::move(experiment.topology));
+  reset_unused(experiment);
   return experiment;
 }
 

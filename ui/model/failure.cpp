@@ -17,21 +17,21 @@ std::string text_at(const Json& json, const char* key) {
 
 }  // namespace
 
-std::optional<base::Problem> problem_of(const telemetry::History& history) {
+std::optional<base::Problem> failure_of_run(const telemetry::History& history) {
   for (const Json* json : {&history.result(), &history.state()}) {
     if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object())
       continue;
     const Json& said = (*json)["problem"];
     base::Problem problem{base::ProblemCode::failed, text_at(said, "where"), text_at(said, "what"),
                           text_at(said, "accepted"), text_at(said, "advice")};
-    if (text_at(said, "code") == base::name(base::ProblemCode::cancelled))
-      problem.code = base::ProblemCode::cancelled;
+    if (text_at(said, "code") == base::name(base::ProblemCode::canceled))
+      problem.code = base::ProblemCode::canceled;
     return problem;
   }
   return {};
 }
 
-std::set<int> ranks_of(const base::Problem& problem) {
+std::set<int> ranks_in_problem(const base::Problem& problem) {
   static const QRegularExpression named(QStringLiteral(R"(\brank (\d+))"));
   std::set<int> ranks;
   for (auto found = named.globalMatch(QString::fromStdString(problem.where)); found.hasNext();)

@@ -11,9 +11,9 @@
 namespace trainyard::ui {
 
 // Returns the problem in the result or the last state of the run; nothing if there is none.
-std::optional<base::Problem> problem_of(const telemetry::History& history);
+std::optional<base::Problem> failure_of_run(const telemetry::History& history);
 
-std::set<int> ranks_of(
+std::set<int> ranks_in_problem(
     // rank named by the problem's place: 2 for "rank 2 (cpu2 on host0)"
     const base::Problem& problem);
 

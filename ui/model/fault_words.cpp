@@ -77,7 +77,7 @@ RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const int least = experiment::least_workers(document.strategy.servers, resolved.workers());
   const QString left = counted(least, tr("workers"));
   const QString others =
-      experiment::in_step(document.strategy.servers)
+      experiment::is_lockstep(document.strategy.servers)
           ? tr("the others go on while %1 are left: each update takes the gradients of as many")
                 .arg(left)
           : tr("the others go on, down to the last worker");
@@ -150,7 +150,7 @@ std::optional<LinkFaults> faults_of_link(const Experiment& experiment,
   if (!imposed)
     offered.why_not = tr("its drawn speed does not hold in this run: set run, links to imposed");
   else if (!offered.possible) offered.why_not = tr("nothing trains yet, or any more");
-  for (const session::LinkPart& harmed : status.links)
+  for (const session::LinkBandwidth& harmed : status.links)
     if (harmed.link == offered.link) offered.part = harmed.part;
   return offered;
 }
@@ -170,7 +170,7 @@ RankFaults faults_of_rank(const Experiment& experiment, const session::Status& s
   const bool alone = fails_alone(experiment.run) && trains(status.state),
              there = alone && is_there(one->state);
   const bool may_be_lost = experiment::may_be_lost(resolved, rank),
-             evaluates = resolved.evaluates_alone(rank);
+             evaluates = resolved.is_evaluator(rank);
   offered.spared =
       may_be_lost && (evaluates || left > experiment::least_workers(experiment.strategy.servers,
                                                                     resolved.workers()));

@@ -36,7 +36,7 @@ MachineGpus::~MachineGpus() {
 
 void MachineGpus::look(const Services& services) {
   process_ = new QProcess(this);
-  connect(process_, &QProcess::finished, this, &MachineGpus::take_answer);
+  connect(process_, &QProcess::finished, this, &MachineGpus::read_reply);
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
       emit found({},
@@ -45,7 +45,7 @@ void MachineGpus::look(const Services& services) {
   process_->start(services.command_line_program, {"list", "gpus", "--json"}, QIODevice::ReadOnly);
 }
 
-void MachineGpus::take_answer() {
+void MachineGpus::read_reply() {
   std::vector<MachineGpu> gpus;
   for (const QByteArray& line : process_->readAllStandardOutput().split('\n'))
     if (auto gpu = read_gpu(line)) gpus.push_back(std::move(*gpu));

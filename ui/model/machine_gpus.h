@@ -33,7 +33,7 @@ class MachineGpus : public QObject {
              const QString& note);  // reason why there are none or some are omitted
 
  private:
-  void take_answer();
+  void read_reply();
   QProcess* process_ = nullptr;
 };
 

@@ -46,10 +46,10 @@ class BucketNaming {
   }
 
  private:
-  using Which =
+  using OpKey =
       std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, OpKind>;
   const std::map<std::int32_t, int>& lane_of_group_;
-  std::map<Which, int> times_;  // number of occurrences of an op
+  std::map<OpKey, int> times_;  // number of occurrences of an op
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int>
       buckets_;  // by group, bucket, index of the collective
 };
@@ -62,14 +62,14 @@ NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const plan::Op& op = program.ops[i];
     made.ops.push_back(
-        {plan::token(op), kind_of(op.kind), op.lane.value + 1, -1, cargo_of(rank, program, op)});
+        {plan::token(op), kind_of(op.kind), op.lane.value + 1, -1, payload_of(rank, program, op)});
     naming.add(program, op, i, made);
   }
   return made;
 }
 
 // True if the lane carries pairwise averaging, which is not a collective.
-bool is_of_pairs(const plan::RankPlan& rank, const plan::Lane& lane) {
+bool is_pairwise(const plan::RankPlan& rank, const plan::Lane& lane) {
   const auto pairs_up = [&](const plan::Op& op) {
     return &rank.lanes[op.lane.index()] == &lane && plan::pairs_up(op.kind);
   };
@@ -82,10 +82,10 @@ bool is_of_pairs(const plan::RankPlan& rank, const plan::Lane& lane) {
 // Returns the lanes by group.
 std::map<std::int32_t, int> add_lanes_of_buckets(const plan::RankPlan& rank, RankNames& names) {
   std::map<std::int32_t, int> lane_of_group;
-  names.first_of_buckets = static_cast<int>(names.lanes.size());
+  names.first_bucket_lane = static_cast<int>(names.lanes.size());
   for (const plan::Lane& lane : rank.lanes)
     if ((lane.kind == plan::LaneKind::send || lane.kind == plan::LaneKind::recv) &&
-        !is_of_pairs(rank, lane) &&
+        !is_pairwise(rank, lane) &&
         lane_of_group.try_emplace(lane.group, static_cast<int>(names.lanes.size())).second)
       names.lanes.push_back("buckets.g" + std::to_string(lane.group));
   for (std::size_t l = 0; l < rank.lanes.size(); ++l) {

@@ -40,7 +40,7 @@ struct NamedOp {
   SpanKind kind = SpanKind::other;
   int lane = 0;     // index in RankNames::lanes
   int bucket = -1;  // index in its program; -1: the op is in no bucket, or is the full collective
-  OpCargo cargo = {};
+  OpPayload cargo = {};
 };
 
 // A collective of a program, executed as chunk ops.
@@ -66,11 +66,11 @@ struct RankNames {
   // ("buckets.g0").
   std::vector<std::string> lanes{kUnnamed};
   std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
-  int first_of_buckets = 1;   // index of the first lane of full collectives
+  int first_bucket_lane = 1;  // index of the first lane of full collectives
   std::vector<NamedProgram> programs;
   std::optional<plan::Pairing> pairing = {};  // set if the rank averages with a partner per step
 
-  bool of_buckets(int lane) const { return lane >= first_of_buckets; }
+  bool is_bucket_lane(int lane) const { return lane >= first_bucket_lane; }
   const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket
 
   const NamedOp* find(int program, int op) const;  // null if the plan has no such op

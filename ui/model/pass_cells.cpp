@@ -42,7 +42,7 @@ std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan:
 }  // namespace
 
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
-                     bool weights_apart) {
+                     bool has_weight_pass) {
   const auto handed_on = last_backward(ops, stages);
   OpCells cells(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -50,7 +50,7 @@ OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::
     const int stage = passes(op) ? stage_of(op, stages) : -1;
     if (stage < 0) continue;
     const auto last = handed_on.find({stage, op.micro});
-    const bool later = weights_apart && op.kind == OpKind::backward_weight &&
+    const bool later = has_weight_pass && op.kind == OpKind::backward_weight &&
                        (last == handed_on.end() || i > last->second);
     cells[i] = Cell{goes_forward(op.kind) ? Pass::forward
                     : later               ? Pass::backward_weight
@@ -65,9 +65,9 @@ std::size_t count_ops(const OpCells& cells) {
       std::ranges::count_if(cells, [](const auto& cell) { return cell.has_value(); }));
 }
 
-std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<RanOp>& ops) {
+std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<ExecutedOp>& ops) {
   std::vector<PassCell> made;
-  for (const RanOp& ran : ops) {
+  for (const ExecutedOp& ran : ops) {
     const auto number = static_cast<std::size_t>(ran.op);
     if (number >= cells.size() || !cells[number]) continue;
     if (made.empty() || made.back().of != *cells[number])

@@ -16,15 +16,15 @@ namespace trainyard::ui {
 
 // Returns the cell of each op of a rank's program, by op number. Update, communication and input
 // ops have no cell. The loss and the recomputation of outputs belong to the last stage's backward
-// pass. `weights_apart`: weight gradients computed after the gradient at their stage's input form a
-// separate pass.
+// pass. `has_weight_pass`: weight gradients computed after the gradient at their stage's input form
+// a separate pass.
 using OpCells = std::vector<std::optional<experiment::Cell>>;
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
-                     bool weights_apart);
+                     bool has_weight_pass);
 std::size_t count_ops(const OpCells& cells);  // number of ops that have a cell
 
 // An executed op, by its number in the program.
-struct RanOp {
+struct ExecutedOp {
   int op = 0;
   TimeRange range;
 };
@@ -38,7 +38,7 @@ struct PassCell {
 };
 
 // Returns the cells of one rank from its ops in execution order.
-std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<RanOp>& ops);
+std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<ExecutedOp>& ops);
 
 // One step of all ranks, by rank and in time order.
 struct StepCells {
@@ -48,8 +48,8 @@ struct StepCells {
   static StepCells of(std::vector<std::vector<PassCell>> ranks);
   int micro_batches() const;
   // Returns the fraction of all ranks' time in the range that lies in no cell: 1 - busy / (p x
-  // makespan). As in the formulas of schedules (`experiment::ideal_bubble`), the update is not
-  // included.
+  // makespan). As in the formulas of schedules (`experiment::ideal_bubble_fraction`), the update is
+  // not included.
   double bubble() const;
   std::vector<TimeRange> idle(int rank) const;  // within the range
   const PassCell* find(int rank, const experiment::Cell& of) const;

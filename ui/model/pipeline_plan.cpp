@@ -30,7 +30,7 @@ plan::Schedule shortened(const plan::Schedule& schedule) {
 // A simulated step: the program number and the executed ops of each rank.
 struct Simulated {
   std::vector<int> programs;
-  std::vector<std::vector<RanOp>> ran;
+  std::vector<std::vector<ExecutedOp>> ran;
 };
 using ByStep = std::map<std::int64_t, Simulated>;
 
@@ -66,7 +66,7 @@ std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& 
     return std::nullopt;
   experiment::Resolved of = e;
   of.document.training.accumulation_steps = micro_batches;
-  return experiment::ideal_bubble(of);
+  return experiment::ideal_bubble_fraction(of);
 }
 
 std::vector<std::string> tokens_of(const std::vector<PassCell>& cells,
@@ -85,7 +85,7 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const plan::Program& program =
         ranks[rank].programs[static_cast<std::size_t>(simulated.programs[rank])];
-    cells.push_back(pass_cells(cells_of_ops(program.ops, shape.stages, shape.weights_apart()),
+    cells.push_back(pass_cells(cells_of_ops(program.ops, shape.stages, shape.has_weight_pass()),
                                simulated.ran[rank]));
     step.tokens.push_back(tokens_of(cells.back(), program));
   }
@@ -95,7 +95,7 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
 
 // Selects the steps to show: of each program the second one, if any. It has steps before and after
 // it, and overlaps the input of the next samples.
-std::map<std::int64_t, std::string> steps_looked_at(const plan::Schedule& schedule) {
+std::map<std::int64_t, std::string> steps_to_show(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
   for (std::int64_t step = 0; step < schedule.steps; ++step)
     by_program[schedule.program(step)].push_back(step);
@@ -175,7 +175,7 @@ base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& e, const Pi
   ranks.reserve(static_cast<std::size_t>(shape.ranks()));
   for (int rank = 0; rank < shape.ranks(); ++rank) ranks.push_back(few.rank_plan(rank));
   ByStep steps;
-  for (const auto& [step, program] : steps_looked_at(few.schedule)) {
+  for (const auto& [step, program] : steps_to_show(few.schedule)) {
     steps[step].ran.resize(ranks.size());
     for (const plan::RankPlan& rank : ranks) steps[step].programs.push_back(rank.program(program));
   }

@@ -24,7 +24,7 @@ struct PipelineShape {
       layers;  // by stage: "0–1.3"; "loss"; empty if the stage only calls others
 
   int ranks() const { return mesh.ranks(); }
-  bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
+  bool has_weight_pass() const { return schedule == experiment::PipelineSchedule::zb_h1; }
   bool has_cells(int stage) const;  // has layers or the loss; otherwise its rank only forwards data
   int chunk(int stage) const;       // index of the stage among its rank's stages with cells, from 0
   int chunks() const;               // maximum per rank
@@ -37,7 +37,8 @@ struct PlannedStep {
   std::string program;  // "train"
   StepCells cells;
   std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
-  // `experiment::ideal_bubble` for this number of micro-batches; nothing if no formula is known
+  // `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no formula is
+  // known
   std::optional<double> ideal;
   bool operator==(const PlannedStep&) const = default;
 };
@@ -49,14 +50,14 @@ struct PipelinePlan {
   const PlannedStep* find(const std::string& program) const;  // null if there is none
   bool operator==(const PipelinePlan&) const = default;
 };
-using KnownPipeline = std::shared_ptr<const PipelinePlan>;
+using PipelinePlanPtr = std::shared_ptr<const PipelinePlan>;
 
 // Returns the stages of an experiment whose ranks have stages of the model (model_parallel,
 // pipeline, rpc, and hybrids of several); nothing for others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
 // Simulates a few steps of the expanded plan and returns the second one of each program. Errors:
-// those of the simulation; `cancelled`.
+// those of the simulation; `canceled`.
 base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
                                          const PipelineShape& shape, const plan::Plan& expanded,
                                          std::stop_token stop = {});

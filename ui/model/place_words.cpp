@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/model/place_words.h"
 
 #include <QCoreApplication>
@@ -7,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/experiment/field_templates.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
 
@@ -28,7 +28,7 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
 
 // Names the object of the drawing that a path leads to. `place`: its list, its index, and the index
 // of a device on its host.
-QString thing_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
+QString object_name_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
   if (list == "links" && index < topology.links.size())
@@ -71,7 +71,7 @@ class Teller {
   explicit Teller(const experiment::Experiment& experiment)
       : topology_(experiment.topology), fields_(base::describe(experiment)) {}
 
-  ToldProblem tell(const base::Problem& found) const {
+  ReadableProblem tell(const base::Problem& found) const {
     return {found,
             {found.code, place(words(found.where)).toStdString(), sentence(found.what),
              sentence(found.accepted), sentence(found.advice)}};
@@ -91,7 +91,7 @@ QString Teller::place(const QString& path) const {
   const QStringList labels = labels_along(fields_, path.split('.'));
   if (labels.isEmpty()) return path;
   const auto match = form.match(path);
-  const QString thing = thing_at(topology_, match);
+  const QString thing = object_name_at(topology_, match);
   if (thing.isEmpty()) return labels.join(": ");
   return (QStringList(thing) << labels.mid(match.captured(3).isEmpty() ? 2 : 3)).join(": ");
 }
@@ -135,10 +135,11 @@ QString label_of(const FieldDescription& field) {
   return name;
 }
 
-ToldProblems in_words(const experiment::Experiment& experiment, const base::Problems& problems) {
+ReadableProblems readable_problems(const experiment::Experiment& experiment,
+                                   const base::Problems& problems) {
   if (problems.empty()) return {};
   const Teller teller(experiment);
-  ToldProblems all;
+  ReadableProblems all;
   for (const base::Problem& problem : problems) all.push_back(teller.tell(problem));
   return all;
 }

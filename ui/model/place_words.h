@@ -20,14 +20,15 @@ QString label_of(const base::FieldDescription& field);  // "bucket_bytes" in B -
 // A problem as found, with paths, and as shown to the user, with the labels of the forms and the
 // drawing: "topology.hosts[0].devices[1].kind" becomes "gpu1 on host0: Kind",
 // "training.optimizer.momentum" becomes "Training: Optimizer: Momentum". Other text is unchanged.
-struct ToldProblem {
+struct ReadableProblem {
   base::Problem found, told;
-  bool operator==(const ToldProblem&) const = default;
+  bool operator==(const ReadableProblem&) const = default;
 };
-using ToldProblems = std::vector<ToldProblem>;
+using ReadableProblems = std::vector<ReadableProblem>;
 
 // Makes problems of this experiment readable. The experiment is described once for all problems.
 // Thread-safe.
-ToldProblems in_words(const experiment::Experiment& experiment, const base::Problems& problems);
+ReadableProblems readable_problems(const experiment::Experiment& experiment,
+                                   const base::Problems& problems);
 
 }  // namespace trainyard::ui

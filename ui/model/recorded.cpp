@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/model/recorded.h"
 
+#include "core/experiment/field_templates.h"
 #include "core/experiment/measured.h"
 #include "core/experiment/resolve.h"
 #include "ui/model/essence.h"
@@ -10,7 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 // Resets the fields that affect only how a run is watched, not what it learns.
-experiment::Experiment unwatched(experiment::Experiment experiment) {
+experiment::Experiment without_watch_settings(experiment::Experiment experiment) {
   const experiment::RunSpec defaults;
   experiment.run.seconds_per_step = defaults.seconds_per_step;
   experiment.run.record_ops = defaults.record_ops;
@@ -47,13 +47,13 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
   return read ? std::optional(*read) : std::nullopt;
 }
 
-Dealt recorded_dealt(const telemetry::History& history) {
+DataAssignment recorded_assignment(const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
   return resolved ? dealt(*resolved)
-                  : Dealt{experiment::shards_of(*recorded),
-                          {}};  // recordings of older versions may be read partly
+                  : DataAssignment{experiment::shards_of(*recorded),
+                                   {}};  // recordings of older versions may be read partly
 }
 
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
@@ -73,11 +73,11 @@ bool trains_as_recorded(const experiment::Experiment& experiment,
   auto resolved = base::value_at(history.header(), "experiment");
   if (!recorded || !resolved) return false;
   experiment::Experiment given = experiment::located(experiment, directory);
-  if (experiment::awaits_times(given.strategy))
+  if (experiment::needs_measured_times(given.strategy))
     given.strategy.stages.times = recorded->strategy.stages.times;
   (*resolved)["document"] = experiment::to_json(given);
   const auto ours = experiment::resolved_from_json(*resolved);
-  return ours && unwatched(ours->document) == unwatched(*recorded);
+  return ours && without_watch_settings(ours->document) == without_watch_settings(*recorded);
 }
 
 }  // namespace trainyard::ui

@@ -21,7 +21,7 @@ experiment::RunSpec recorded_run(const telemetry::History& history);
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
 // Returns the data assignment of each rank; empty if the recording does not contain it.
-Dealt recorded_dealt(const telemetry::History& history);
+DataAssignment recorded_assignment(const telemetry::History& history);
 
 // Returns the predicted staleness of gradients; nothing for a run without servers.
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(

@@ -23,7 +23,7 @@ struct Run::State {
   QString directory, name;
   telemetry::History history;
   SpanStore spans;
-  CargoMeter cargo;
+  TrafficMeter cargo;
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
@@ -58,7 +58,7 @@ Run::Run(const Services& services, const QString& directory, std::int64_t proces
   state_->name = run_name(directory);
   state_->was_live = process >= 0;
   state_->timer.setSingleShot(true);
-  connect(&state_->timer, &QTimer::timeout, this, &Run::ask_for_news);
+  connect(&state_->timer, &QTimer::timeout, this, &Run::schedule_read);
   state_->io = std::make_unique<RunIo>(
       RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
 }
@@ -90,11 +90,11 @@ void Run::wake() {
       Qt::QueuedConnection);
 }
 
-void Run::ask_for_news() {
-  Turns::instance().ask(this, Work::reading, [this] { take_news(); });
+void Run::schedule_read() {
+  Turns::instance().ask(this, Work::reading, [this] { read_data(); });
 }
 
-void Run::take_news() {
+void Run::read_data() {
   State& state = *state_;
   const bool reading = state.io->reading(),
              // before `take_frames`, which then also takes all frames read before the run ended
@@ -116,7 +116,7 @@ void Run::take_news() {
   if (state.damaged)
     emit trouble(tr("A part of the recording could not be understood and is left out."));
   state.damaged = false;
-  if (state.more) ask_for_news();
+  if (state.more) schedule_read();
   const bool all = !reading && !state.more;
   const bool changed = news || all != state.complete || live != state.was_live,
              over = state.was_live && !live && all;
@@ -128,7 +128,7 @@ void Run::take_news() {
 
 const telemetry::History& Run::history() const { return state_->history; }
 const SpanStore& Run::spans() const { return state_->spans; }
-const CargoMeter& Run::cargo() const { return state_->cargo; }
+const TrafficMeter& Run::cargo() const { return state_->cargo; }
 const std::optional<session::Status>& Run::status() const { return state_->status; }
 const topology::Topology& Run::drawing() const { return state_->drawing; }
 bool Run::live() const { return state_->was_live; }

@@ -44,7 +44,7 @@ class Run : public QObject {
 
   const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
   const SpanStore& spans() const;             // executed ops; grows like `history`
-  const CargoMeter& cargo() const;            // recent traffic between ranks; grows like `history`
+  const TrafficMeter& cargo() const;          // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
   const topology::Topology& drawing() const;  // on which the run was started; empty while unknown
@@ -72,8 +72,8 @@ class Run : public QObject {
   struct State;
   Run(const Services& services, const QString& directory, std::int64_t process);
   void wake();
-  void ask_for_news();
-  void take_news();
+  void schedule_read();
+  void read_data();
   void command(session::Command command, double seconds_per_step = 0);
   std::unique_ptr<State> state_;
 };

@@ -56,7 +56,7 @@ QString time_of(const QString& directory) {
 }
 
 // Returns the directory's name without its time.
-QString name_in_name(const QString& directory) {
+QString name_without_time(const QString& directory) {
   const QString whole = QFileInfo(directory).fileName();
   const QString name = time_in_name(directory).isValid() ? whole.mid(kTimeCharacters + 1) : whole;
   return name.isEmpty() || name.startsWith("untitled") ? QObject::tr("Untitled") : name;
@@ -76,7 +76,7 @@ base::Json saved_experiment(const QString& directory) {
 QString shown_name(const QString& directory, const base::Json& experiment) {
   for (const QString& name : {label_of(directory), words_at(experiment, "name")})
     if (!name.isEmpty()) return name;
-  return name_in_name(directory);
+  return name_without_time(directory);
 }
 
 void fill_from_recording(RunEntry& entry) {
@@ -91,7 +91,7 @@ void fill_from_recording(RunEntry& entry) {
 }
 
 // Reads the last bytes of a file only, because the user waits for it.
-std::optional<std::string> end_of(const std::filesystem::path& file) {
+std::optional<std::string> read_tail(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     return {};  // opening a pipe without a writer would block
@@ -153,7 +153,7 @@ base::Result<void> set_run_label(const QString& directory, const QString& label)
 experiment::Experiment given_experiment(const QString& directory,
                                         const experiment::Experiment& resolved) {
   auto given = experiment::load(QDir(directory).filePath(kExperimentFile).toStdString());
-  if (!given || all_names(given->topology) != all_names(resolved.topology)) return resolved;
+  if (!given || object_names(given->topology) != object_names(resolved.topology)) return resolved;
   given->data.images = resolved.data.images;
   given->data.labels = resolved.data.labels;
   given->data.file = resolved.data.file;
@@ -163,8 +163,8 @@ experiment::Experiment given_experiment(const QString& directory,
 std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank,
                                         int lines) {
   const auto text =
-      end_of(rank < 0 ? directory / kConsoleFile
-                      : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+      read_tail(rank < 0 ? directory / kConsoleFile
+                         : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"));
   if (!text) return {};
   std::string_view rest(*text);
   while (rest.ends_with('\n')) rest.remove_suffix(1);
@@ -174,7 +174,7 @@ std::optional<std::string> printed_tail(const std::filesystem::path& directory, 
   return std::string(begin == std::string_view::npos || begin == 0 ? rest : rest.substr(begin + 1));
 }
 
-std::string last_words(const std::filesystem::path& directory) {
+std::string last_output(const std::filesystem::path& directory) {
   static const QRegularExpression progress(QStringLiteral(R"(^\w+  (step )?[\d,]+ of [\d,]+)"));
   const QStringList lines =
       QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or(""))

@@ -46,7 +46,7 @@ experiment::Experiment given_experiment(const QString& directory,
                                         const experiment::Experiment& resolved);
 
 // Returns the coordinator's output after its last progress report; may be empty.
-std::string last_words(const std::filesystem::path& directory);
+std::string last_output(const std::filesystem::path& directory);
 // Returns the last lines that a rank's process printed; nothing if there is no such file. Rank -1
 // is the coordinator.
 std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank,

@@ -42,12 +42,12 @@ RunIo::~RunIo() {
 void RunIo::loop() {
   while (!stop_ && reading_) {
     const bool busy = (reader_ || open_recording()) && read_frames();
-    talk();
+    exchange_messages();
     check_end();
     if (!busy) std::this_thread::sleep_for(kIdle);
   }
   live_ = false;
-  if (stop_) interrupt_if_told_to_stop();
+  if (stop_) interrupt_if_stop_pending();
   else wake_();
   // destroyed on this thread, as it may block while the coordinator does not answer
   client_.reset();
@@ -55,7 +55,7 @@ void RunIo::loop() {
 
 bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
 
-void RunIo::interrupt_if_told_to_stop() {
+void RunIo::interrupt_if_stop_pending() {
   const std::lock_guard lock(mutex_);
   const bool told = std::ranges::any_of(
       commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
@@ -76,7 +76,7 @@ bool RunIo::open_recording() {
 }
 
 void RunIo::fail_start() {
-  const std::string said = last_words(target_.directory);
+  const std::string said = last_output(target_.directory);
   trouble("The run ended before it began to record." +
           (said.empty() ? " It said nothing." : "\n" + said));
 }
@@ -148,7 +148,7 @@ void RunIo::command(session::Ask ask) {
   commands_.push_back(ask);
 }
 
-void RunIo::talk() {
+void RunIo::exchange_messages() {
   if (!target_.connect || finished_) return;
   if (!client_) connect();
   if (!client_) return;

@@ -57,13 +57,13 @@ class RunIo {
   bool open_recording();
   bool read_frames();
   void store(const telemetry::Frame& frame);
-  void talk();
+  void exchange_messages();
   void connect();
   void send_due();
   void receive_all();
   void take_answer(const session::Status& status);
   void check_end();
-  void interrupt_if_told_to_stop();
+  void interrupt_if_stop_pending();
   bool process_alive() const;
   void fail_start();
   void trouble(std::string text);

@@ -61,7 +61,7 @@ SpanTrack* SpanLane::oldest() const {
 void SpanLane::forget_joined(Nanoseconds before) {
   while (joined_ && joined_->may_forget() &&
          (*joined_)[joined_->first() + SpanTrack::kBlock - 1].end <= before)
-    joined_->forget_block();
+    joined_->drop_block();
 }
 
 void SpanStore::read(const telemetry::History& history) {
@@ -103,7 +103,7 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   const std::size_t before = lane.size();
   lane.add(span);
   rank.spans += lane.size() - before;
-  if (named && named->bucket >= 0) take_part(rank, *named, span);
+  if (named && named->bucket >= 0) collect_bucket_op(rank, *named, span);
   rank.latest = std::max(rank.latest, span.end);
   extent_ = extent_
                 ? TimeRange{std::min(extent_->begin, span.begin), std::max(extent_->end, span.end)}
@@ -114,7 +114,7 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
 
 // Collects the spans of a collective. A collective that lacks an op, because its event was lost, is
 // never shown.
-void SpanStore::take_part(Rank& rank, const NamedOp& named, const OpSpan& span) {
+void SpanStore::collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan& span) {
   const NamedBucket& bucket = *rank.names.bucket(span.program, span.op);
   std::vector<OpSpan>& ops = rank.open[{span.program, named.bucket}];
   if (!ops.empty() && ops.front().step != span.step) ops.clear();
@@ -135,12 +135,12 @@ void SpanStore::forget(Rank& rank) {
   for (std::size_t l = 0; l < rank.lanes.size(); ++l)
     if (SpanTrack* track = rank.lanes[l].oldest();
         track && (!oldest || (*track)[track->first()].end < (*oldest)[oldest->first()].end))
-      oldest = track, of_ops = !rank.names.of_buckets(static_cast<int>(l));
+      oldest = track, of_ops = !rank.names.is_bucket_lane(static_cast<int>(l));
   if (!oldest) return;
   for (std::size_t i = 0; of_ops && i < SpanTrack::kBlock; ++i)
     lacking_ += (*oldest)[oldest->first() + i].ops;
   const Nanoseconds until = (*oldest)[oldest->first() + SpanTrack::kBlock - 1].end;
-  oldest->forget_block();
+  oldest->drop_block();
   rank.spans -= SpanTrack::kBlock;
   for (SpanLane& lane : rank.lanes) lane.forget_joined(until);
 }

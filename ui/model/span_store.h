@@ -80,7 +80,7 @@ class SpanStore {
 
   void name(Rank& rank, const std::string& plan_text);
   void take(Rank& rank, const telemetry::OpRecord& record);
-  void take_part(Rank& rank, const NamedOp& named, const OpSpan& span);
+  void collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan& span);
   void forget(Rank& rank);
 
   std::size_t kept_;

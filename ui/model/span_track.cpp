@@ -53,7 +53,7 @@ void SpanTrack::join(OpSpan span) {
   append(span);
 }
 
-void SpanTrack::forget_block() {
+void SpanTrack::drop_block() {
   spans_.erase(spans_.begin(), spans_.begin() + kBlock);
   sums_.pop_front();
   forgotten_ += kBlock;

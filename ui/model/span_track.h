@@ -19,7 +19,7 @@ class SpanTrack {
   void append(const OpSpan& span);  // the track must accept it (`takes`)
   // Appends a span and merges it with those at the end that it overlaps.
   void join(OpSpan span);
-  void forget_block();  // drops the first 16 spans
+  void drop_block();  // drops the first 16 spans
   bool may_forget() const { return spans_.size() > 2 * kBlock; }
 
   std::size_t first() const { return forgotten_; }

@@ -66,16 +66,18 @@ QString held_words(const std::string& layers) {
   return (several ? stages_text("layers %1") : stages_text("layer %1")).arg(names);
 }
 
-StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
-  const auto said = experiment::stages_said(experiment), split = experiment::split_said(experiment),
-             mesh = experiment::mesh_said(experiment);
+StageAssignment stage_assignment(const experiment::Resolved& experiment,
+                                 const plan::Plan& expanded) {
+  const auto said = experiment::stages_line(experiment), split = experiment::split_said(experiment),
+             mesh = experiment::mesh_line(experiment);
   if (!said)
-    return split ? StagePicture{in_a_sentence(*split), layers_of(experiment), {}} : StagePicture();
-  StagePicture known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said),
-                     layers_of(experiment),
-                     {}};
+    return split ? StageAssignment{in_a_sentence(*split), layers_of(experiment), {}}
+                 : StageAssignment();
+  StageAssignment known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said),
+                        layers_of(experiment),
+                        {}};
   if (split) known.said += ' ' + in_a_sentence(*split);
-  if (const auto ideal = experiment::ideal_bubble(experiment))
+  if (const auto ideal = experiment::ideal_bubble_fraction(experiment))
     known.said +=
         ' ' + stages_text("With equal stages and free links ranks would idle %1 % of the time.")
                   .arg(100 * *ideal, 0, 'f', 1);

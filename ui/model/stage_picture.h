@@ -10,16 +10,17 @@
 
 namespace trainyard::ui {
 
-struct StagePicture {
+struct StageAssignment {
   QString said;  // text: the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
       layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
   // flows between ranks in a step; empty if layers themselves are split, as these use all-reduce
-  LogicalPicture picture;
+  LogicalTopology picture;
 };
 // Describes a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss"; empty without layers.
 QString held_words(const std::string& layers);
 
-StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded);
+StageAssignment stage_assignment(const experiment::Resolved& experiment,
+                                 const plan::Plan& expanded);
 
 }  // namespace trainyard::ui

@@ -73,8 +73,8 @@ std::optional<TimeRange> step_of_rank(const telemetry::History& history, int ran
   return range_of(*series, static_cast<std::size_t>(at - series->steps.begin()));
 }
 
-std::vector<TimeRange> within_steps(const telemetry::History& history, int rank,
-                                    const TimeRange& range) {
+std::vector<TimeRange> clip_to_steps(const telemetry::History& history, int rank,
+                                     const TimeRange& range) {
   std::vector<TimeRange> times;
   const telemetry::Series* series = reports_of(history, rank);
   if (!series) return times;

@@ -35,7 +35,7 @@ std::optional<TimeRange> step_of_rank(const telemetry::History& history, int ran
                                       std::int32_t step);
 // Returns the parts of `range` inside steps, in order. This excludes pacing, pauses and evaluation
 // between steps.
-std::vector<TimeRange> within_steps(const telemetry::History& history, int rank,
-                                    const TimeRange& range);
+std::vector<TimeRange> clip_to_steps(const telemetry::History& history, int rank,
+                                     const TimeRange& range);
 
 }  // namespace trainyard::ui

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLookMilliseconds = 250;
 
-QStringList arguments_of(const session::SweepWish& wish) {
+QStringList arguments_of(const session::SweepRequest& wish) {
   QStringList ranks, algorithms;
   for (const std::int64_t count : wish.ranks) ranks << QString::number(count);
   for (const collective::Algorithm one : wish.algorithms)
@@ -40,7 +40,7 @@ QString sweeps_directory(const Services& services) {
   return QDir::cleanPath(services.runs_directory + "/../sweeps");
 }
 
-struct SweepFollower::News {
+struct SweepFollower::SweepUpdate {
   QString directory;
   std::optional<session::Sweep> sweep;
   QString trouble;
@@ -56,7 +56,7 @@ SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
 base::Result<void> SweepFollower::start(const Services& services,
                                         const experiment::Experiment& experiment,
                                         const QString& data_directory,
-                                        const session::SweepWish& wish) {
+                                        const session::SweepRequest& wish) {
   const auto started = start_detached(
       services, "sweep", sweeps_directory(services), QString::fromStdString(experiment.name),
       experiment, QStringList{"--data-directory", data_directory} + arguments_of(wish));
@@ -80,7 +80,7 @@ void SweepFollower::begin(const QString& directory, std::int64_t process) {
   look();
 }
 
-bool SweepFollower::broke_off() const {
+bool SweepFollower::ended_early() const {
   return sweep_ && !live_ && sweep_->state == session::SweepState::running;
 }
 
@@ -90,14 +90,14 @@ void SweepFollower::look() {
   looking_ = true;
   QThreadPool::globalInstance()->start(
       [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
-        auto news = std::make_shared<News>(News{directory, {}, {}, false});
+        auto news = std::make_shared<SweepUpdate>(SweepUpdate{directory, {}, {}, false});
         const std::string path = directory.toStdString();
         // before reading, so that the read includes what it wrote before it ended
         news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
           news->trouble = QString::fromStdString(base::to_string(sweep.error()));
-        else if (!news->live) news->trouble = QString::fromStdString(last_words(path));
+        else if (!news->live) news->trouble = QString::fromStdString(last_output(path));
         if (!news->sweep && !news->live && news->trouble.isEmpty())
           news->trouble = tr("The sweep ended before it began, and said nothing.");
         QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
@@ -106,7 +106,7 @@ void SweepFollower::look() {
       });
 }
 
-void SweepFollower::take(const News& news) {
+void SweepFollower::take(const SweepUpdate& news) {
   looking_ = false;
   if (news.directory != directory_) return look();  // another sweep is followed now
   const auto text = [](const std::optional<session::Sweep>& sweep) {

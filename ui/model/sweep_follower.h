@@ -22,7 +22,7 @@ class SweepFollower : public QObject {
 
   // Starts `trainyard-cli sweep` on a copy of the experiment, and follows it.
   base::Result<void> start(const Services& services, const experiment::Experiment& experiment,
-                           const QString& data_directory, const session::SweepWish& wish);
+                           const QString& data_directory, const session::SweepRequest& wish);
   void follow(const QString& directory);  // replaces the followed sweep; empty: none
   void cancel();  // interrupts it, as Ctrl-C; a second call stops it immediately
 
@@ -30,17 +30,17 @@ class SweepFollower : public QObject {
   const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as last read
   bool live() const { return live_; }                                    // its process runs
   bool cancelling() const { return live_ && cancels_ > 0; }
-  bool broke_off() const;                       // its process ended before the sweep was complete
+  bool ended_early() const;                     // its process ended before the sweep was complete
   QString trouble() const { return trouble_; }  // why there is no sweep to show; empty otherwise
 
  signals:
   void changed();
 
  private:
-  struct News;
+  struct SweepUpdate;
   void begin(const QString& directory, std::int64_t process);
   void look();
-  void take(const News& news);
+  void take(const SweepUpdate& news);
 
   QString directory_, trouble_;
   std::int64_t process_ = -1;  // just started, may not hold its lock yet

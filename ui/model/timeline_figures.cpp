@@ -71,7 +71,7 @@ RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at)
   Times compute, communication;
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
-    if (lane.empty() || store.names(rank).of_buckets(l))
+    if (lane.empty() || store.names(rank).is_bucket_lane(l))
       continue;  // lanes of full collectives repeat the ops of other lanes
     const SpanTrack& track = lane.joined();
     const SpanKind kind = track[track.first()].kind;
@@ -90,7 +90,7 @@ RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at)
   return figures;
 }
 
-TimelineFigures over_ranks(const std::vector<RankFigures>& ranks) {
+TimelineFigures average_over_ranks(const std::vector<RankFigures>& ranks) {
   TimelineFigures all;
   all.ranks = static_cast<int>(ranks.size());
   if (ranks.empty()) return all;

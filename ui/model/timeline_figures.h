@@ -44,6 +44,6 @@ struct TimelineFigures {
   double least_efficiency = 0;
   std::optional<double> overlap;
 };
-TimelineFigures over_ranks(const std::vector<RankFigures>& ranks);
+TimelineFigures average_over_ranks(const std::vector<RankFigures>& ranks);
 
 }  // namespace trainyard::ui

@@ -55,7 +55,7 @@ Place snapped(Place place, double grid) {
   return {std::round(place.x / grid) * grid, std::round(place.y / grid) * grid};
 }
 
-std::set<std::string> all_names(const Topology& topology) {
+std::set<std::string> object_names(const Topology& topology) {
   std::set<std::string> names;
   for (const Host& host : topology.hosts) {
     names.insert(host.name);
@@ -65,7 +65,7 @@ std::set<std::string> all_names(const Topology& topology) {
   return names;
 }
 
-Topology without_places(Topology topology) {
+Topology without_positions(Topology topology) {
   for (Host& host : topology.hosts) host.x = host.y = 0;
   for (Switch& one : topology.switches) one.x = one.y = 0;
   return topology;
@@ -123,10 +123,10 @@ std::optional<int> rank_of(const Topology& topology, const std::string& device) 
   return std::nullopt;
 }
 
-bool is_for_one(Role role) { return role == Role::chief || role == Role::evaluator; }
+bool is_unique_role(Role role) { return role == Role::chief || role == Role::evaluator; }
 
 std::string holder_of(const Topology& topology, Role role) {
-  if (!is_for_one(role)) return "";
+  if (!is_unique_role(role)) return "";
   for (const Host& host : topology.hosts)
     for (const Device& one : host.devices)
       if (one.role == role) return one.name;
@@ -136,7 +136,7 @@ std::string holder_of(const Topology& topology, Role role) {
 void give_role(Topology& topology, const std::string& device, Role role) {
   Device* given = find_device(topology, device);
   if (!given) return;
-  if (is_for_one(role))
+  if (is_unique_role(role))
     for (Host& host : topology.hosts)
       for (Device& one : host.devices)
         if (one.role == role) one.role = Role::worker;
@@ -145,21 +145,21 @@ void give_role(Topology& topology, const std::string& device, Role role) {
 
 std::string add_host(Topology& topology, Place place) {
   Host host;
-  host.name = free_name(all_names(topology), "host");
+  host.name = free_name(object_names(topology), "host");
   host.x = place.x, host.y = place.y;
   return topology.hosts.emplace_back(std::move(host)).name;
 }
 
 std::string add_switch(Topology& topology, Place place) {
   return topology.switches
-      .emplace_back(Switch{free_name(all_names(topology), "switch"), place.x, place.y})
+      .emplace_back(Switch{free_name(object_names(topology), "switch"), place.x, place.y})
       .name;
 }
 
 std::string add_device(Topology& topology, const std::string& host, Device device) {
   Host* to = find_host(topology, host);
   if (!to) return "";
-  device.name = free_name(all_names(topology), std::string(base::name_of(device.kind)));
+  device.name = free_name(object_names(topology), std::string(base::name_of(device.kind)));
   return to->devices.emplace_back(std::move(device)).name;
 }
 
@@ -171,7 +171,7 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
   if (link.from == link.to)
     return base::fail(
         refused("\"" + link.from + "\" cannot be linked to itself", "two different ends"));
-  const auto names = all_names(topology);
+  const auto names = object_names(topology);
   if (!names.contains(link.from) || !names.contains(link.to))
     return base::fail(refused("one end of the link is not there"));
   if (linked(topology, link.from, link.to))
@@ -187,7 +187,7 @@ base::Result<void> rename(Topology& topology, const std::string& name, const std
   if (to.empty() || to.size() > 64)
     return base::fail(
         refused("a name has 1 to 64 bytes: as many letters of Latin, or 21 of Chinese"));
-  if (all_names(topology).contains(to))
+  if (object_names(topology).contains(to))
     return base::fail(refused("the name \"" + to + "\" is taken", "a name of its own"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;
@@ -200,7 +200,7 @@ base::Result<void> rename(Topology& topology, const std::string& name, const std
   return {};
 }
 
-void remove(Topology& topology, const Picked& picked) {
+void remove(Topology& topology, const SelectedObjects& picked) {
   const auto gone = [&](const auto& thing) { return picked.names.contains(thing.name); };
   std::set<std::string> names = picked.names;
   for (const Host& host : topology.hosts)

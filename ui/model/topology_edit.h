@@ -21,8 +21,8 @@ struct Place {
 Place snapped(Place place, double grid = 8);
 
 // Look-up.
-std::set<std::string> all_names(const topology::Topology& topology);
-topology::Topology without_places(
+std::set<std::string> object_names(const topology::Topology& topology);
+topology::Topology without_positions(
     topology::Topology topology);  // resets all positions, to compare drawings
 std::string free_name(const std::set<std::string>& taken,
                       const std::string& like);  // "gpu2" -> first unused "gpuN"
@@ -51,7 +51,7 @@ base::Result<void> rename(topology::Topology& topology, const std::string& name,
                           const std::string& to);
 
 // also removes links that lose an end
-void remove(topology::Topology& topology, const Picked& picked);
+void remove(topology::Topology& topology, const SelectedObjects& picked);
 void move_by(topology::Topology& topology, const std::set<std::string>& names, Place by);
 void move_to_host(topology::Topology& topology, const std::string& device,
                   const std::string& host);  // removes links to its old neighbors
@@ -60,7 +60,7 @@ void shift_device(topology::Topology& topology, const std::string& device,
 
 // Roles. If a role may exist only once (chief, evaluator) and another device takes it, its previous
 // holder becomes a worker.
-bool is_for_one(topology::Role role);
+bool is_unique_role(topology::Role role);
 std::string holder_of(const topology::Topology& topology,
                       topology::Role role);  // holder of a unique role; empty if there is none
 void give_role(topology::Topology& topology, const std::string& device, topology::Role role);
@@ -75,10 +75,10 @@ struct Fragment {
     return topology.hosts.empty() && topology.switches.empty() && devices.empty();
   }
 };
-Fragment copy_of(const topology::Topology& topology, const Picked& picked);
+Fragment copy_of(const topology::Topology& topology, const SelectedObjects& picked);
 // Inserts the fragment under unused names, moved by `by`. Its loose devices join `host`, or a new
 // host if there is no such host. Returns the inserted objects.
-Picked paste(topology::Topology& topology, const Fragment& fragment, Place by,
-             const std::string& host);
+SelectedObjects paste(topology::Topology& topology, const Fragment& fragment, Place by,
+                      const std::string& host);
 
 }  // namespace trainyard::ui

@@ -15,9 +15,9 @@ using topology::Topology;
 
 // Gives each copied object an unused name and maps old names to new ones, so that copied links are
 // updated.
-class Paster {
+class FragmentInserter {
  public:
-  Paster(Topology& into, Place by) : into_(into), by_(by), taken_(all_names(into)) {}
+  FragmentInserter(Topology& into, Place by) : into_(into), by_(by), taken_(object_names(into)) {}
 
   void add(Host host) {
     host.name = renamed(host.name);
@@ -44,7 +44,7 @@ class Paster {
     picked_.links.insert({link.from, link.to});
     into_.links.push_back(std::move(link));
   }
-  const Picked& picked() const { return picked_; }
+  const SelectedObjects& picked() const { return picked_; }
 
  private:
   std::string renamed(const std::string& name) {
@@ -58,12 +58,12 @@ class Paster {
   Place by_;
   std::set<std::string> taken_;
   std::map<std::string, std::string> names_;
-  Picked picked_;
+  SelectedObjects picked_;
 };
 
 }  // namespace
 
-Fragment copy_of(const Topology& topology, const Picked& picked) {
+Fragment copy_of(const Topology& topology, const SelectedObjects& picked) {
   Fragment fragment;
   for (const Host& host : topology.hosts) {
     if (picked.names.contains(host.name)) {
@@ -75,7 +75,7 @@ Fragment copy_of(const Topology& topology, const Picked& picked) {
   }
   for (const Switch& one : topology.switches)
     if (picked.names.contains(one.name)) fragment.topology.switches.push_back(one);
-  std::set<std::string> names = all_names(fragment.topology);
+  std::set<std::string> names = object_names(fragment.topology);
   for (const Device& device : fragment.devices) names.insert(device.name);
   for (const Link& link : topology.links)
     if (names.contains(link.from) && names.contains(link.to))
@@ -83,10 +83,11 @@ Fragment copy_of(const Topology& topology, const Picked& picked) {
   return fragment;
 }
 
-Picked paste(Topology& topology, const Fragment& fragment, Place by, const std::string& host) {
+SelectedObjects paste(Topology& topology, const Fragment& fragment, Place by,
+                      const std::string& host) {
   std::string home = host;
   if (!fragment.devices.empty() && !find_host(topology, home)) home = add_host(topology, by);
-  Paster paster(topology, by);
+  FragmentInserter paster(topology, by);
   for (const Host& one : fragment.topology.hosts) paster.add(one);
   for (const Switch& one : fragment.topology.switches) paster.add(one);
   for (const Device& device : fragment.devices) paster.add(device, home);

@@ -54,13 +54,13 @@ struct TopologyItems::Row {
 TopologyItems::TopologyItems(Document& document, QObject* parent)
     : QAbstractItemModel(parent),
       document_(document),
-      shown_(without_places(document.experiment().topology)) {
+      shown_(without_positions(document.experiment().topology)) {
   connect(&document, &Document::changed, this, &TopologyItems::refresh);
 }
 
 void TopologyItems::refresh() {
   const Topology now =
-      without_places(document_.experiment().topology);  // positions are irrelevant here
+      without_positions(document_.experiment().topology);  // positions are irrelevant here
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {
     beginResetModel();
@@ -109,7 +109,7 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
 }
 
 // Returns the kind, with "emulated" if the device's tile shows it.
-QString TopologyItems::told_kind(const Row& row) const {
+QString TopologyItems::kind_text(const Row& row) const {
   return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) &&
                                                        document_.experiment().run.emulate)
                     : row.kind();
@@ -119,10 +119,10 @@ QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row row = row_at(index);
   if (role == Qt::AccessibleTextRole)
-    return QString("%1, %2 %3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();
+    return QString("%1, %2 %3").arg(row.name(), kind_text(row), row.details(shown_)).trimmed();
   if (role == Qt::ToolTipRole)
     return QString("%1 (%2)\n%3")
-        .arg(row.name(), told_kind(row), row.details(shown_))
+        .arg(row.name(), kind_text(row), row.details(shown_))
         .trimmed();  // cells may be elided
   if (role == kind_role) return row.kind_in_files();
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
@@ -151,16 +151,16 @@ bool TopologyItems::setData(const QModelIndex& index, const QVariant& value, int
   return renamed.has_value();
 }
 
-Picked TopologyItems::picked_at(const QModelIndex& index) const {
+SelectedObjects TopologyItems::picked_at(const QModelIndex& index) const {
   const Row row = row_at(index);
   if (row.link) return {.names = {}, .links = {{row.link->from, row.link->to}}};
   return {.names = {row.name().toStdString()}, .links = {}};
 }
 
-QModelIndexList TopologyItems::indexes_of(const Picked& picked) const {
+QModelIndexList TopologyItems::indexes_of(const SelectedObjects& picked) const {
   QModelIndexList found;
   const auto add = [&](const QModelIndex& at) {
-    const Picked one = picked_at(at);
+    const SelectedObjects one = picked_at(at);
     if (std::ranges::includes(picked.names, one.names) &&
         std::ranges::includes(picked.links, one.links))
       found.push_back(at);

@@ -18,8 +18,8 @@ class TopologyItems : public QAbstractItemModel {
 
   explicit TopologyItems(Document& document, QObject* parent = nullptr);
 
-  Picked picked_at(const QModelIndex& index) const;        // the object of that row
-  QModelIndexList indexes_of(const Picked& picked) const;  // column 0
+  SelectedObjects picked_at(const QModelIndex& index) const;        // the object of that row
+  QModelIndexList indexes_of(const SelectedObjects& picked) const;  // column 0
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;
@@ -38,7 +38,7 @@ class TopologyItems : public QAbstractItemModel {
  private:
   struct Row;
   Row row_at(const QModelIndex& index) const;
-  QString told_kind(const Row& row) const;
+  QString kind_text(const Row& row) const;
   void refresh();
 
   Document& document_;

@@ -16,9 +16,10 @@ void toggle_each(std::set<T>& set, const std::set<T>& others) {
 
 }  // namespace
 
-Picked still_there(const Picked& picked, const topology::Topology& topology) {
-  Picked there;
-  const std::set<std::string> names = all_names(topology);
+SelectedObjects existing_objects(const SelectedObjects& picked,
+                                 const topology::Topology& topology) {
+  SelectedObjects there;
+  const std::set<std::string> names = object_names(topology);
   std::ranges::set_intersection(picked.names, names, std::inserter(there.names, there.names.end()));
   for (const topology::Link& link : topology.links)
     if (const LinkName name{link.from, link.to}; picked.links.contains(name))
@@ -26,22 +27,22 @@ Picked still_there(const Picked& picked, const topology::Topology& topology) {
   return there;
 }
 
-Picked everything(const topology::Topology& topology) {
-  Picked all;
+SelectedObjects everything(const topology::Topology& topology) {
+  SelectedObjects all;
   for (const topology::Host& host : topology.hosts) all.names.insert(host.name);
   for (const topology::Switch& one : topology.switches) all.names.insert(one.name);
   for (const topology::Link& link : topology.links) all.links.insert({link.from, link.to});
   return all;
 }
 
-void Selection::set(Picked picked) {
+void Selection::set(SelectedObjects picked) {
   if (picked == picked_) return;
   picked_ = std::move(picked);
   emit selection_changed();
 }
 
-void Selection::toggle(const Picked& picked) {
-  Picked next = picked_;
+void Selection::toggle(const SelectedObjects& picked) {
+  SelectedObjects next = picked_;
   toggle_each(next.names, picked.names);
   toggle_each(next.links, picked.links);
   set(std::move(next));

@@ -18,37 +18,37 @@ struct LinkName {
       default;  // NOLINT(modernize-use-nullptr): there is none, clang-tidy 14 thinks so
 };
 
-struct Picked {
+struct SelectedObjects {
   std::set<std::string> names;  // names of hosts, devices and switches
   std::set<LinkName> links;
 
   bool empty() const { return names.empty() && links.empty(); }
   std::size_t size() const { return names.size() + links.size(); }
-  bool operator==(const Picked&) const = default;
+  bool operator==(const SelectedObjects&) const = default;
 };
 
 // Returns the elements of `picked` that are still in the topology.
-Picked still_there(const Picked& picked, const topology::Topology& topology);
+SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
 // Returns all hosts, switches and links; devices are included by their hosts.
-Picked everything(const topology::Topology& topology);
+SelectedObjects everything(const topology::Topology& topology);
 
 class Selection : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
 
-  const Picked& picked() const { return picked_; }
+  const SelectedObjects& picked() const { return picked_; }
   bool contains(const std::string& name) const { return picked_.names.contains(name); }
   bool contains(const LinkName& link) const { return picked_.links.contains(link); }
-  void set(Picked picked);
-  void toggle(const Picked& picked);  // inverts the selection of each element
+  void set(SelectedObjects picked);
+  void toggle(const SelectedObjects& picked);  // inverts the selection of each element
   void clear() { set({}); }
 
  signals:
   void selection_changed();
 
  private:
-  Picked picked_;
+  SelectedObjects picked_;
 };
 
 }  // namespace trainyard::ui

@@ -37,7 +37,7 @@ QString device_figures(const topology::Device& device) {
   const QString computes_on = topology::is_on_gpu(device)
                                   ? QObject::tr("GPU %1").arg(device.gpu)
                                   : counted(device.cores, QObject::tr("cores"));
-  return computes_on + ", " + size_words(device.memory_bytes);
+  return computes_on + ", " + size_text(device.memory_bytes);
 }
 
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {

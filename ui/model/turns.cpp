@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kBreathMilliseconds = 1;
-constexpr int kReadingsADrawing = 3;  // reads per drawing while both kinds of work wait
+constexpr int kReadsPerDraw = 3;  // reads per drawing while both kinds of work wait
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void Turns::ask(QObject* owner, Work work, std::function<void()> piece) {
 }
 
 std::deque<Turns::Waiting>& Turns::next_queue() {
-  const bool draws = reading_.empty() || (!drawing_.empty() && readings_ >= kReadingsADrawing);
+  const bool draws = reading_.empty() || (!drawing_.empty() && readings_ >= kReadsPerDraw);
   readings_ = draws || drawing_.empty() ? 0 : readings_ + 1;
   return draws ? drawing_ : reading_;
 }

@@ -16,8 +16,8 @@ constexpr std::int64_t kSimulatedSteps = 3;  // the first one fills the pipeline
 
 }  // namespace
 
-base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experiment,
-                                             const plan::Plan& expanded, std::stop_token stop) {
+base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
+                                            const plan::Plan& expanded, std::stop_token stop) {
   const experiment::Resolved one_device = experiment::on_one_device(experiment);
   const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
@@ -53,20 +53,20 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experim
 
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop) {
-  return simulated_verdict(experiment, expanded, std::move(stop))
+  return simulate_verdict(experiment, expanded, std::move(stop))
       .map([&](const sim::Verdict& verdict) {
         const experiment::RunSpec& run = experiment.document.run;
         const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
         const QString drawn_as =
             scaled ? QCoreApplication::translate("verdict", "With links %1")
-                         .arg(QString::fromStdString(experiment::link_speeds_said(run)))
+                         .arg(QString::fromStdString(experiment::link_speeds_line(run)))
                    : QCoreApplication::translate("verdict", "As drawn");
-        QString as_drawn =
+        QString trains_drawing =
             QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
-        const auto shared =
-            experiment::shared_cores(experiment.document.topology, run, base::usable_cores());
-        if (!shared) return as_drawn;
-        return as_drawn + " " +
+        const auto shared = experiment::shared_cores_caveat(experiment.document.topology, run,
+                                                            base::usable_cores());
+        if (!shared) return trains_drawing;
+        return trains_drawing + " " +
                QCoreApplication::translate("verdict", "In a real run on this machine, %1.")
                    .arg(QString::fromStdString(*shared));
       });

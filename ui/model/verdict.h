@@ -15,8 +15,8 @@
 namespace trainyard::ui {
 
 // `expanded` is the experiment's plan.
-base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experiment,
-                                             const plan::Plan& expanded, std::stop_token stop = {});
+base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
+                                            const plan::Plan& expanded, std::stop_token stop = {});
 
 // Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
 // Simulated ranks never share cores; a real run shows that caveat if its ranks do.

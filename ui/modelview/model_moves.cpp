@@ -15,7 +15,7 @@ base::Problem refusal(const QString& what, const QString& advice) {
 
 // Returns a problem if two nodes that share a table would be in different columns.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
-  for (int n = 0; n < picture.count() && !picture.may_part; ++n) {
+  for (int n = 0; n < picture.count() && !picture.ties_may_split; ++n) {
     const int tied = picture.node(n).tied_to;
     if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)])
       continue;
@@ -78,8 +78,8 @@ base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, cons
   return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
 }
 
-std::vector<experiment::StagePlace> places_by(const ModelPicture& picture,
-                                              const std::vector<int>& owners) {
+std::vector<experiment::StagePlace> places_for_owners(const ModelPicture& picture,
+                                                      const std::vector<int>& owners) {
   std::vector<experiment::StagePlace> places;
   for (std::size_t n = 0; n < owners.size(); ++n) {
     const int place = picture.columns[static_cast<std::size_t>(owners[n])].place;
@@ -94,7 +94,7 @@ void place_by_hand(Document& document, const QString& what, const ModelPicture& 
   if (owners == picture.owners) return;
   document.edit(what, [&](experiment::Experiment& experiment) {
     experiment.strategy.stages.partition = experiment::Partition::by_hand;
-    experiment.strategy.stages.places = places_by(picture, owners);
+    experiment.strategy.stages.places = places_for_owners(picture, owners);
   });
 }
 

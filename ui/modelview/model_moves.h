@@ -31,8 +31,8 @@ base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, cons
 
 // Returns manual places for these owners; each applies from a node on. Nodes in a column without a
 // place stay with the preceding nodes.
-std::vector<experiment::StagePlace> places_by(const ModelPicture& picture,
-                                              const std::vector<int>& owners);
+std::vector<experiment::StagePlace> places_for_owners(const ModelPicture& picture,
+                                                      const std::vector<int>& owners);
 
 // Edits the document as one undo step named `what`; no step if nothing changes.
 void place_by_hand(Document& document, const QString& what, const ModelPicture& picture,

@@ -18,8 +18,8 @@ QString paint_text(const char* source) {
 
 QColor ink_on_rank() { return Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff"); }
 
-QColor colour_of(const ModelColumn& column) {
-  return column.rank >= 0 ? Theme::instance().series_colour(column.rank) : colours().link;
+QColor color_of(const ModelColumn& column) {
+  return column.rank >= 0 ? Theme::instance().series_color(column.rank) : colors().link;
 }
 
 // True if the path is partly within the visible rows.
@@ -77,8 +77,7 @@ class Painting {
 
   // Paints a different background behind every other group.
   void bands() {
-    const QColor ground =
-        mixed(colours().canvas, colours().tile, Theme::instance().dark() ? 0.4 : 1);
+    const QColor ground = mixed(colors().canvas, colors().tile, Theme::instance().dark() ? 0.4 : 1);
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
       const ModelGroup& group = picture_.groups[g];
       if (g % 2 == 0 && seen(group.first, group.last))
@@ -86,7 +85,7 @@ class Painting {
     }
     if (scene_.hovered >= 0)
       painter_.fillRect(whole_width(geometry_.row_rect(scene_.hovered)),
-                        mixed(colours().canvas, colours().selection, 0.7));
+                        mixed(colors().canvas, colors().selection, 0.7));
   }
 
   QRect whole_width(const QRect& row) const {
@@ -99,11 +98,11 @@ class Painting {
       const QRect column = geometry_.column_rect(c);
       const QRect lane(column.left(), scene_.scroll.y(), column.width(), scene_.body.height());
       if (c == scene_.target) {
-        QColor wash = colours().accent;
+        QColor wash = colors().accent;
         wash.setAlpha(45);
         painter_.fillRect(lane, wash);
       }
-      painter_.setPen(QPen(colours().grid, 1));
+      painter_.setPen(QPen(colors().grid, 1));
       painter_.drawLine(lane.topRight(), lane.bottomRight());
       if (c == 0) painter_.drawLine(lane.topLeft(), lane.bottomLeft());
     }
@@ -117,17 +116,16 @@ class Painting {
                            geometry_.node_rect(n).left() != geometry_.node_rect(n + 1).left();
       paint_arrow(
           painter_, geometry_.step(n),
-          crosses ? QPen(colour_of(picture_.column_of(n)), thick) : QPen(colours().link, thin),
-          head);
+          crosses ? QPen(color_of(picture_.column_of(n)), thick) : QPen(colors().link, thin), head);
     }
     for (int n = 0; n < picture_.count(); ++n) {
       const ModelNode& node = picture_.node(n);
       if (node.reads_samples)
-        bond(geometry_.addition(-1, n), QPen(colours().dim, pixels(1.4)), head);
+        bond(geometry_.addition(-1, n), QPen(colors().dim, pixels(1.4)), head);
       if (node.addend >= 0)
-        bond(geometry_.addition(node.addend, n), QPen(colours().dim, pixels(1.4)), head);
+        bond(geometry_.addition(node.addend, n), QPen(colors().dim, pixels(1.4)), head);
       if (node.tied_to >= 0)
-        bond(geometry_.tie(n, node.tied_to), QPen(colours().accent, pixels(1.6), Qt::DashLine),
+        bond(geometry_.tie(n, node.tied_to), QPen(colors().accent, pixels(1.6), Qt::DashLine),
              head);
     }
   }
@@ -139,11 +137,11 @@ class Painting {
   // Paints the input or the loss.
   void end(int n) {
     const QRect box = geometry_.node_rect(n);
-    painter_.setPen(QPen(colours().link, 1, Qt::DashLine));
-    painter_.setBrush(colours().canvas);
+    painter_.setPen(QPen(colors().link, 1, Qt::DashLine));
+    painter_.setBrush(colors().canvas);
     painter_.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), radius(box), radius(box));
     if (scene_.overview) return;
-    painter_.setPen(colours().dim);
+    painter_.setPen(colors().dim);
     write(box.adjusted(pixels(8), 0, -pixels(8), 0), Qt::AlignLeft,
           n < 0 ? paint_text("Input") : paint_text("Loss"));
   }
@@ -153,14 +151,14 @@ class Painting {
   void node(int n) {
     const ModelColumn& column = picture_.column_of(n);
     const QRect box = geometry_.node_rect(n);
-    const QColor own = colour_of(column);
+    const QColor own = color_of(column);
     const bool chosen = selected(n), stray = picture_.splits && column.place < 0;
-    const QColor fill = chosen            ? colours().selection
+    const QColor fill = chosen            ? colors().selection
                         : scene_.overview ? own
-                                          : mixed(colours().card, own, 0.13);
-    const QColor edge = chosen  ? colours().accent
-                        : stray ? colours().warning
-                                : mixed(colours().border, own, 0.5);
+                                          : mixed(colors().card, own, 0.13);
+    const QColor edge = chosen  ? colors().accent
+                        : stray ? colors().warning
+                                : mixed(colors().border, own, 0.5);
     const double width = (chosen ? 2 : 1) * (scene_.overview ? 1 : Theme::instance().scale());
     painter_.setPen(QPen(edge, width, stray ? Qt::DashLine : Qt::SolidLine));
     painter_.setBrush(fill);
@@ -174,7 +172,7 @@ class Painting {
         QRectF(box.left() + width, box.top() + radius(box), stripe, box.height() - 2 * radius(box)),
         own);
     parts(box.adjusted(stripe + pixels(6), 0, -pixels(6), -pixels(2)), picture_.node(n).split);
-    painter_.setPen(colours().text);
+    painter_.setPen(colors().text);
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
   }
 
@@ -182,19 +180,19 @@ class Painting {
   // replicas, the color of the first.
   void parts(const QRect& box, const LayerSplit& split) {
     const int thick = pixels(2);
-    for (const LayerPart& part : split.parts) {
+    for (const LayerShard& part : split.parts) {
       const auto at = [&](std::int64_t number) {
         return box.left() + static_cast<double>(box.width()) * static_cast<double>(number) /
                                 static_cast<double>(split.of);
       };
       const double from = at(part.first), to = at(part.first + part.count);
       painter_.fillRect(QRectF(from, box.bottom() - thick, std::max(to - from - 1, 1.0), thick),
-                        Theme::instance().series_colour(part.ranks.front()));
+                        Theme::instance().series_color(part.ranks.front()));
     }
   }
 
   void focus(const QRect& box) {
-    painter_.setPen(QPen(colours().accent, 1, Qt::DotLine));
+    painter_.setPen(QPen(colors().accent, 1, Qt::DotLine));
     painter_.setBrush(Qt::NoBrush);
     painter_.drawRoundedRect(QRectF(box).adjusted(-2.5, -2.5, 2.5, 2.5), radius(box) + 2,
                              radius(box) + 2);
@@ -207,14 +205,14 @@ class Painting {
 
   void figures(int n) {
     if (n < 0 || n >= picture_.count()) {
-      painter_.setPen(colours().dim);
+      painter_.setPen(colors().dim);
       const QRect first = geometry_.figure_rect(n, 0),
                   last = geometry_.figure_rect(n, kFigures - 1);
       return write((first | last).adjusted(pixels(8), 0, 0, 0), Qt::AlignLeft,
                    n < 0 ? picture_.input : picture_.loss);
     }
     const auto words = figures_of(picture_.node(n));
-    painter_.setPen(selected(n) ? colours().text : colours().dim);
+    painter_.setPen(selected(n) ? colors().text : colors().dim);
     for (int f = 0; f < kFigures; ++f) {
       const QRect cell = geometry_.figure_rect(n, f).adjusted(pixels(8), 0, 0, 0);
       if (static_cast<Figure>(f) == Figure::share)
@@ -232,10 +230,10 @@ class Painting {
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);
     const QRectF room(cell.left() + number + pixels(8), cell.center().y() - pixels(3),
                       cell.width() - number - pixels(8), pixels(6));
-    painter_.fillRect(room, colours().grid);
+    painter_.fillRect(room, colors().grid);
     painter_.fillRect(
         QRectF(room.topLeft(), QSizeF(room.width() * node.share / largest_share(), room.height())),
-        colours().accent);
+        colors().accent);
   }
 
   double largest_share() {
@@ -251,7 +249,7 @@ class Painting {
       if (!seen(group.first, group.last)) continue;
       const QRect rows = geometry_.group_rect(group.first, group.last);
       const int left = pixels(8), bracket = metrics_.gutter - pixels(6);
-      painter_.setPen(QPen(colours().link, pixels(1)));
+      painter_.setPen(QPen(colors().link, pixels(1)));
       painter_.drawPolyline(QPolygon{QPoint(bracket + pixels(3), rows.top() + pixels(4)),
                                      QPoint(bracket, rows.top() + pixels(4)),
                                      QPoint(bracket, rows.bottom() - pixels(4)),
@@ -259,9 +257,9 @@ class Painting {
       const int line = painter_.fontMetrics().height(), lowest = rows.bottom() - 2 * line;
       const int top =
           std::max(rows.top() + pixels(4), std::min(scene_.scroll.y() + pixels(4), lowest));
-      painter_.setPen(colours().text);
+      painter_.setPen(colors().text);
       write({left, top, bracket - left, line}, Qt::AlignLeft, group.title);
-      painter_.setPen(colours().dim);
+      painter_.setPen(colors().dim);
       write({left, top + line, bracket - left, line}, Qt::AlignLeft, group_words(group));
     }
   }
@@ -270,8 +268,8 @@ class Painting {
     const QRect whole(scene_.body.left(), 0, scene_.body.width(), scene_.body.top());
     painter_.save();
     painter_.setClipRect(whole);
-    painter_.fillRect(whole, colours().window);
-    painter_.setPen(QPen(colours().border, 1));
+    painter_.fillRect(whole, colors().window);
+    painter_.setPen(QPen(colors().border, 1));
     painter_.drawLine(whole.bottomLeft(), whole.bottomRight());
     painter_.setRenderHint(QPainter::Antialiasing);
     painter_.translate(scene_.body.left() - scene_.scroll.x(), 0);
@@ -288,10 +286,10 @@ class Painting {
     const int line = painter_.fontMetrics().height();
     QRect title(where.left(), pixels(3), where.width(), line);
     if (column.rank >= 0) title.setLeft(pill(title, column) + pixels(6));
-    painter_.setPen(column.place < 0 && picture_.splits ? colours().warning : colours().text);
+    painter_.setPen(column.place < 0 && picture_.splits ? colors().warning : colors().text);
     write(title, Qt::AlignLeft, column.title);
     painter_.setFont(Theme::instance().font(kModelLetters));
-    painter_.setPen(colours().dim);
+    painter_.setPen(colors().dim);
     if (picture_.splits)
       write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft,
             scene_.overview ? share_words(column.share) : column_words(column));
@@ -305,7 +303,7 @@ class Painting {
         painter_.fontMetrics().horizontalAdvance(number) + line.height() / 2 + pixels(4),
         line.height());
     painter_.setPen(Qt::NoPen);
-    painter_.setBrush(colour_of(column));
+    painter_.setBrush(color_of(column));
     painter_.drawRoundedRect(box, line.height() / 2.0, line.height() / 2.0);
     painter_.setPen(ink_on_rank());
     painter_.drawText(box, Qt::AlignCenter, number);
@@ -313,7 +311,7 @@ class Painting {
   }
 
   void headings() {
-    painter_.setPen(colours().dim);
+    painter_.setPen(colors().dim);
     const auto words = figure_headings();
     const int line = painter_.fontMetrics().height(), top = metrics_.head - line - pixels(3);
     for (int f = 0; f < kFigures; ++f) {

@@ -61,8 +61,8 @@ void ModelPanel::build_bar() {
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
   auto* words = new QVBoxLayout;
   words->setSpacing(kGrid / 4);
-  words->addWidget(totals_ = paragraph(Tint::text, bar));
-  words->addWidget(note_ = paragraph(Tint::warning, bar));
+  words->addWidget(totals_ = paragraph(TextColor::text, bar));
+  words->addWidget(note_ = paragraph(TextColor::warning, bar));
   totals_->setAccessibleName(tr("The whole model"));
   note_->setAccessibleName(tr("What is wrong with where layers are"));
   row->addLayout(words, 1);
@@ -79,7 +79,7 @@ void ModelPanel::build_bar() {
 }
 
 void ModelPanel::build_foot() {
-  details_ = paragraph(Tint::dim, this);
+  details_ = paragraph(TextColor::dim, this);
   details_->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
   details_->setAccessibleName(tr("What is selected"));
   layout()->addWidget(details_);

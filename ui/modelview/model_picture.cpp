@@ -36,7 +36,7 @@ QString picture_text(const char* source) {
 struct Known {
   Resolved resolved;  // at least document, data and model; all if there are no problems
   base::Problems problems;
-  bool in_order() const { return problems.empty(); }
+  bool is_valid() const { return problems.empty(); }
 };
 
 bool is_at(const base::Problem& problem, std::initializer_list<const char*> places) {
@@ -45,7 +45,7 @@ bool is_at(const base::Problem& problem, std::initializer_list<const char*> plac
 }
 
 base::Problem told(const Experiment& experiment, const base::Problem& found) {
-  return in_words(experiment, {found}).front().told;
+  return readable_problems(experiment, {found}).front().told;
 }
 
 // Returns what is known if the model can be built; otherwise the reason.
@@ -140,7 +140,7 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
 
 // Balancing requires valid fields, a worker, and in rpc a server; a schedule that does not support
 // the places is irrelevant here.
-bool may_be_shared_out(const Known& known) {
+bool can_balance(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
     return is_at(problem, {"strategy.stages", "topology.hosts"});
   });
@@ -153,9 +153,9 @@ bool may_be_shared_out(const Known& known) {
 
 std::vector<experiment::StagePlace> places_in(const Known& known) {
   const experiment::StageSpec& stages = known.resolved.document.strategy.stages;
-  if (known.in_order() || stages.partition == experiment::Partition::by_hand) return stages.places;
-  return may_be_shared_out(known) ? experiment::places_of(known.resolved)
-                                  : std::vector<experiment::StagePlace>{};
+  if (known.is_valid() || stages.partition == experiment::Partition::by_hand) return stages.places;
+  return can_balance(known) ? experiment::places_of(known.resolved)
+                            : std::vector<experiment::StagePlace>{};
 }
 
 // Returns for each node the worker or server of the last place before it, drawn or not; -1 if there
@@ -223,7 +223,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
 }
 
 // Adds the constraints of layers on servers and on trainers.
-void add_bounds(ModelPicture& picture, const Resolved& e) {
+void add_constraints(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;
   places.reserve(static_cast<std::size_t>(picture.count()));
@@ -242,7 +242,7 @@ void add_bounds(ModelPicture& picture, const Resolved& e) {
 
 void add_devices(ModelPicture& picture, const Known& known) {
   picture.columns = columns_of(known.resolved.document);
-  add_bounds(picture, known.resolved);
+  add_constraints(picture, known.resolved);
   const int drawn = static_cast<int>(picture.columns.size());
   std::vector<int> owners = places_by_node(places_in(known), picture);
   const auto placed = [drawn](int place) { return place >= 0 && place < drawn; };
@@ -258,7 +258,7 @@ void add_devices(ModelPicture& picture, const Known& known) {
 }
 
 void add_keepers(ModelPicture& picture, const Resolved& e) {
-  const auto keepers = keepers_of(e);
+  const auto keepers = parameter_ranks(e);
   const auto splits = layer_splits(e);
   for (std::size_t n = 0; n < keepers.size(); ++n)
     picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
@@ -284,12 +284,12 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
   picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.")
-                                 : who_keeps(known.resolved.document);
-  if (known.in_order()) add_keepers(picture, known.resolved);
+                                 : assignment_text(known.resolved.document);
+  if (known.is_valid()) add_keepers(picture, known.resolved);
 }
 
 // Returns, for example, "shared out by cost".
-QString shared_out_by(const experiment::StageSpec& stages) {
+QString balance_text(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return picture_text("shared out by cost");
     case experiment::Partition::memory: return picture_text("shared out by memory");
@@ -304,11 +304,11 @@ QString shared_out_by(const experiment::StageSpec& stages) {
 }
 
 QString who_has_stages(const Experiment& experiment) {
-  const QString by = shared_out_by(experiment.strategy.stages);
+  const QString by = balance_text(experiment.strategy.stages);
   switch (experiment.strategy.kind) {
-    case experiment::StrategyKind::rpc: return who_keeps(experiment);
+    case experiment::StrategyKind::rpc: return assignment_text(experiment);
     case experiment::StrategyKind::hybrid:
-      return picture_text("%1 Layers are %2.").arg(who_keeps(experiment), by);
+      return picture_text("%1 Layers are %2.").arg(assignment_text(experiment), by);
     default: return picture_text("Every device has some layers, %1.").arg(by);
   }
 }
@@ -338,13 +338,13 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = picture_text("softmax cross-entropy over %1 classes").arg(e.data.classes);
   picture.splits = has_columns(experiment.strategy);
-  picture.may_part = experiment::may_be_apart(experiment.strategy);
+  picture.ties_may_split = experiment::may_span_stages(experiment.strategy);
   add_nodes(picture, e);
   add_groups(picture, e);
   if (picture.splits) {
     add_devices(picture, *known);
     picture.kept = who_has_stages(experiment);
-    if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->in_order())
+    if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->is_valid())
       add_keepers(picture, e);
   } else {
     add_all_alike(picture, *known);

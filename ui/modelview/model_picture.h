@@ -67,7 +67,8 @@ struct ModelPicture {
   std::vector<int> owners;  // column of each node
   // columns are devices with some of the layers, stages of a mesh, or in rpc all trainers together
   bool splits = false;
-  bool may_part = false;   // tied layers may be in different columns, which both hold the table
+  bool ties_may_split =
+      false;               // tied layers may be in different columns, which both hold the table
   QString kept;            // assignment in one sentence
   QString strategy;        // name of the strategy
   std::int64_t batch = 0;  // samples in a micro-batch

@@ -145,7 +145,7 @@ void ModelView::bring_into_view(int node) {
 
 void ModelView::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
-  painter.fillRect(viewport()->rect(), Theme::instance().colours().canvas);
+  painter.fillRect(viewport()->rect(), Theme::instance().colors().canvas);
   if (picture_.nodes.empty()) return paint_nothing(painter);
   paint_model(painter, scene());
 }
@@ -160,10 +160,10 @@ void ModelView::paint_nothing(QPainter& painter) const {
   const int top =
       std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
   painter.setFont(theme.font(1.2, true));
-  painter.setPen(theme.colours().text);
+  painter.setPen(theme.colors().text);
   painter.drawText(QRect(room.left(), top, room.width(), large.height()), kLines, empty_title_);
   painter.setFont(theme.font());
-  painter.setPen(theme.colours().dim);
+  painter.setPen(theme.colors().dim);
   painter.drawText(QRect(room.left(), top + large.height() + kGrid, room.width(), small.height()),
                    kLines, empty_hint_);
 }

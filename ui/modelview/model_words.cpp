@@ -22,11 +22,11 @@ QString flops(std::int64_t count) {
 QString parameters_words(std::int64_t count, std::int64_t size) {
   return count == 0
              ? model_text("no parameters")
-             : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_words(size));
+             : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_text(size));
 }
 
 // Describes the location of a node and its connections other than the preceding node.
-QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
+QStringList connections_text(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0)
     said << model_text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
@@ -46,8 +46,7 @@ QString ranks_words(const std::vector<int>& list) {
 QString split_noun(const LayerSplit& split) {
   switch (split.by) {
     case model::Split::outputs:
-      return split.in_thirds ? model_text("outputs of query, key and value")
-                             : model_text("outputs");
+      return split.is_qkv ? model_text("outputs of query, key and value") : model_text("outputs");
     case model::Split::inputs: return model_text("inputs");
     case model::Split::rows: return model_text("rows");
     case model::Split::none: break;
@@ -57,7 +56,7 @@ QString split_noun(const LayerSplit& split) {
 
 // Returns, for example, "32 of 64 outputs each"; shards may differ in size.
 QString share_of_split(const LayerSplit& split) {
-  const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerPart::count);
+  const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerShard::count);
   const QString each = least.count == most.count
                            ? grouped(most.count)
                            : model_text("%1 or %2").arg(grouped(least.count), grouped(most.count));
@@ -67,7 +66,7 @@ QString share_of_split(const LayerSplit& split) {
 // Returns, for example, "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63".
 QString parts_words(const LayerSplit& split) {
   QStringList said;
-  for (const LayerPart& part : split.parts)
+  for (const LayerShard& part : split.parts)
     said << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3")
                                     : model_text("%1 have %2 to %3"))
                 .arg(ranks_words(part.ranks), grouped(part.first),
@@ -97,8 +96,8 @@ std::array<QString, kFigures> figures_of(const ModelNode& node) {
   const QString none = node.tied_to >= 0 ? model_text("tied") : QString("–");
   return {node.output,
           own ? grouped(node.parameters) : none,
-          own ? size_words(node.parameter_bytes) : QString(),
-          size_words(node.activation_bytes),
+          own ? size_text(node.parameter_bytes) : QString(),
+          size_text(node.activation_bytes),
           flops(node.flops()),
           share_words(node.share)};
 }
@@ -119,7 +118,7 @@ QString group_words(const ModelGroup& group) {
 }
 
 QString column_words(const ModelColumn& column) {
-  return model_text("%1, %2").arg(share_words(column.share), size_words(column.parameter_bytes));
+  return model_text("%1, %2").arg(share_words(column.share), size_text(column.parameter_bytes));
 }
 
 QString column_sentence(const ModelColumn& column) {
@@ -129,8 +128,8 @@ QString column_sentence(const ModelColumn& column) {
   const QString who =
       column.rank < 0 ? all : model_text("%1, rank %2").arg(column.title).arg(column.rank);
   return model_text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
-      .arg(who, share_words(column.share), size_words(column.parameter_bytes),
-           size_words(column.activation_bytes));
+      .arg(who, share_words(column.share), size_text(column.parameter_bytes),
+           size_text(column.activation_bytes));
 }
 
 QString totals(const ModelPicture& picture) {
@@ -139,7 +138,7 @@ QString totals(const ModelPicture& picture) {
              "backward.")
       .arg(counted(picture.nodes.size(), model_text("layers")),
            parameters_words(picture.parameters, picture.parameter_bytes),
-           counted(picture.batch, model_text("samples")), size_words(picture.activation_bytes),
+           counted(picture.batch, model_text("samples")), size_text(picture.activation_bytes),
            flops(picture.flops));
 }
 
@@ -148,10 +147,10 @@ QString sentence(const ModelPicture& picture, int number) {
   QStringList said{
       model_text("output %1").arg(node.output),
       parameters_words(node.parameters, node.parameter_bytes),
-      model_text("activations of a micro-batch %1").arg(size_words(node.activation_bytes)),
+      model_text("activations of a micro-batch %1").arg(size_text(node.activation_bytes)),
       model_text("%1 forward and %2 backward a sample, %3 of all")
           .arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
-  said << bonds(picture, node) << owner_words(node, picture.column_of(number));
+  said << connections_text(picture, node) << owner_words(node, picture.column_of(number));
   const QString group =
       node.group < 0
           ? QString()
@@ -171,7 +170,7 @@ QString details(const ModelPicture& picture, const Nodes& nodes) {
   }
   return model_text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
       .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size),
-           size_words(activations), flops(work), share_words(share));
+           size_text(activations), flops(work), share_words(share));
 }
 
 QString refusal_words(const base::Problem& problem) {

@@ -44,7 +44,7 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
 }
 
 // Describes the assignment within a replica.
-QString who_shares(const experiment::Mesh& mesh) {
+QString replica_assignment_text(const experiment::Mesh& mesh) {
   if (mesh.pipeline > 1 && mesh.tensor > 1)
     return keeper_text(
         "each stage has some layers, and each of its devices a part of those that can be cut.");
@@ -58,7 +58,7 @@ QString who_shares(const experiment::Mesh& mesh) {
 QString of_mesh(const experiment::StrategySpec& strategy, const experiment::Mesh& mesh) {
   const QString places =
       (mesh.data > 1 ? keeper_text("In every replica %1") : keeper_text("There is one replica: %1"))
-          .arg(who_shares(mesh));
+          .arg(replica_assignment_text(mesh));
   if (!strategy.mesh.shards_data || mesh.data == 1) return places;
   switch (strategy.fsdp.shard) {
     case Shard::full:
@@ -149,9 +149,9 @@ std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
   const auto splits = layer_splits(e);
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const bool learns = e.model.owner(e.model.segments[s]).elements > 0,
-               in_parts = !splits[s].parts.empty();
+               to_numerator = !splits[s].parts.empty();
     if (e.document.strategy.kind == StrategyKind::tensor_parallel
-            ? in_parts
+            ? to_numerator
             : learns || e.document.strategy.kind == StrategyKind::hybrid)
       keepers[s] = mesh.stage(stages[s]);
   }
@@ -160,7 +160,7 @@ std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
 
 }  // namespace
 
-QString who_keeps(const experiment::Experiment& e) {
+QString assignment_text(const experiment::Experiment& e) {
   const bool servers =
       experiment::has_servers(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc;
   QString said = experiment::count_workers(e.topology) == 1 && !servers
@@ -173,7 +173,7 @@ QString who_keeps(const experiment::Experiment& e) {
              "Of the first layer each computes what comes of its own columns of the samples.");
 }
 
-std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
+std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& e) {
   const StrategyKind kind = e.document.strategy.kind;
   if (kind == StrategyKind::tensor_parallel) return keepers_in_mesh(e);
   if (experiment::has_servers(kind)) return keepers_on_servers(e);
@@ -201,9 +201,9 @@ std::vector<LayerSplit> layer_splits(const experiment::Resolved& e) {
       const std::int64_t count = model::split_count(own, static_cast<int>(s));
       splits[s].by = segment.split;
       splits[s].of = segment.split_of;
-      splits[s].in_thirds = segment.split == model::Split::outputs && segment.channels() > count;
+      splits[s].is_qkv = segment.split == model::Split::outputs && segment.channels() > count;
       splits[s].parts.push_back(
-          {segment.split_first, count, mesh.replicas_like(mesh.rank_of({0, stages[s], part}))});
+          {segment.split_first, count, mesh.replicas_of(mesh.rank_of({0, stages[s], part}))});
     }
   }
   return splits;

@@ -11,24 +11,24 @@ namespace trainyard::ui {
 
 // Returns a sentence: "Every device has all layers, with the same parameters as all others."
 // Accepts any experiment with workers.
-QString who_keeps(const experiment::Experiment& experiment);
+QString assignment_text(const experiment::Experiment& experiment);
 
 // Returns by segment the ranks that keep its parameters, if these are not just the ranks that
 // compute with them: servers, a storage, rank 0 of data_parallel, the ranks of a stage or of a
 // sharded layer. Otherwise empty.
-std::vector<std::vector<int>> keepers_of(const experiment::Resolved& experiment);
+std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& experiment);
 
 // Shard of a layer: [first, first + count) of the dimension that is split.
-struct LayerPart {
+struct LayerShard {
   std::int64_t first = 0, count = 0;
   std::vector<int> ranks;  // one per replica
-  bool operator==(const LayerPart&) const = default;
+  bool operator==(const LayerShard&) const = default;
 };
 struct LayerSplit {
   model::Split by = model::Split::none;
-  bool in_thirds = false;  // the outputs are query, key and value, each split equally
-  std::int64_t of = 0;     // size of the dimension (of each third)
-  std::vector<LayerPart> parts;
+  bool is_qkv = false;  // the outputs are query, key and value, each split equally
+  std::int64_t of = 0;  // size of the dimension (of each third)
+  std::vector<LayerShard> parts;
   bool operator==(const LayerSplit&) const = default;
 };
 // Returns the splits by segment, where devices share layers.

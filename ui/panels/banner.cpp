@@ -53,8 +53,8 @@ QString beginning(const QStringList& lines, const QFontMetrics& metrics, int wid
 
 Banner::Banner(QWidget* parent)
     : QFrame(parent),
-      title_(new TintedLabel(Tint::text, this, 1, true)),
-      text_(paragraph(Tint::text, this)),
+      title_(new TintedLabel(TextColor::text, this, 1, true)),
+      text_(paragraph(TextColor::text, this)),
       whole_row_(new QBoxLayout(QBoxLayout::LeftToRight, this)),
       words_(new QBoxLayout(QBoxLayout::TopToBottom)),
       act_(new QPushButton(this)),
@@ -94,9 +94,9 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
   ++texts_;
   over_ = {};
-  title_->set_tint(kind == Kind::error     ? Tint::error
-                   : kind == Kind::warning ? Tint::warning
-                                           : Tint::text);
+  title_->set_tint(kind == Kind::error     ? TextColor::error
+                   : kind == Kind::warning ? TextColor::warning
+                                           : TextColor::text);
   title_->setText(title);
   whole_ = text.trimmed();
   more_->setChecked(false);
@@ -176,7 +176,7 @@ void Banner::show_problem(const QString& title, const base::Problem& problem) {
 void Banner::offer(const QString& label, const std::function<bool()>& act) {
   show_offer(*act_, label, act);
 }
-void Banner::offer_also(const QString& label, const std::function<bool()>& act) {
+void Banner::offer_second(const QString& label, const std::function<bool()>& act) {
   show_offer(*also_, label, act);
 }
 
@@ -196,7 +196,7 @@ QString Banner::text() const {
 }
 
 void Banner::paintEvent(QPaintEvent*) {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   QPainter painter(this);
   painter.fillRect(rect(), c.card);
   painter.fillRect(QRect(0, 0, kGrid / 2, height()), kind_ == Kind::error     ? c.error

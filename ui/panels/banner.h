@@ -29,8 +29,8 @@ class Banner : public QFrame {
   // Adds a button for an action, until the next text. The banner closes if `act` returns true,
   // unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
-  void offer_also(const QString& label,
-                  const std::function<bool()>& act);  // a second button, before the first
+  void offer_second(const QString& label,
+                    const std::function<bool()>& act);  // a second button, before the first
   // Closes the banner in `look_again` if `over` returns true; applies until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void look_again();

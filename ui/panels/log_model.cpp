@@ -103,11 +103,11 @@ int LogModel::columnCount(const QModelIndex&) const { return column_count; }
 QVariant LogModel::data(const QModelIndex& index, int role) const {
   if (!run_ || !index.isValid()) return {};
   const telemetry::LogLine& log = line(index.row());
-  const Colours& colours = Theme::instance().colours();
-  if (role == Qt::ForegroundRole && log.level == "error") return QBrush(colours.error);
-  if (role == Qt::ForegroundRole && log.level == "warning") return QBrush(colours.warning);
+  const Colors& colors = Theme::instance().colors();
+  if (role == Qt::ForegroundRole && log.level == "error") return QBrush(colors.error);
+  if (role == Qt::ForegroundRole && log.level == "warning") return QBrush(colors.warning);
   if (role == Qt::ForegroundRole && index.column() == rank_column && log.rank >= 0)
-    return QBrush(Theme::instance().series_colour(log.rank));
+    return QBrush(Theme::instance().series_color(log.rank));
   if (role == Qt::ToolTipRole && index.column() == text_column)
     return QString::fromStdString(log.text);
   if (role != Qt::DisplayRole) return {};

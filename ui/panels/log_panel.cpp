@@ -34,7 +34,7 @@ LogPanel::LogPanel(QWidget* parent) : QWidget(parent) {
   column->setSpacing(0);
   build_bar();
   build_table();
-  note_ = paragraph(Tint::dim, this);
+  note_ = paragraph(TextColor::dim, this);
   note_->setContentsMargins(2 * kGrid, kGrid, 2 * kGrid, kGrid);
   column->addWidget(note_);
   column->addWidget(table_, 1);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kAskAfterMilliseconds = 250;
 
-QComboBox* labelled(QWidget* bar, QLabel*& label, const QString& text) {
+QComboBox* labeled(QWidget* bar, QLabel*& label, const QString& text) {
   label = new QLabel(text, bar);
   auto* combo = new QComboBox(bar);
   combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -72,17 +72,17 @@ void PlanPanel::build_bar() {
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
   QLabel* unused = nullptr;
-  form_ = labelled(bar, unused, tr("&Plan as"));
+  form_ = labeled(bar, unused, tr("&Plan as"));
   form_->addItems({tr("grid, rank by time"), tr("text, one line an op")});
-  detail_ = labelled(bar, unused, tr("&Detail"));
+  detail_ = labeled(bar, unused, tr("&Detail"));
   detail_->addItems({tr("coarse"), tr("expanded to chunks")});
   detail_->setToolTip(
       tr("Coarse: an all-reduce is one op. Expanded: its sends and receives, as ranks run them."));
-  program_ = labelled(bar, program_label_, tr("P&rogram"));
+  program_ = labeled(bar, program_label_, tr("P&rogram"));
   program_->setToolTip(
       tr("A step runs one program: train; tail is the short last step of an epoch; evaluate "
          "measures held-out samples"));
-  rank_ = labelled(bar, rank_label_, tr("R&ank"));
+  rank_ = labeled(bar, rank_label_, tr("R&ank"));
   row->addStretch(1);
   find_ = new QLineEdit(bar);
   find_->setPlaceholderText(tr("Find (Enter, Shift+Enter)"));
@@ -243,8 +243,8 @@ void PlanPanel::mark(const QString& token) {
   marked_ = token;
   QList<QTextEdit::ExtraSelection> marks;
   QTextEdit::ExtraSelection mark;
-  mark.format.setBackground(Theme::instance().colours().selection);
-  mark.format.setForeground(Theme::instance().colours().text);
+  mark.format.setBackground(Theme::instance().colors().selection);
+  mark.format.setForeground(Theme::instance().colors().text);
   const QRegularExpression whole("(?<![\\w.])" + QRegularExpression::escape(token) +
                                  "(?![\\w.<>])");
   for (QTextCursor at(view_->document()); !token.isEmpty();) {

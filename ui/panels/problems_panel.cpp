@@ -41,7 +41,7 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
       advice_(new QTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
-  empty_ = paragraph(Tint::dim, this);
+  empty_ = paragraph(TextColor::dim, this);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->addWidget(empty_);
@@ -72,7 +72,7 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   refresh();
 }
 
-void ProblemsPanel::set_room(const ToldProblems& problems) {
+void ProblemsPanel::set_room(const ReadableProblems& problems) {
   if (problems == room_) return;
   room_ = problems;
   refresh();

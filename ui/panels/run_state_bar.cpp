@@ -22,7 +22,7 @@ constexpr int kNameCharacters = 12,
               // characters of the run's name: shown beside the loss, and minimum
     kFewCharacters = 6;
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // widths of the progress bar
-const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
+const QString kApart = QStringLiteral("   "), kNarrowSeparator = QStringLiteral("  ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
@@ -32,10 +32,10 @@ QString word(RunState state) {
   return text;
 }
 
-Tint tint_of(RunState state) {
-  return state == RunState::failed     ? Tint::error
-         : state == RunState::finished ? Tint::ok
-                                       : Tint::text;
+TextColor tint_of(RunState state) {
+  return state == RunState::failed     ? TextColor::error
+         : state == RunState::finished ? TextColor::ok
+                                       : TextColor::text;
 }
 
 // Returns the last loss and accuracy over all ranks.
@@ -50,7 +50,7 @@ QStringList figures_of(const telemetry::History& history) {
 }
 
 // Returns, for example, "40 s", "2 min", "3 h".
-QString in_brief(double seconds) {
+QString short_duration(double seconds) {
   if (seconds < 59.5) return RunStateBar::tr("%1 s").arg(std::max(1.0, std::round(seconds)));
   return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60))
                         : RunStateBar::tr("%1 h").arg(std::round(seconds / 3600));
@@ -68,14 +68,14 @@ std::int64_t planned_steps(const telemetry::History& history) {
 
 }  // namespace
 
-void Eta::note(double seconds, std::int64_t step, double seconds_per_step) {
+void TimeLeftEstimator::note(double seconds, std::int64_t step, double seconds_per_step) {
   if (seconds_per_step != pace_) clear();
   pace_ = seconds_per_step;
   notes_.emplace_back(seconds, step);
   while (notes_.size() > 2 && notes_[1].first < seconds - kEtaWindowSeconds) notes_.pop_front();
 }
 
-std::optional<double> Eta::left(std::int64_t steps) const {
+std::optional<double> TimeLeftEstimator::left(std::int64_t steps) const {
   if (notes_.empty()) return {};
   const auto made = static_cast<double>(notes_.back().second - notes_.front().second);
   if (made <= 0 && pace_ <= 0) return {};
@@ -85,9 +85,9 @@ std::optional<double> Eta::left(std::int64_t steps) const {
 
 RunStateBar::RunStateBar(QWidget* parent)
     : QWidget(parent),
-      name_(new TintedLabel(Tint::text, this, 1, true)),
-      state_label_(new TintedLabel(Tint::text, this)),
-      figures_label_(new TintedLabel(Tint::dim, this)),
+      name_(new TintedLabel(TextColor::text, this, 1, true)),
+      state_label_(new TintedLabel(TextColor::text, this)),
+      figures_label_(new TintedLabel(TextColor::dim, this)),
       progress_(new QProgressBar(this)) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
@@ -133,7 +133,7 @@ void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
     // ranks run steps independently
-    const bool apart = telemetry::averages_in_pairs(run_->history()) &&
+    const bool apart = telemetry::is_asynchronous_gossip(run_->history()) &&
                        session::furthest_step(status) > status.step;
     const QString step = count(status.step), furthest = count(session::furthest_step(status)),
                   steps = count(status.steps);
@@ -147,7 +147,7 @@ void RunStateBar::show_live(const session::Status& status) {
     if (const auto left = eta_.left(status.steps)) {
       words << tr("%1 left").arg(
           QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
-      brief << tr("%1 left").arg(in_brief(*left));
+      brief << tr("%1 left").arg(short_duration(*left));
     }
   } else {
     eta_.clear();
@@ -156,7 +156,7 @@ void RunStateBar::show_live(const session::Status& status) {
   progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
 }
 
-void RunStateBar::set_state(Tint tint, const QStringList& words, const QStringList& brief,
+void RunStateBar::set_state(TextColor tint, const QStringList& words, const QStringList& brief,
                             const QString& separator) {
   state_label_->set_tint(tint);
   state_ = words;
@@ -189,7 +189,7 @@ void RunStateBar::fit() {
   };
   if (!fits()) progress = std::min(progress, kShortProgress);
   if (!fits()) progress = 0;
-  if (!fits() && !brief_.isEmpty()) state = brief_, separator = kNearer;
+  if (!fits() && !brief_.isEmpty()) state = brief_, separator = kNarrowSeparator;
   while (!fits() && !figures.isEmpty()) figures.removeLast();
   if (!fits()) name = std::min(name, letter * kFewCharacters);
   while (!fits() && state.size() > 2) state.removeLast();
@@ -218,7 +218,7 @@ void RunStateBar::show_old() {
     const QString text = run_->live()       ? tr("Starting ...")
                          : run_->complete() ? tr("Ended without a result")
                                             : tr("Reading ...");
-    return set_state(Tint::dim, {text}, {}, kApart);
+    return set_state(TextColor::dim, {text}, {}, kApart);
   }
   const std::int64_t first = result.value("first_step", std::int64_t{0}),
                      steps = first + result.value("steps", std::int64_t{0});
@@ -228,9 +228,9 @@ void RunStateBar::show_old() {
           ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
           : tr("after %1 steps").arg(count(steps));
   if (first > 0) done += " " + tr("(from %1 on)").arg(count(first));
-  const Tint tint = status == "completed" ? Tint::ok
-                    : status == "failed"  ? Tint::error
-                                          : Tint::text;
+  const TextColor tint = status == "completed" ? TextColor::ok
+                         : status == "failed"  ? TextColor::error
+                                               : TextColor::text;
   set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))},
             {status, tr("%1 steps").arg(count(steps))}, " ");
 }

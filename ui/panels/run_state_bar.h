@@ -18,7 +18,7 @@ namespace trainyard::ui {
 
 // Estimates the remaining seconds from the steps of the last seconds, and at least from the pace;
 // nothing while neither is known.
-class Eta {
+class TimeLeftEstimator {
  public:
   void note(double seconds, std::int64_t step,
             double seconds_per_step = 0);  // the pace; if it changes, earlier steps are ignored
@@ -43,7 +43,7 @@ class RunStateBar : public QWidget {
 
  private:
   void refresh();
-  void set_state(Tint tint, const QStringList& words, const QStringList& brief,
+  void set_state(TextColor tint, const QStringList& words, const QStringList& brief,
                  const QString& separator);
   void fit();
   int room_for(const QString& state, const QStringList& figures, int progress) const;
@@ -52,7 +52,7 @@ class RunStateBar : public QWidget {
 
   QPointer<Run> run_;
   QElapsedTimer clock_;
-  Eta eta_;
+  TimeLeftEstimator eta_;
   QStringList state_, brief_,
       figures_;  // most important first; brief: the state as a shorter text
   QString separator_;

@@ -18,8 +18,10 @@ constexpr std::string_view kSampled = "text";  // level of sampled text in the l
 
 }  // namespace
 
-TextPanel::TextPanel(QWidget* parent)
-    : QWidget(parent), note_(new TintedLabel(Tint::dim, this)), text_(new QPlainTextEdit(this)) {
+SampledTextPanel::SampledTextPanel(QWidget* parent)
+    : QWidget(parent),
+      note_(new TintedLabel(TextColor::dim, this)),
+      text_(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(note_, 1);
@@ -35,13 +37,13 @@ TextPanel::TextPanel(QWidget* parent)
   show_note();
 }
 
-void TextPanel::set_run(Run* run) {
+void SampledTextPanel::set_run(Run* run) {
   if (run_) run_->disconnect(this);
   run_ = run;
   looked_ = 0;
   text_->clear();
   if (run) {
-    connect(run, &Run::updated, this, &TextPanel::look);
+    connect(run, &Run::updated, this, &SampledTextPanel::look);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
     look();
   }
@@ -49,7 +51,7 @@ void TextPanel::set_run(Run* run) {
 }
 
 // Shows the step in bold, then the text.
-void TextPanel::look() {
+void SampledTextPanel::look() {
   if (!run_) return;
   const auto& log = run_->history().log();
   const std::size_t end = std::min(log.size(), looked_ + kLinesAtOnce);
@@ -60,14 +62,15 @@ void TextPanel::look() {
     text_->appendHtml("<b>" + line.left(heading).toHtmlEscaped() + "</b>");
     text_->appendPlainText(line.mid(heading + 1) + "\n");
   }
-  if (looked_ < log.size()) QMetaObject::invokeMethod(this, &TextPanel::look, Qt::QueuedConnection);
+  if (looked_ < log.size())
+    QMetaObject::invokeMethod(this, &SampledTextPanel::look, Qt::QueuedConnection);
   show_note();
 }
 
-QString TextPanel::text() const { return text_->toPlainText(); }
-QString TextPanel::note() const { return note_->isHidden() ? QString() : note_->text(); }
+QString SampledTextPanel::text() const { return text_->toPlainText(); }
+QString SampledTextPanel::note() const { return note_->isHidden() ? QString() : note_->text(); }
 
-void TextPanel::show_note() {
+void SampledTextPanel::show_note() {
   const bool empty = text_->document()->isEmpty();
   note_->setVisible(empty);
   text_->setVisible(!empty);

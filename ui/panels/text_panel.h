@@ -13,10 +13,10 @@ class QPlainTextEdit;
 
 namespace trainyard::ui {
 
-class TextPanel : public QWidget {
+class SampledTextPanel : public QWidget {
   Q_OBJECT
  public:
-  explicit TextPanel(QWidget* parent = nullptr);
+  explicit SampledTextPanel(QWidget* parent = nullptr);
 
   void set_run(Run* run);  // null: none; a deleted run disappears
   QString text() const;    // all displayed text

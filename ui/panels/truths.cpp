@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/panels/truths.h"
 
 #include <QCoreApplication>
@@ -7,6 +6,7 @@
 
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/field_templates.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
@@ -40,8 +40,8 @@ std::optional<QString> difference(const base::Json& result) {
 
 // Describes how the run differs from training on one device, on the run's drawing; reads only the
 // relevant parts of the experiment.
-std::optional<QString> unlike_one_device(const telemetry::History& history,
-                                         const topology::Topology& topology) {
+std::optional<QString> equivalence_caveats(const telemetry::History& history,
+                                           const topology::Topology& topology) {
   experiment::Experiment trained;
   trained.topology = topology;
   base::Problems problems;
@@ -54,12 +54,12 @@ std::optional<QString> unlike_one_device(const telemetry::History& history,
   read("data.sharding", trained.data.sharding);
   read("strategy", trained.strategy);
   read("training", trained.training);
-  const auto said = problems.empty() ? experiment::unlike_one_device(trained) : std::nullopt;
+  const auto said = problems.empty() ? experiment::equivalence_caveats(trained) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
 // Describes the effect of a pace that the run had at some time.
-std::optional<QString> paced_turns(const telemetry::History& history) {
+std::optional<QString> pace_caveat(const telemetry::History& history) {
   double slowest = 0;
   for (const base::SharedJson& recorded : history.states())
     slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
@@ -105,22 +105,22 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
 
 }  // namespace
 
-QStringList truths_of(const telemetry::History& history, const topology::Topology& topology) {
+QStringList run_caveats(const telemetry::History& history, const topology::Topology& topology) {
   QStringList truths;
-  if (const auto emulated = experiment::emulation_said(topology))
+  if (const auto emulated = experiment::emulation_caveat(topology))
     truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
   if (experiment::count_workers(topology) > 0)
-    truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
+    truths << QString::fromStdString(experiment::speeds_line(recorded_run(history)));
   truths << slowed_down(history);
   if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;
   if (const auto shared =
-          experiment::shared_cores(topology, recorded_run(history), cores_of(history)))
+          experiment::shared_cores_caveat(topology, recorded_run(history), cores_of(history)))
     truths << QString::fromStdString(*shared);
-  if (const auto shared = experiment::shared_gpus(topology))
+  if (const auto shared = experiment::shared_gpus_caveat(topology))
     truths << QString::fromStdString(*shared);
-  if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
-  if (const auto turns = paced_turns(history)) truths << *turns;
+  if (const auto unlike = equivalence_caveats(history, topology)) truths << *unlike;
+  if (const auto turns = pace_caveat(history)) truths << *turns;
   if (const auto step = telemetry::diverged_step(history))
     truths << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients())

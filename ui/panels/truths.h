@@ -12,6 +12,6 @@
 namespace trainyard::ui {
 
 // `topology`: the drawing on which the run was started.
-QStringList truths_of(const telemetry::History& history, const topology::Topology& topology);
+QStringList run_caveats(const telemetry::History& history, const topology::Topology& topology);
 
 }  // namespace trainyard::ui

@@ -60,7 +60,7 @@ void ComparisonTable::head(const std::vector<RunEntry>& runs) {
         metrics.elidedText(entry.name, Qt::ElideMiddle, metrics.averageCharWidth() * kCharacters);
     setHorizontalHeaderItem(run + 1,
                             cell(name + "\n" + entry.started, entry.name + "\n" + entry.directory));
-    horizontalHeaderItem(run + 1)->setForeground(Theme::instance().series_colour(run));
+    horizontalHeaderItem(run + 1)->setForeground(Theme::instance().series_color(run));
   }
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/runs/run_comparison.h"
 
 #include <QCoreApplication>
@@ -8,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/document.h"
+#include "core/experiment/field_templates.h"
 #include "core/telemetry/compare.h"
 #include "ui/model/essence.h"
 
@@ -33,14 +33,14 @@ QString figure(const base::Json& result, const std::string& path, const QString&
 }
 
 // Returns the canonical form of a document; unchanged if it cannot be read.
-base::Json essential(const base::Json& document) {
+base::Json canonical_json(const base::Json& document) {
   const auto read = experiment::from_json(document);
   return read ? experiment::to_json(essence(*read)) : document;
 }
 
 // Describes a layer by the fields that its kind uses: "linear 10"; a flag that is set by its name:
 // "linear 10 tied".
-QString told_layer(const base::Json& part) {
+QString layer_text(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
   base::read_document(part, layer, "", problems);
@@ -59,7 +59,7 @@ QString told(const base::Json& part) {
   if (part.contains("name")) return shown(part["name"]);
   if (part.contains("from") && part.contains("to"))
     return shown(part["from"]) + " – " + shown(part["to"]);
-  return told_layer(part);
+  return layer_text(part);
 }
 
 using Documents = std::vector<base::Json>;
@@ -69,8 +69,8 @@ class Settings {
  public:
   explicit Settings(const std::vector<RunEntry>& runs) {
     for (const RunEntry& run : runs) {
-      resolved_.push_back(essential(run.experiment));
-      given_.push_back(essential(run.given.is_object() ? run.given : run.experiment));
+      resolved_.push_back(canonical_json(run.experiment));
+      given_.push_back(canonical_json(run.given.is_object() ? run.given : run.experiment));
     }
   }
   std::vector<ComparisonRow> rows() {
@@ -183,12 +183,12 @@ std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs) {
   return rows;
 }
 
-QStringList told_apart(const std::vector<RunTruths>& runs) {
+QStringList merge_caveats(const std::vector<RunCaveats>& runs) {
   QStringList told;
-  for (const RunTruths& one : runs)
+  for (const RunCaveats& one : runs)
     for (const QString& truth : one.truths) {
       const bool of_all = std::ranges::all_of(
-          runs, [&](const RunTruths& other) { return other.truths.contains(truth); });
+          runs, [&](const RunCaveats& other) { return other.truths.contains(truth); });
       const QString text = of_all ? truth : one.run + ": " + truth;
       if (!told.contains(text)) told << text;
     }

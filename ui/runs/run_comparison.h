@@ -24,12 +24,12 @@ struct ComparisonRow {
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
 // Caveats of a run's figures.
-struct RunTruths {
+struct RunCaveats {
   QString run;
   QStringList truths;
 };
 // Merges the caveats of runs on the same charts: common ones once, others with the run's name in
 // front.
-QStringList told_apart(const std::vector<RunTruths>& runs);
+QStringList merge_caveats(const std::vector<RunCaveats>& runs);
 
 }  // namespace trainyard::ui

@@ -65,7 +65,7 @@ void RunList::fit_columns() {
   }
 }
 
-bool RunList::is_typed_in() const { return viewport()->findChild<QLineEdit*>() != nullptr; }
+bool RunList::is_editing() const { return viewport()->findChild<QLineEdit*>() != nullptr; }
 
 void RunList::set_live(const QStringList& directories) { live_ = directories; }
 
@@ -82,7 +82,7 @@ void RunList::show_runs(const std::vector<RunEntry>& runs, const QStringList& ti
 }
 
 void RunList::fill(QTreeWidgetItem& item, const RunEntry& run, const QStringList& ticked) const {
-  const int colour = static_cast<int>(ticked.indexOf(run.directory));
+  const int color = static_cast<int>(ticked.indexOf(run.directory));
   item.setText(kName, run.name);
   item.setText(kStarted, run.started);
   item.setText(kStrategy, run.strategy);
@@ -97,9 +97,8 @@ void RunList::fill(QTreeWidgetItem& item, const RunEntry& run, const QStringList
     item.setToolTip(column, item.text(column));
   item.setToolTip(kName, run.name + "\n" + run.directory);
   item.setFlags(item.flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
-  item.setCheckState(kName, colour >= 0 ? Qt::Checked : Qt::Unchecked);
-  item.setForeground(kName,
-                     colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
+  item.setCheckState(kName, color >= 0 ? Qt::Checked : Qt::Unchecked);
+  item.setForeground(kName, color >= 0 ? QBrush(Theme::instance().series_color(color)) : QBrush());
 }
 
 void RunList::item_changed(QTreeWidgetItem* item, int column) {

@@ -16,7 +16,7 @@ class RunList : public QTreeWidget {
  public:
   explicit RunList(QWidget* parent = nullptr);
 
-  bool is_typed_in() const;  // a name is being edited, which new rows would discard
+  bool is_editing() const;  // a name is being edited, which new rows would discard
   void show_runs(const std::vector<RunEntry>& runs,
                  const QStringList& ticked);  // directories; the index determines the run's color
   // from now on not deletable; shown as running after the next `show_runs`

@@ -23,12 +23,12 @@ RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent)
   build();
   soon_.setSingleShot(true);
   soon_.setInterval(200);
-  now_and_then_.setInterval(5000);
+  poll_timer_.setInterval(5000);
   connect(&soon_, &QTimer::timeout, this, &RunsPanel::refresh);
-  connect(&now_and_then_, &QTimer::timeout, this, &RunsPanel::refresh);
+  connect(&poll_timer_, &QTimer::timeout, this, &RunsPanel::refresh);
   connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, [this] { soon_.start(); });
   connect(&Theme::instance(), &Theme::changed, this, &RunsPanel::show_entries);
-  now_and_then_.start();
+  poll_timer_.start();
   refresh();
 }
 
@@ -84,15 +84,15 @@ const RunEntry* RunsPanel::find(const QString& directory) const {
 }
 
 void RunsPanel::show_entries() {
-  if (list_->is_typed_in()) return;
+  if (list_->is_editing()) return;
   list_->show_runs(entries_, ticked_);
   empty_->setVisible(entries_.empty());
-  forget_gone();
+  untick_deleted();
   compare();
 }
 
 // Unticks deleted runs. A new run may not have been read yet.
-void RunsPanel::forget_gone() {
+void RunsPanel::untick_deleted() {
   QStringList present = ticked_;
   present.removeIf([this](const QString& directory) {
     return directory != current_ && find(directory) == nullptr;
@@ -111,7 +111,7 @@ void RunsPanel::set_ticked(const QString& directory, bool ticked) {
   if (along) wanted << current_;
   if (ticked) wanted << directory;
   else wanted.removeAll(directory);
-  ticked_along_ = along || (ticked_along_ && directory != current_);
+  auto_ticked_ = along || (auto_ticked_ && directory != current_);
   set_ticks(wanted);
 }
 
@@ -128,10 +128,10 @@ void RunsPanel::set_current(const QString& directory) {
   refresh();
   if (directory == before) return;
   QStringList wanted = ticked_;
-  const qsizetype place = ticked_along_ ? wanted.indexOf(before) : wanted.size();
-  if (ticked_along_) wanted.removeAll(before);
-  ticked_along_ = !wanted.isEmpty() && !wanted.contains(directory);
-  if (ticked_along_) wanted.insert(place, directory);
+  const qsizetype place = auto_ticked_ ? wanted.indexOf(before) : wanted.size();
+  if (auto_ticked_) wanted.removeAll(before);
+  auto_ticked_ = !wanted.isEmpty() && !wanted.contains(directory);
+  if (auto_ticked_) wanted.insert(place, directory);
   set_ticks(wanted);
 }
 

@@ -44,7 +44,7 @@ class RunsPanel : public QWidget {
  private:
   void build();
   void show_entries();
-  void forget_gone();
+  void untick_deleted();
   void set_ticks(const QStringList& directories);
   void compare();
   const RunEntry* find(const QString& directory) const;
@@ -54,10 +54,10 @@ class RunsPanel : public QWidget {
   QStringList ticked_, live_;
   QString current_;
   // the current run was ticked automatically: its tick moves to the next current run
-  bool ticked_along_ = false;
+  bool auto_ticked_ = false;
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;
-  QTimer soon_, now_and_then_;
+  QTimer soon_, poll_timer_;
   RunList* list_;
   ComparisonTable* table_;
   QLabel* empty_;

@@ -12,13 +12,13 @@ using session::SweepVariant;
 using Figure = std::function<std::optional<double>(const SweepVariant&, const Scaled&)>;
 
 // Figures of a variant on a chart: the measured one and a reference.
-struct Charted {
+struct ChartedFigures {
   Figure measured;
   Figure beside = {};
   QString beside_words = {};
 };
 
-Charted charted(ScalingChart chart) {
+ChartedFigures charted(ScalingChart chart) {
   switch (chart) {
     case ScalingChart::speed_up:
       return {[](const SweepVariant&, const Scaled& s) { return s.speed_up; }};
@@ -57,10 +57,10 @@ QString name_of(const SweepVariant& one) {
 // sweep.
 SeriesStyle style_of(const SweepVariant& one) {
   SeriesStyle style{
-      .label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
+      .label = name_of(one), .color = kTextColor, .dashed = false, .joining = Joining::never};
   if (one.ranks == 1) return style;
-  style.colour = static_cast<int>(one.algorithm);
-  style.marker = static_cast<Marker>((style.colour + style.colour / kMarkers) % kMarkers);
+  style.color = static_cast<int>(one.algorithm);
+  style.marker = static_cast<Marker>((style.color + style.color / kMarkers) % kMarkers);
   return style;
 }
 
@@ -93,7 +93,7 @@ void ScalingCharts::add(ScalingChart chart, const QString& name, const QString& 
                         const QString& unit) {
   PlotView* plot = plots_[chart] = grid().add(name);
   plot->set_title(title, unit);
-  plot->set_counts(tr("ranks"));
+  plot->set_count_axis(tr("ranks"));
   plot->set_crosshair_group(&crosshair_);
 }
 
@@ -103,7 +103,7 @@ void ScalingCharts::set_empty_text(const QString& text) {
 
 ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::Sweep& sweep) {
   Lines measured, beside;
-  const Charted what = charted(chart);
+  const ChartedFigures what = charted(chart);
   const auto figures = session::scaled(sweep);
   const auto line = [](Lines& lines, const QString& id, const SeriesStyle& style) -> Line& {
     const auto at = std::ranges::find(lines, id, &std::pair<QString, Line>::first);
@@ -129,7 +129,7 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   const auto [from, to] = *ideal;
   const bool speed = chart == ScalingChart::speed_up;
   const SeriesStyle style{.label = tr("ideal"),
-                          .colour = kTextColour,
+                          .color = kTextColor,
                           .dashed = true,
                           .pale = true,
                           .joining = Joining::always};

@@ -110,8 +110,8 @@ std::vector<collective::Algorithm> ScalingForm::ticked() const {
   return chosen;
 }
 
-base::Result<session::SweepWish> ScalingForm::wish() const {
-  session::SweepWish wish;
+base::Result<session::SweepRequest> ScalingForm::wish() const {
+  session::SweepRequest wish;
   const QString text = ranks_->text().trimmed();
   if (!text.isEmpty()) {
     auto ranks = session::read_ranks(text.toStdString());

@@ -64,7 +64,7 @@ QWidget* ScalingPanel::build_controls() {
   auto* controls = new SideColumn(this);
   controls->column()->addWidget(form_ = new ScalingForm(document_, controls->inside()));
   QVBoxLayout* words = controls->add_indented();
-  words->addWidget(hint_ = paragraph(Tint::dim, controls->inside()));
+  words->addWidget(hint_ = paragraph(TextColor::dim, controls->inside()));
   words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), controls->inside()));
   start_->setAccessibleDescription(
       tr("Trains for real on each number of ranks by each algorithm, one after the other"));
@@ -81,7 +81,7 @@ QWidget* ScalingPanel::build_views() {
   column->setSpacing(kGrid / 2);
   auto* line = new QHBoxLayout;
   line->addWidget(bar_ = new QProgressBar(views));
-  line->addWidget(status_ = new TintedLabel(Tint::text, views), 1);
+  line->addWidget(status_ = new TintedLabel(TextColor::text, views), 1);
   line->addWidget(cancel_ = new QPushButton(tr("&Cancel sweep"), views));
   line->addWidget(list_ = new QComboBox(views));
   line->addWidget(export_ = new QPushButton(tr("Export table…"), views));
@@ -105,8 +105,8 @@ QWidget* ScalingPanel::build_views() {
   parts->setStretchFactor(0, 3), parts->setStretchFactor(1, 2);
   parts->setSizes({6000, 4000});
   column->addWidget(parts, 1);
-  column->addWidget(truths_ = new TintedLabel(Tint::warning, views));
-  column->addWidget(notes_ = new TintedLabel(Tint::dim, views));
+  column->addWidget(truths_ = new TintedLabel(TextColor::warning, views));
+  column->addWidget(notes_ = new TintedLabel(TextColor::dim, views));
   for (TintedLabel* label : {truths_, notes_}) label->set_elided();
   truths_->setAccessibleName(tr("What belongs to these figures"));
   notes_->setAccessibleName(tr("How they were measured"));
@@ -120,7 +120,7 @@ QString ScalingPanel::hint() const { return hint_->text(); }
 
 void ScalingPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  look_for_sweeps();
+  list_sweeps_later();
 }
 
 void ScalingPanel::set_training(const QString& run) {
@@ -130,7 +130,7 @@ void ScalingPanel::set_training(const QString& run) {
 
 void ScalingPanel::open_sweep(const QString& directory) {
   follower_.follow(QDir(directory).absolutePath());
-  look_for_sweeps();
+  list_sweeps_later();
 }
 
 void ScalingPanel::start() {
@@ -141,7 +141,7 @@ void ScalingPanel::start() {
       follower_.start(services_, document_.experiment(), document_.directory(), *wish);
   refused_ = !started;
   if (started) return;
-  hint_->set_tint(Tint::error);
+  hint_->set_tint(TextColor::error);
   hint_->setText(words(base::to_string(started.error())));
 }
 
@@ -153,7 +153,7 @@ void ScalingPanel::show_form() {
              drawn = !document_.experiment().topology.hosts.empty();
   start_->setEnabled(wish.has_value() && free);
   refused_ = false;
-  hint_->set_tint(wish || !drawn ? Tint::dim : Tint::error);
+  hint_->set_tint(wish || !drawn ? TextColor::dim : TextColor::error);
   if (!drawn)
     return hint_->setText(
         tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
@@ -173,9 +173,9 @@ void ScalingPanel::show_sweep() {
   charts_->show_sweep(sweep);
   table_->show_sweep(sweep, follower_.directory());
   status_->setText(status_words());
-  const bool bad = !follower_.trouble().isEmpty() || follower_.broke_off() ||
+  const bool bad = !follower_.trouble().isEmpty() || follower_.ended_early() ||
                    (sweep && sweep->state == session::SweepState::failed);
-  status_->set_tint(bad ? Tint::error : Tint::text);
+  status_->set_tint(bad ? TextColor::error : TextColor::text);
   const auto so_far =
       sweep ? session::progress(*sweep, now_unix_seconds()) : session::SweepProgress();
   bar_->setVisible(sweeping());
@@ -188,7 +188,7 @@ void ScalingPanel::show_sweep() {
   show_notes(sweep);
   if (std::exchange(was_sweeping_, sweeping()) == sweeping()) return;
   if (!refused_) show_form();
-  look_for_sweeps();
+  list_sweeps_later();
   emit sweeping_changed();
 }
 
@@ -220,7 +220,7 @@ QString ScalingPanel::status_words() const {
   const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
   const QString over =
       tr("%1 of %2 over").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
-  if (follower_.broke_off())
+  if (follower_.ended_early())
     return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
   if (!sweeping())
     return tr("%1 sweep %2")
@@ -230,8 +230,9 @@ QString ScalingPanel::status_words() const {
     return tr("Cancelling: the run that trains ends in order; %1").arg(over);
   QString said = over;
   if (so_far.running)
-    said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(
-                                      sweep.scaling, sweep.steps))));
+    said = tr("%1: %2").arg(
+        over, words(experiment::readable_problems(
+                  sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
                                    .arg(said, words(base::format_seconds(
                                                   std::max(1.0, std::round(*so_far.seconds_left)))))
@@ -239,7 +240,7 @@ QString ScalingPanel::status_words() const {
 }
 
 // Lists sweeps on a pool thread; one listing at a time, repeated if something changed meanwhile.
-void ScalingPanel::look_for_sweeps() {
+void ScalingPanel::list_sweeps_later() {
   list_again_ = listing_;
   if (std::exchange(listing_, true)) return;
   QThreadPool::globalInstance()->start(
@@ -249,7 +250,7 @@ void ScalingPanel::look_for_sweeps() {
           if (!panel) return;
           panel->listing_ = false;
           panel->show_list(*entries);
-          if (panel->list_again_) panel->look_for_sweeps();
+          if (panel->list_again_) panel->list_sweeps_later();
         });
       });
 }

@@ -25,7 +25,7 @@ class ScalingPanel : public QWidget {
   ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
 
   void open_sweep(const QString& directory);
-  void look_for_sweeps();  // lists sweeps on disk; follows the newest live one if none is shown
+  void list_sweeps_later();  // lists sweeps on disk; follows the newest live one if none is shown
   // name of the training run; no sweep starts beside it, because they would share cores; empty:
   // none
   void set_training(const QString& run);

@@ -60,10 +60,10 @@ void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& vari
     item.setToolTip(column, cell);
     item.setTextAlignment(column, (words ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
-  const Colours& colours = Theme::instance().colours();
+  const Colors& colors = Theme::instance().colors();
   const bool bad = variant.state == session::VariantState::failed, dim = !figures && !bad;
   for (int column = 0; column < session::kSweepColumns; ++column)
-    item.setForeground(column, bad ? colours.error : dim ? colours.dim : colours.text);
+    item.setForeground(column, bad ? colors.error : dim ? colors.dim : colors.text);
   item.setData(
       0, Qt::UserRole,
       variant.directory.empty() ? QString() : QDir(directory).filePath(words(variant.directory)));

@@ -21,7 +21,7 @@ namespace {
 using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // interval of updates in milliseconds
-constexpr std::int64_t kFarOff = 2, kRoom = 20;
+constexpr std::int64_t kMaxTailRatio = 2, kRoom = 20;
 // minimum width of the histogram beside a table, in characters
 constexpr int kHistogramLetters = 16;
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
@@ -29,7 +29,7 @@ enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
 // Columns to hide when there is too little room, in order.
-std::vector<int> first_to_go(bool any_dropped) {
+std::vector<int> hiding_order(bool any_dropped) {
   return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped}
                      : std::vector<int>{dropped, share, p95, most, delayed, mean};
 }
@@ -42,8 +42,8 @@ SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
 // Returns the last bar of the histogram. It is the 99th percentile if a few very stale gradients
 // would leave the others no room.
 std::int64_t last_bar(const WorkerStaleness& all) {
-  const std::int64_t most = all.most(), nearly_all = all.quantile(0.99);
-  return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
+  const std::int64_t most = all.most(), percentile = all.quantile(0.99);
+  return most > kMaxTailRatio * std::max<std::int64_t>(percentile, kRoom) ? percentile : most;
 }
 
 // Returns the gradients of workers as seen by the first server, or of stages as they applied them.
@@ -65,8 +65,8 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   words_->setContentsMargins(8, 6, 8, 2);
   parts_ = new QSplitter(Qt::Horizontal, this);
   histogram_ = new PlotView(parts_);
-  histogram_->set_counts(tr("versions"));
-  histogram_->offer_points(tr("Show the last gradient of this staleness on the timeline"));
+  histogram_->set_count_axis(tr("versions"));
+  histogram_->enable_point_choice(tr("Show the last gradient of this staleness on the timeline"));
   connect(histogram_, &PlotView::point_chosen, this,
           [this](const QString&, const SeriesPoint& bar) { want_staleness(std::round(bar.step)); });
   table_ = new QTreeWidget(parts_);
@@ -98,7 +98,7 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->header()->setStretchLastSection(false);
   parts_->setChildrenCollapsible(false);
   connect(parts_, &QSplitter::splitterMoved, this, [this] {
-    parted_ = true;
+    resized_by_user_ = true;
     fit_table();
   });
   auto* column = new QVBoxLayout(this);
@@ -207,8 +207,8 @@ void StalenessPanel::show_histogram() {
     const QString id = QString("worker%1").arg(one.rank);
     const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
     histogram_->remove_series(id);
-    histogram_->put_series(id, {.label = whose_gradients(run_->history(), one.rank),
-                                .colour = one.rank,
+    histogram_->put_series(id, {.label = gradient_owner_text(run_->history(), one.rank),
+                                .color = one.rank,
                                 .stacked = true,
                                 .joining = Joining::never});
     std::vector<SeriesPoint> bars;
@@ -224,7 +224,7 @@ void StalenessPanel::show_histogram() {
   if (!theory_ || highest == 0 || (!theory_->mean && !theory_->most)) return;
   const double at = theory_->mean ? *theory_->mean : static_cast<double>(*theory_->most);
   histogram_->put_series("theory", {.label = theory_->mean ? tr("mean, by theory") : tr("bound"),
-                                    .colour = kTextColour,
+                                    .color = kTextColor,
                                     .dashed = true,
                                     .joining = Joining::always});
   histogram_->append("theory", std::vector<SeriesPoint>{
@@ -261,7 +261,7 @@ void StalenessPanel::show_table() {
   const auto& workers = counts_.workers();
   const WorkerStaleness all = counts_.all();
   const int rows = workers.empty() ? 0 : static_cast<int>(workers.size()) + 1;
-  const bool stages = run_ && stages_tell(run_->history());
+  const bool stages = run_ && stages_report_staleness(run_->history());
   table_->headerItem()->setText(worker, stages ? tr("Stage") : tr("Worker"));
   table_->setAccessibleName(stages ? tr("Effective updates by stage")
                                    : tr("Effective updates by worker"));
@@ -284,11 +284,12 @@ void StalenessPanel::fit_table() {
   const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
                               histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
   const int room =
-      (parted_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) - beside;
-  for (const int column : first_to_go(counts_.all().dropped > 0))
+      (resized_by_user_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) -
+      beside;
+  for (const int column : hiding_order(counts_.all().dropped > 0))
     if (header.length() > room) header.setSectionHidden(column, true);
   const int table = header.length() + beside;
-  if (!parted_) parts_->setSizes({parts_->width() - parts_->handleWidth() - table, table});
+  if (!resized_by_user_) parts_->setSizes({parts_->width() - parts_->handleWidth() - table, table});
 }
 
 void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one,
@@ -304,7 +305,7 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one,
                                   QString::number(one.mean(), 'f', 2),
                                   counted(one.quantile(0.95)),
                                   counted(one.most())};
-  const Colours& colours = Theme::instance().colours();
+  const Colors& colors = Theme::instance().colors();
   QString help = tr("%1: %2 gradients applied (%3), %4 delayed, %5 dropped; staleness %6 in the "
                     "mean, p95 %7, at most %8")
                      .arg(cells[worker], cells[applied], cells[share], cells[delayed],
@@ -317,7 +318,7 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one,
     row.setToolTip(column, help);
     row.setTextAlignment(column,
                          (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    row.setForeground(column, one.rank < 0 ? colours.dim : colours.text);
+    row.setForeground(column, one.rank < 0 ? colors.dim : colors.text);
   }
 }
 

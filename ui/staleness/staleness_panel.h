@@ -61,7 +61,7 @@ class StalenessPanel : public QWidget {
   telemetry::StalenessCounts counts_;
   std::optional<experiment::StalenessTheory> theory_;  // only for a run with servers
   QTimer later_;                                       // limits counting to a few times a second
-  bool parted_ = false;  // resized by the user: histogram and table keep their widths
+  bool resized_by_user_ = false;  // resized by the user: histogram and table keep their widths
   QLabel* words_;
   QSplitter* parts_;
   PlotView* histogram_;

@@ -30,8 +30,8 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
 }
 
 // Returns the name of a bucket in the list and in text.
-QString bucket_name(const ReducedRun& run, const RunBucket& one) {
-  if (run.of_one_kind()) return QString::number(one.number);
+QString bucket_name(const RunCollectives& run, const RunBucket& one) {
+  if (run.has_single_kind()) return QString::number(one.number);
   QString name = QString::fromStdString(one.token + " " + one.buffer);
   if (one.before_steps) name = ExerciseBar::tr("%1, before the first step").arg(name);
   if (one.ranks.size() == run.hosts.size()) return name;
@@ -88,7 +88,7 @@ void ExerciseBar::build() {
   hosts_ = add(spin(1, kMostExampleRanks, 1), tr("on hosts"), "hosts");
   bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
   auto* step = add(new QComboBox, tr("Numbers"), "values_step");
-  values_ = new ValuesPick(step, add(new QComboBox, tr("Of a chunk"), "values_element"), this);
+  values_ = new ValuesPicker(step, add(new QComboBox, tr("Of a chunk"), "values_element"), this);
   seed_ = add(spin(1, kMostSeed, 1), tr("Numbers by seed"), "seed");
   seed_->setToolTip(
       tr("Small whole numbers, the same for the same seed. At the start they can be typed into the "
@@ -101,14 +101,14 @@ void ExerciseBar::build() {
   for (QComboBox* combo : {collective_, algorithm_})
     connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
   connect(bucket_, &QComboBox::activated, this, &ExerciseBar::bucket_chosen);
-  connect(values_, &ValuesPick::changed, this, &ExerciseBar::settle);
+  connect(values_, &ValuesPicker::changed, this, &ExerciseBar::settle);
   connect(ranks_, &QComboBox::activated, this, &ExerciseBar::ranks_chosen);
   for (QSpinBox* box : {root_, members_, hosts_})
     connect(box, &QSpinBox::valueChanged, this, &ExerciseBar::settle);
   connect(seed_, &QSpinBox::valueChanged, this, &ExerciseBar::seed_changed);
 }
 
-void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run,
+void ExerciseBar::set_run(const QString& name, const std::optional<RunCollectives>& run,
                           const telemetry::History* history) {
   const bool was_chosen = ranks() == Ranks::run;
   run_name_ = name;
@@ -210,7 +210,7 @@ void ExerciseBar::show_what_is_asked() {
   show(members_, ranks() == Ranks::example);
   show(hosts_, ranks() == Ranks::example);
   show(bucket_, ranks() == Ranks::run);
-  show(seed_, !true_values());
+  show(seed_, !recorded_values());
 }
 
 std::vector<int> ExerciseBar::hosts() const {
@@ -264,14 +264,14 @@ QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
   if (!one)
     return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
-  if (!true_values()) return no_true_words();
+  if (!recorded_values()) return no_values_reason();
   return tr("The numbers are true, from bucket %1 of run %2: %3. Sums are rounded as the ranks "
             "rounded them, in %4.")
       .arg(bucket_name(*run_, *one), run_name_, values_->said(),
            QString::fromUtf8(base::name_of(one->dtype)));
 }
 
-QString ExerciseBar::no_true_words() const {
+QString ExerciseBar::no_values_reason() const {
   const RunBucket& one = *bucket();
   const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2")
                             .arg(bucket_name(*run_, one), run_name_);

@@ -25,14 +25,14 @@ class ExerciseBar : public QWidget {
 
   // Offers the ranks and buckets of a run; nothing: there is no run, or its ranks do not
   // communicate. The history must outlive this object, or be removed first.
-  void set_run(const QString& name, const std::optional<ReducedRun>& run,
+  void set_run(const QString& name, const std::optional<RunCollectives>& run,
                const telemetry::History* history = nullptr);
   void history_grew();
   void await_next_step();  // shows the values of the next training step as soon as they arrive
 
   Ranks ranks() const;
   collective::Exercise exercise() const;
-  const std::optional<TrueValues>& true_values() const { return values_->values(); }
+  const std::optional<RecordedValues>& recorded_values() const { return values_->values(); }
   QString truth() const;  // origin of the numbers and bytes, in one sentence
 
  signals:
@@ -54,18 +54,18 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  bool as_run() const;            // the exercise is what the run executed
-  QString no_true_words() const;  // why the run has no recorded values
-  QString drawn_engine() const;   // a sentence, if the document uses an engine for collectives
+  bool as_run() const;               // the exercise is what the run executed
+  QString no_values_reason() const;  // why the run has no recorded values
+  QString drawn_engine() const;      // a sentence, if the document uses an engine for collectives
 
   Document& document_;
   QString run_name_;
-  std::optional<ReducedRun> run_;
+  std::optional<RunCollectives> run_;
   collective::Algorithm documents_ =
       collective::Algorithm::automatic;  // the document's algorithm at the last update
   const telemetry::History* history_ = nullptr;
   std::size_t seen_values_ = 0;
-  ValuesPick* values_;
+  ValuesPicker* values_;
   QComboBox *collective_, *algorithm_, *ranks_, *bucket_;
   QSpinBox *root_, *members_, *hosts_, *seed_;
 };

@@ -71,8 +71,8 @@ void ProgramView::mark(int line) {
   if (line < 0) return setExtraSelections({});
   QTextEdit::ExtraSelection mark;
   mark.cursor = QTextCursor(document()->findBlockByNumber(line));
-  mark.format.setBackground(Theme::instance().colours().selection);
-  mark.format.setForeground(Theme::instance().colours().text);
+  mark.format.setBackground(Theme::instance().colors().selection);
+  mark.format.setForeground(Theme::instance().colors().text);
   mark.format.setProperty(QTextFormat::FullWidthSelection, true);
   setExtraSelections({mark});
   setTextCursor(mark.cursor);

@@ -58,18 +58,18 @@ std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
 
 }  // namespace
 
-bool ReducedRun::of_one_kind() const {
+bool RunCollectives::has_single_kind() const {
   return std::ranges::all_of(buckets, [&](const RunBucket& one) {
     return one.group == 0 && one.collective == buckets.front().collective;
   });
 }
 
-collective::Exercise ReducedRun::exercise(const RunBucket& bucket) const {
+collective::Exercise RunCollectives::exercise(const RunBucket& bucket) const {
   collective::Exercise exercise{.collective = bucket.collective,
                                 .hosts = {},
                                 .root = bucket.root,
                                 .elements = bucket.elements};
-  exercise.algorithm = collective::carried_out_as(bucket.collective, algorithm);
+  exercise.algorithm = collective::program_algorithm(bucket.collective, algorithm);
   exercise.dtype = bucket.dtype;
   exercise.row = bucket.row;
   exercise.segment_bytes = segment_bytes;
@@ -83,7 +83,7 @@ collective::Exercise ReducedRun::exercise(const RunBucket& bucket) const {
   return exercise;
 }
 
-base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
+base::Result<RunCollectives> run_collectives(const base::Json& resolved) {
   const auto experiment = experiment::resolved_from_json(resolved);
   if (!experiment) return base::fail(experiment.error());
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
@@ -91,8 +91,8 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
     const experiment::Engine engine = experiment::engine_of(*experiment);
     const std::string other =
         engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
-    return ReducedRun{experiment->hosts, strategy.algorithm,
-                      other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan)};
+    return RunCollectives{experiment->hosts, strategy.algorithm,
+                          other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan)};
   });
 }
 

@@ -26,7 +26,7 @@ struct RunBucket {
   bool before_steps = false;  // executed once, before the first step
 };
 
-struct ReducedRun {
+struct RunCollectives {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
@@ -34,13 +34,13 @@ struct ReducedRun {
   // buckets of a step by group, in the order of their lanes; then those before the first step
   std::vector<RunBucket> buckets;
 
-  bool of_one_kind()
+  bool has_single_kind()
       const;  // all buckets are of one collective and of gradients, so their numbers identify them
   collective::Exercise exercise(const RunBucket& bucket) const;
 };
 
 // Creates the run's buckets from its recorded, resolved experiment. Makes a plan, which may take a
 // while.
-base::Result<ReducedRun> reduced_run(const base::Json& resolved);
+base::Result<RunCollectives> run_collectives(const base::Json& resolved);
 
 }  // namespace trainyard::ui

@@ -67,7 +67,7 @@ QString StepModel::widest() const {
   std::vector<int> everyone(static_cast<std::size_t>(rowCount()));
   std::iota(everyone.begin(), everyone.end(), 0);
   const QString all = members_words(everyone, stepper_.steps().exercise);
-  return keeps_asides() ? "+ 000 (" + all + ")" : all;
+  return has_partial_sums() ? "+ 000 (" + all + ")" : all;
 }
 
 QString StepModel::widest_rank() const {
@@ -81,9 +81,11 @@ QString StepModel::widest_rank() const {
   return widest;
 }
 
-QString StepModel::widest_number() const { return is_true() ? "-0.00123456 ✓" : "-1234"; }
+QString StepModel::widest_number() const {
+  return has_recorded_values() ? "-0.00123456 ✓" : "-1234";
+}
 
-bool StepModel::keeps_asides() const {
+bool StepModel::has_partial_sums() const {
   return std::ranges::any_of(stepper_.steps().moves, [](const collective::Move& move) {
     return move.effect == collective::Effect::sums;
   });
@@ -150,7 +152,7 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
 }
 
 Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {
-  const bool given = stepper_.step() == 0 && !stepper_.is_true() &&
+  const bool given = stepper_.step() == 0 && !stepper_.has_recorded_values() &&
                      stepper_.steps().given(index.row(), index.column());
   return QAbstractTableModel::flags(index) | (given ? Qt::ItemIsEditable : Qt::NoItemFlags);
 }

@@ -32,8 +32,8 @@ class StepModel : public QAbstractTableModel {
   QString widest() const;         // widest text below the number in a cell
   QString widest_number() const;  // widest usual number
   QString widest_rank() const;    // widest usual row header
-  bool keeps_asides() const;      // partial sums exist at some step
-  bool is_true() const { return stepper_.is_true(); }
+  bool has_partial_sums() const;  // partial sums exist at some step
+  bool has_recorded_values() const { return stepper_.has_recorded_values(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -45,7 +45,8 @@ class StepModel : public QAbstractTableModel {
 
  private:
   bool is_empty(int chunk) const {
-    return stepper_.steps().chunk_bytes[static_cast<std::size_t>(chunk)] == 0 && is_true();
+    return stepper_.steps().chunk_bytes[static_cast<std::size_t>(chunk)] == 0 &&
+           has_recorded_values();
   }
   QString shown(int rank, int chunk) const;
   QString sent_words(int rank) const;

@@ -17,11 +17,11 @@ QFont of_font() { return Theme::instance().font(kOfSize); }
 
 // Returns the background; pale, so that text keeps its contrast.
 QColor ground(const CellLook& look) {
-  const Colours& colours = Theme::instance().colours();
-  if (look.agreement == Stepper::Agreement::other) return mixed(colours.card, colours.error, 0.22);
-  if (look.wanted) return mixed(colours.card, colours.ok, 0.22);
-  return look.number.isEmpty() ? colours.card
-                               : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
+  const Colors& colors = Theme::instance().colors();
+  if (look.agreement == Stepper::Agreement::other) return mixed(colors.card, colors.error, 0.22);
+  if (look.wanted) return mixed(colors.card, colors.ok, 0.22);
+  return look.number.isEmpty() ? colors.card
+                               : mixed(colors.card, colors.accent, 0.05 + 0.35 * look.share);
 }
 
 // Ticks values that are equal to the run's.
@@ -38,8 +38,8 @@ QString number_of(const CellLook& look) {
 void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
   if (!look.changed && !look.sent) return;
   const int width = Theme::instance().pixels(look.changed ? 3 : 2);
-  const Colours& colours = Theme::instance().colours();
-  painter.setPen(QPen(look.changed ? colours.accent : colours.dim, width,
+  const Colors& colors = Theme::instance().colors();
+  painter.setPen(QPen(look.changed ? colors.accent : colors.dim, width,
                       look.changed ? Qt::SolidLine : Qt::DashLine, Qt::SquareCap, Qt::MiterJoin));
   painter.setBrush(Qt::NoBrush);
   const int inset = width / 2 + 1;
@@ -49,7 +49,7 @@ void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
 // Paints inside of the other frames.
 void paint_focus(QPainter& painter, const QRect& cell) {
   const int inset = Theme::instance().pixels(5);
-  painter.setPen(QPen(Theme::instance().colours().text, 1, Qt::DotLine));
+  painter.setPen(QPen(Theme::instance().colors().text, 1, Qt::DotLine));
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
 }
@@ -61,7 +61,7 @@ StepDelegate::StepDelegate(StepModel& model, QObject* parent)
 
 QSize StepDelegate::cell_size() const {
   const QFontMetrics number(number_font()), of(of_font());
-  const int lines = model_.keeps_asides() || model_.is_true() ? 2 : 1;
+  const int lines = model_.has_partial_sums() || model_.has_recorded_values() ? 2 : 1;
   const int width = std::max(
       {number.horizontalAdvance(model_.widest_number()), of.horizontalAdvance(model_.widest())});
   return {width + 2 * kGrid, number.height() + lines * of.height() + kGrid};
@@ -70,13 +70,13 @@ QSize StepDelegate::cell_size() const {
 void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                          const QModelIndex& index) const {
   const CellLook look = model_.look(index.row(), index.column());
-  const Colours& colours = Theme::instance().colours();
+  const Colors& colors = Theme::instance().colors();
   painter->save();
   painter->fillRect(option.rect, ground(look));
   const QFontMetrics number(number_font()), of(of_font());
   QRect line(option.rect.left(), option.rect.top() + kGrid / 2, option.rect.width(),
              number.height());
-  painter->setPen(look.number.isEmpty() ? colours.dim : colours.text);
+  painter->setPen(look.number.isEmpty() ? colors.dim : colors.text);
   painter->setFont(number_font());
   painter->drawText(line, Qt::AlignCenter, number_of(look));
   painter->setFont(of_font());

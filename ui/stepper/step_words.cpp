@@ -100,7 +100,7 @@ QString done_words(const Stepper& stepper) {
       return text("%1, which adds it to its own: %2.")
           .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
     case Effect::sums: return summed(stepper);
-    case Effect::puts_back:
+    case Effect::copies_from_scratch:
       return text("Rank %1 puts the sum where %2 stood, now that its peers have read that: %3.")
           .arg(rank_of(stepper, move.to), chunks_words(move.chunk, move.chunks),
                numbers(stepper, stepper.state().held, move.to));

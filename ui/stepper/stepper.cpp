@@ -11,12 +11,12 @@ namespace trainyard::ui {
 Stepper::Stepper(QObject* parent) : QObject(parent) { steps_.exercise.hosts.clear(); }
 
 void Stepper::set_exercise(const collective::Exercise& exercise,
-                           const std::optional<TrueValues>& truth) {
+                           const std::optional<RecordedValues>& truth) {
   if (exercise_ == exercise && truth_ == truth) return;
   const bool was_true = std::exchange(truth_, truth).has_value();
   if (exercise_ == exercise) {
     fill();
-    return play(was_true != is_true());  // other values need another width
+    return play(was_true != has_recorded_values());  // other values need another width
   }
   exercise_ = exercise;
   auto played = collective::steps(exercise);

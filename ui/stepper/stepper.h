@@ -18,12 +18,12 @@ class Stepper : public QObject {
   // Starts an exercise from its beginning, unless it is unchanged. `truth`: values of a run, with
   // the extents of its steps; then no value can be set manually.
   void set_exercise(const collective::Exercise& exercise,
-                    const std::optional<TrueValues>& truth = {});
+                    const std::optional<RecordedValues>& truth = {});
   void set_seed(int seed);  // seed of the values; discards those set manually
   void set_value(int rank, int chunk, double value);  // initial value
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }
-  bool is_true() const { return truth_.has_value(); }
+  bool has_recorded_values() const { return truth_.has_value(); }
 
   const std::optional<base::Problem>& problem() const {
     return problem_;
@@ -58,7 +58,7 @@ class Stepper : public QObject {
 
   std::optional<collective::Exercise> exercise_;
   std::optional<base::Problem> problem_;
-  std::optional<TrueValues> truth_;
+  std::optional<RecordedValues> truth_;
   collective::Steps steps_;
   collective::Values values_;
   collective::State state_;

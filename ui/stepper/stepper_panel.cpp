@@ -34,8 +34,9 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
   for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)})
     widget->installEventFilter(this);
   connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_on);
-  connect(bar_, &ExerciseBar::changed, this,
-          [this] { stepper_.set_exercise(bar_->exercise(), bar_->true_values()), show_step(); });
+  connect(bar_, &ExerciseBar::changed, this, [this] {
+    stepper_.set_exercise(bar_->exercise(), bar_->recorded_values()), show_step();
+  });
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
   connect(&stepper_, &Stepper::step_changed, this, [this] { on_canvas_ = seen_, show_step(); });
@@ -47,10 +48,10 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
 QWidget* StepperPanel::build_controls() {
   auto* controls = new SideColumn(this);
   controls->column()->addWidget(build_transport());
-  controls->add_indented()->addWidget(place_ = new TintedLabel(Tint::dim, controls->inside()));
+  controls->add_indented()->addWidget(place_ = new TintedLabel(TextColor::dim, controls->inside()));
   controls->column()->addWidget(bar_ = new ExerciseBar(document_, controls->inside()));
   controls->column()->addStretch(1);
-  controls->add_indented()->addWidget(foot_ = paragraph(Tint::text, controls->inside()));
+  controls->add_indented()->addWidget(foot_ = paragraph(TextColor::text, controls->inside()));
   controls->finish(1.25);
   return controls;
 }
@@ -60,7 +61,7 @@ QWidget* StepperPanel::build_views() {
   auto* views = new QWidget(this);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins(0, kGrid / 2, 0, 0);
-  column->addWidget(sentence_ = new TintedLabel(Tint::text, views, 1.25, true));
+  column->addWidget(sentence_ = new TintedLabel(TextColor::text, views, 1.25, true));
   sentence_->setWordWrap(true);
   sentence_->setTextFormat(Qt::PlainText);
   auto* halves = new QSplitter(Qt::Horizontal, views);
@@ -69,7 +70,7 @@ QWidget* StepperPanel::build_views() {
   auto* side = new QWidget(halves);
   auto* beside = new QVBoxLayout(side);
   beside->setContentsMargins(0, 0, 0, 0);
-  beside->addWidget(program_title_ = new TintedLabel(Tint::text, side, 1, true));
+  beside->addWidget(program_title_ = new TintedLabel(TextColor::text, side, 1, true));
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 2),
@@ -87,15 +88,15 @@ void StepperPanel::set_run(Run* run) {
   run_asked_ = false;
   bar_->set_run({}, {});
   if (!run) return;
-  connect(run, &Run::updated, this, [this] { ask_run(), bar_->history_grew(); });
+  connect(run, &Run::updated, this, [this] { load_run(), bar_->history_grew(); });
   connect(run, &Run::single_step_asked, bar_, &ExerciseBar::await_next_step);
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
-  ask_run();
+  load_run();
 }
 
 // Loads the run's collectives once, as soon as its recording contains the experiment; in the
 // background, since it makes a plan.
-void StepperPanel::ask_run() {
+void StepperPanel::load_run() {
   if (run_asked_ || !run_) return;
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
@@ -103,7 +104,7 @@ void StepperPanel::ask_run() {
   QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this),
                                         directory = run_->directory(), name = run_->name(),
                                         recorded = *recorded] {
-    const auto reduced = reduced_run(recorded);
+    const auto reduced = run_collectives(recorded);
     QMetaObject::invokeMethod(qApp, [panel, directory, name, reduced] {
       if (panel && panel->run_ && panel->run_->directory() == directory && reduced)
         panel->bar_->set_run(name, *reduced, &panel->run_->history());
@@ -118,7 +119,8 @@ void StepperPanel::show_step() {
   play_->setEnabled(count > 0);
   place_->setText(place_words(stepper_));
   sentence_->setText(ui::sentence(stepper_));
-  sentence_->set_tint(stepper_.problem() || !verdict(stepper_).same ? Tint::error : Tint::text);
+  sentence_->set_tint(stepper_.problem() || !verdict(stepper_).same ? TextColor::error
+                                                                    : TextColor::text);
   foot_->setText(stepper_.problem() ? QString() : traffic_words(stepper_) + "\n" + bar_->truth());
   QAccessibleEvent told(sentence_, QAccessible::NameChanged);
   QAccessible::updateAccessibility(&told);
@@ -141,7 +143,7 @@ void StepperPanel::follow_program() {
   show_program(!move || move->from == selected ? selected : move->to);
 }
 
-void StepperPanel::set_seen(bool seen) {
+void StepperPanel::set_in_front(bool seen) {
   if (seen == seen_) return;
   seen_ = seen;
   if (!seen) return leave_canvas();
@@ -160,7 +162,7 @@ const topology::Topology* StepperPanel::drawing() const {
   const topology::Topology& drawn = document_.experiment().topology;
   if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;
   const bool same = bar_->ranks() == ExerciseBar::Ranks::run && run_ &&
-                    without_places(run_->drawing()) == without_places(drawn);
+                    without_positions(run_->drawing()) == without_positions(drawn);
   return same ? &drawn : nullptr;
 }
 

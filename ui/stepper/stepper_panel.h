@@ -29,9 +29,9 @@ class StepperPanel : public QWidget {
  public:
   explicit StepperPanel(Document& document, QWidget* parent = nullptr);
 
-  void set_run(Run* run);    // the displayed run, whose ranks and buckets are offered
-  void set_seen(bool seen);  // while hidden, it does not play and shows nothing on the canvas
-  void leave_canvas();       // stops playing and clears the canvas until the next step
+  void set_run(Run* run);        // the displayed run, whose ranks and buckets are offered
+  void set_in_front(bool seen);  // while hidden, it does not play and shows nothing on the canvas
+  void leave_canvas();           // stops playing and clears the canvas until the next step
 
   bool playing() const { return clock_.isActive(); }
   Stepper& stepper() { return stepper_; }
@@ -58,7 +58,7 @@ class StepperPanel : public QWidget {
   void stop();
   void play_on();
   void set_pace(double seconds);
-  void ask_run();
+  void load_run();
   void show_step();
   void show_program(int rank);
   void follow_program();
@@ -67,7 +67,7 @@ class StepperPanel : public QWidget {
 
   Document& document_;
   Stepper stepper_;
-  TransitOf transit_of_;
+  TransitMapper transit_of_;
   QTimer clock_;
   QPointer<Run> run_;
   bool run_asked_ = false, seen_ = false, on_canvas_ = false;

@@ -22,10 +22,11 @@ QString label_of(const Stepper& stepper, const collective::Move& move) {
 
 }  // namespace
 
-std::optional<Transit> TransitOf::step(const Stepper& stepper, const topology::Topology& drawing) {
+std::optional<Transit> TransitMapper::step(const Stepper& stepper,
+                                           const topology::Topology& drawing) {
   const collective::Move* move = stepper.move();
   if (!move || !topology::validate(drawing, "").empty()) return {};
-  if (topology::Topology drawn = without_places(drawing);
+  if (topology::Topology drawn = without_positions(drawing);
       !traffic_ || traffic_->topology() != drawn)
     traffic_ = std::make_unique<LinkTraffic>(std::move(drawn));
   const collective::Exercise& exercise = stepper.steps().exercise;

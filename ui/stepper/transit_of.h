@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-class TransitOf {
+class TransitMapper {
  public:
   // Returns nothing at the start, or if the drawing does not contain these ranks.
   std::optional<Transit> step(const Stepper& stepper, const topology::Topology& drawing);

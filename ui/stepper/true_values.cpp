@@ -52,7 +52,7 @@ bool take_element(const ChunkValues& values, const std::vector<collective::Chunk
 
 }  // namespace
 
-std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& bucket) {
+std::vector<int> recorded_steps(const telemetry::History& history, const RunBucket& bucket) {
   std::map<int, std::size_t> members;  // number of members with values, by step
   const auto& all = history.chunk_values();
   constexpr int least = std::numeric_limits<int>::min();
@@ -68,8 +68,8 @@ std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& 
   return steps;
 }
 
-int kept_elements(const telemetry::History& history, const RunBucket& bucket,
-                  const collective::Exercise& exercise, int step) {
+int recorded_elements(const telemetry::History& history, const RunBucket& bucket,
+                      const collective::Exercise& exercise, int step) {
   const ChunkValues* values =
       bucket.ranks.empty() ? nullptr : find(history, bucket, step, bucket.ranks.front());
   if (values == nullptr) return 0;
@@ -81,11 +81,13 @@ int kept_elements(const telemetry::History& history, const RunBucket& bucket,
   return static_cast<int>(least);
 }
 
-std::optional<TrueValues> true_values(const telemetry::History& history, const RunBucket& bucket,
-                                      const collective::Exercise& exercise, int step, int element) {
+std::optional<RecordedValues> recorded_values(const telemetry::History& history,
+                                              const RunBucket& bucket,
+                                              const collective::Exercise& exercise, int step,
+                                              int element) {
   if (compute::adding_in(bucket.dtype) == nullptr || element < 0) return {};
   const auto chunks = collective::chunk_spans(exercise);
-  TrueValues result{bucket.dtype, {}, {}};
+  RecordedValues result{bucket.dtype, {}, {}};
   for (const int rank : bucket.ranks) {
     const ChunkValues* values = find(history, bucket, step, rank);
     if (values == nullptr || !belongs_to(*values, bucket)) return {};

@@ -13,7 +13,7 @@ static_assert(kExample != telemetry::kBeforeSteps);
 
 }  // namespace
 
-ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent)
+ValuesPicker::ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent)
     : QObject(parent), step_(step), element_(element) {
   step_->setToolTip(
       tr("True numbers, as the ranks of the run put them aside in a few steps of training and in "
@@ -24,30 +24,30 @@ ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent)
     awaited_after_.reset();
     emit changed();
   });
-  connect(element_, &QComboBox::activated, this, &ValuesPick::changed);
+  connect(element_, &QComboBox::activated, this, &ValuesPicker::changed);
 }
 
-int ValuesPick::chosen_step() const {
+int ValuesPicker::chosen_step() const {
   return step_->currentIndex() < 0 ? kExample : step_->currentData().toInt();
 }
 
-void ValuesPick::look_at(const telemetry::History* history, const RunBucket* bucket,
-                         const collective::Exercise& exercise) {
+void ValuesPicker::look_at(const telemetry::History* history, const RunBucket* bucket,
+                           const collective::Exercise& exercise) {
   const bool known = history != nullptr && bucket != nullptr;
-  refill_steps(known ? kept_steps(*history, *bucket) : std::vector<int>());
+  refill_steps(known ? recorded_steps(*history, *bucket) : std::vector<int>());
   const int step = known ? chosen_step() : kExample;
-  refill_elements(step == kExample ? 0 : kept_elements(*history, *bucket, exercise, step));
+  refill_elements(step == kExample ? 0 : recorded_elements(*history, *bucket, exercise, step));
   values_ = step == kExample ? std::nullopt
-                             : true_values(*history, *bucket, exercise, step,
-                                           std::max(0, element_->currentIndex()));
+                             : recorded_values(*history, *bucket, exercise, step,
+                                               std::max(0, element_->currentIndex()));
   step_->parentWidget()->setVisible(any());
   element_->parentWidget()->setVisible(values_.has_value() && element_->count() > 1);
 }
 
-void ValuesPick::await_next() { awaited_after_ = newest_.value_or(kExample); }
+void ValuesPicker::await_next() { awaited_after_ = newest_.value_or(kExample); }
 
 // Keeps the chosen step if it still exists; else selects the first step with values.
-void ValuesPick::refill_steps(const std::vector<int>& steps) {
+void ValuesPicker::refill_steps(const std::vector<int>& steps) {
   const int before = chosen_step();
   kept_ = static_cast<int>(steps.size());
   newest_ = steps.empty() ? std::nullopt : std::optional(steps.back());
@@ -66,7 +66,7 @@ void ValuesPick::refill_steps(const std::vector<int>& steps) {
   if (has_come) awaited_after_.reset();
 }
 
-void ValuesPick::refill_elements(int count) {
+void ValuesPicker::refill_elements(int count) {
   const int before = std::max(0, element_->currentIndex());
   element_->clear();
   for (int element = 0; element < count; ++element)
@@ -74,7 +74,7 @@ void ValuesPick::refill_elements(int count) {
   if (count > 0) element_->setCurrentIndex(std::min(before, count - 1));
 }
 
-QString ValuesPick::said() const {
+QString ValuesPicker::said() const {
   const int step = chosen_step();
   const QString when = step == telemetry::kBeforeSteps ? tr("before the first step of training")
                                                        : tr("in step %1").arg(step);

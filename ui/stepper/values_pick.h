@@ -12,10 +12,10 @@ class QComboBox;
 
 namespace trainyard::ui {
 
-class ValuesPick : public QObject {
+class ValuesPicker : public QObject {
   Q_OBJECT
  public:
-  ValuesPick(QComboBox* step, QComboBox* element, QObject* parent);
+  ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent);
 
   // Sets the bucket as executed by the run; null: another exercise. The history must outlive later
   // calls.
@@ -25,7 +25,7 @@ class ValuesPick : public QObject {
   void await_next();
 
   bool any() const { return kept_ > 0; }  // some training steps have values
-  const std::optional<TrueValues>& values() const {
+  const std::optional<RecordedValues>& values() const {
     return values_;
   }                      // nothing: an example's values
   QString said() const;  // "element 1 of 4 ... of step 0"
@@ -42,7 +42,7 @@ class ValuesPick : public QObject {
   int kept_ = 0;
   bool wants_example_ = false;
   std::optional<int> newest_, awaited_after_;  // steps
-  std::optional<TrueValues> values_;
+  std::optional<RecordedValues> values_;
 };
 
 }  // namespace trainyard::ui

@@ -25,27 +25,27 @@ QByteArray source_of(const QString& name) {
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-QPixmap render(const QString& name, const QSize& size, const QColor& colour) {
+QPixmap render(const QString& name, const QSize& size, const QColor& color) {
   const QString key =
-      QString("icon/%1/%2x%3/%4").arg(name).arg(size.width()).arg(size.height()).arg(colour.rgba());
+      QString("icon/%1/%2x%3/%4").arg(name).arg(size.width()).arg(size.height()).arg(color.rgba());
   QPixmap pixmap;
   if (QPixmapCache::find(key, &pixmap)) return pixmap;
   pixmap = QPixmap(size);
   pixmap.fill(Qt::transparent);
   QPainter painter(&pixmap);
-  painter.setOpacity(colour.alphaF());
-  QSvgRenderer(source_of(name).replace("currentColor", colour.name().toLatin1())).render(&painter);
+  painter.setOpacity(color.alphaF());
+  QSvgRenderer(source_of(name).replace("currentColor", color.name().toLatin1())).render(&painter);
   painter.end();
   QPixmapCache::insert(key, pixmap);
   return pixmap;
 }
 
 QColor tint(QIcon::Mode mode, QIcon::State state) {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   if (mode == QIcon::Selected) return c.on_accent;
-  QColor colour = state == QIcon::On ? c.accent : c.text;
-  if (mode == QIcon::Disabled) colour = c.dim, colour.setAlphaF(0.45f);
-  return colour;
+  QColor color = state == QIcon::On ? c.accent : c.text;
+  if (mode == QIcon::Disabled) color = c.dim, color.setAlphaF(0.45f);
+  return color;
 }
 
 class TintedIcon : public QIconEngine {
@@ -72,14 +72,14 @@ class TintedIcon : public QIconEngine {
 
 QIcon icon(const QString& name) { return QIcon(new TintedIcon(name)); }
 
-void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& colour) {
+void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& color) {
   const QSizeF on_device = painter.deviceTransform().mapRect(where).size();
   const QSize size = QSizeF(std::clamp(on_device.width(), 1.0, 1024.0),
                             std::clamp(on_device.height(), 1.0, 1024.0))
                          .toSize();
   painter.save();
   painter.setRenderHint(QPainter::SmoothPixmapTransform);
-  painter.drawPixmap(where, render(name, size, colour), QRectF(QPointF(), size));
+  painter.drawPixmap(where, render(name, size, color), QRectF(QPointF(), size));
   painter.restore();
 }
 

@@ -18,6 +18,6 @@ namespace trainyard::ui {
 QIcon icon(const QString& name);
 
 // Paints an icon in a given color.
-void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& colour);
+void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& color);
 
 }  // namespace trainyard::ui

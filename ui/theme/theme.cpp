@@ -14,37 +14,37 @@
 namespace trainyard::ui {
 namespace {
 
-const Colours kLight{.window = "#f2f3f5",
-                     .canvas = "#fafbfc",
-                     .card = "#ffffff",
-                     .tile = "#f4f6f8",
-                     .border = "#c9cfd7",
-                     .grid = "#dde1e6",
-                     .link = "#8792a0",
-                     .text = "#1b222a",
-                     .dim = "#5a6572",
-                     .accent = "#4353c9",
-                     .on_accent = "#ffffff",
-                     .selection = "#e6e9fb",
-                     .ok = "#1a7f4b",
-                     .warning = "#9a6200",
-                     .error = "#c0322b"};
+const Colors kLight{.window = "#f2f3f5",
+                    .canvas = "#fafbfc",
+                    .card = "#ffffff",
+                    .tile = "#f4f6f8",
+                    .border = "#c9cfd7",
+                    .grid = "#dde1e6",
+                    .link = "#8792a0",
+                    .text = "#1b222a",
+                    .dim = "#5a6572",
+                    .accent = "#4353c9",
+                    .on_accent = "#ffffff",
+                    .selection = "#e6e9fb",
+                    .ok = "#1a7f4b",
+                    .warning = "#9a6200",
+                    .error = "#c0322b"};
 
-const Colours kDark{.window = "#22262c",
-                    .canvas = "#1a1d22",
-                    .card = "#2a2f37",
-                    .tile = "#333a44",
-                    .border = "#495260",
-                    .grid = "#2f353e",
-                    .link = "#7d8998",
-                    .text = "#e7ebf0",
-                    .dim = "#a6b0bd",
-                    .accent = "#93a0ff",
-                    .on_accent = "#14171c",
-                    .selection = "#343b61",
-                    .ok = "#58c98d",
-                    .warning = "#f0b95a",
-                    .error = "#ff8078"};
+const Colors kDark{.window = "#22262c",
+                   .canvas = "#1a1d22",
+                   .card = "#2a2f37",
+                   .tile = "#333a44",
+                   .border = "#495260",
+                   .grid = "#2f353e",
+                   .link = "#7d8998",
+                   .text = "#e7ebf0",
+                   .dim = "#a6b0bd",
+                   .accent = "#93a0ff",
+                   .on_accent = "#14171c",
+                   .selection = "#343b61",
+                   .ok = "#58c98d",
+                   .warning = "#f0b95a",
+                   .error = "#ff8078"};
 
 // Colors after Okabe and Ito (2008), darkened for light and lightened for dark backgrounds; brown
 // replaces yellow, and gray is omitted.
@@ -63,7 +63,7 @@ const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259
 const std::array<QList<qreal>, 6> kDashes{
     {{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
 
-void set_disabled(QPalette& palette, const Colours& c) {
+void set_disabled(QPalette& palette, const Colors& c) {
   const QColor faint = mixed(c.dim, c.window, 0.45);
   for (const auto role :
        {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText})
@@ -71,7 +71,7 @@ void set_disabled(QPalette& palette, const Colours& c) {
   palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
 }
 
-QPalette palette_of(const Colours& c, bool dark) {
+QPalette palette_of(const Colors& c, bool dark) {
   QPalette p;
   const std::pair<QPalette::ColorRole, QColor> roles[] = {
       {QPalette::Window, c.window},
@@ -94,7 +94,7 @@ QPalette palette_of(const Colours& c, bool dark) {
       {QPalette::HighlightedText, c.on_accent},
       {QPalette::Link, c.accent},
       {QPalette::LinkVisited, c.accent}};
-  for (const auto& [role, colour] : roles) p.setColor(role, colour);
+  for (const auto& [role, color] : roles) p.setColor(role, color);
   set_disabled(p, c);
   return p;
 }
@@ -165,8 +165,8 @@ double contrast(const QColor& a, const QColor& b) {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-void set_sheet(QWidget* widget, const std::function<QString(const Colours&)>& sheet) {
-  const auto apply = [widget, sheet] { widget->setStyleSheet(sheet(Theme::instance().colours())); };
+void set_sheet(QWidget* widget, const std::function<QString(const Colors&)>& sheet) {
+  const auto apply = [widget, sheet] { widget->setStyleSheet(sheet(Theme::instance().colors())); };
   QObject::connect(&Theme::instance(), &Theme::changed, widget, apply);
   apply();
 }
@@ -184,7 +184,7 @@ void Theme::apply(Kind kind, double scale) {
   kind_ = kind;
   scale_ = std::clamp(scale, 1.0, 3.0);
   QApplication::setStyle(new ScaledStyle(scale_));
-  QApplication::setPalette(palette_of(colours(), dark()));
+  QApplication::setPalette(palette_of(colors(), dark()));
   QApplication::setFont(font());
   emit changed();
 }
@@ -195,24 +195,24 @@ void Theme::set_reduced_motion(bool reduced) {
   emit changed();
 }
 
-const Colours& colours() { return Theme::instance().colours(); }
+const Colors& colors() { return Theme::instance().colors(); }
 
-const Colours& Theme::colours() const { return dark() ? kDark : kLight; }
+const Colors& Theme::colors() const { return dark() ? kDark : kLight; }
 
 int Theme::pixels(double at_scale_one) const { return qRound(at_scale_one * scale_); }
 
-QColor Theme::series_colour(int index) const {
+QColor Theme::series_color(int index) const {
   const auto& series = dark() ? kDarkSeries : kLightSeries;
   return series[static_cast<std::size_t>(std::max(index, 0)) % series.size()];
 }
 
-QColor Theme::part_colour(int index) const {
+QColor Theme::component_color(int index) const {
   const auto& parts = dark() ? kDarkParts : kLightParts;
   return parts[static_cast<std::size_t>(std::max(index, 0)) % parts.size()];
 }
 
 QPen Theme::series_pen(int index, double width) const {
-  QPen pen(series_colour(index), width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
+  QPen pen(series_color(index), width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
   const auto& dashes = kDashes[static_cast<std::size_t>(std::max(index, 0)) / 4 % kDashes.size()];
   if (!dashes.isEmpty()) pen.setDashPattern(dashes);
   return pen;

@@ -20,7 +20,7 @@ inline constexpr int kGrid = 8;
 
 // Named colors for custom painting. Text on `canvas`, `card` and `tile` has a contrast of at least
 // 4.5 in both themes.
-struct Colours {
+struct Colors {
   QColor window;     // behind panels
   QColor canvas;     // behind drawings and charts
   QColor card;       // hosts, cards of the welcome page
@@ -38,11 +38,11 @@ struct Colours {
 QColor mixed(const QColor& a, const QColor& b, double share_of_b);
 double contrast(const QColor& a, const QColor& b);  // 1 to 21, as WCAG 2.1 defines it
 
-const Colours& colours();  // colors of the application's theme
+const Colors& colors();  // colors of the application's theme
 
 // Sets a style sheet generated from the theme's colors, and updates it when they change. A widget
 // with a style sheet that names no color keeps the palette with which it was first shown.
-void set_sheet(QWidget* widget, const std::function<QString(const Colours&)>& sheet);
+void set_sheet(QWidget* widget, const std::function<QString(const Colors&)>& sheet);
 
 class Theme : public QObject {
   Q_OBJECT
@@ -60,17 +60,17 @@ class Theme : public QObject {
   bool dark() const { return kind_ == Kind::dark; }
   double scale() const { return scale_; }
   bool reduced_motion() const { return reduced_motion_; }  // disables animations
-  const Colours& colours() const;
+  const Colors& colors() const;
   int pixels(double at_scale_one) const;  // scales a length
 
   // Returns the color of rank or run `index` in every view: safe for color-blind users, ordered by
   // contrast, never gray. Colors repeat after eight; with dash patterns, 24 lines are
   // distinguishable.
-  QColor series_colour(int index) const;
+  QColor series_color(int index) const;
   QPen series_pen(int index, double width = 1.5) const;  // color and dash pattern
   // Returns the color of a component of a total, such as waiting time in a step: different from
   // those of ranks, runs and other components. Colors repeat after seven.
-  QColor part_colour(int index) const;
+  QColor component_color(int index) const;
 
   QFont font(double relative_size = 1,
              bool strong = false) const;  // the application's font times `relative_size`

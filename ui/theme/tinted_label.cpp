@@ -7,13 +7,13 @@
 
 namespace trainyard::ui {
 
-TintedLabel::TintedLabel(Tint tint, QWidget* parent, double relative_size, bool strong)
+TintedLabel::TintedLabel(TextColor tint, QWidget* parent, double relative_size, bool strong)
     : QLabel(parent), tint_(tint), relative_size_(relative_size), strong_(strong) {
   connect(&Theme::instance(), &Theme::changed, this, &TintedLabel::follow_theme);
   follow_theme();
 }
 
-void TintedLabel::set_tint(Tint tint) {
+void TintedLabel::set_tint(TextColor tint) {
   if (tint == tint_) return;
   tint_ = tint;
   follow_theme();
@@ -48,15 +48,15 @@ void TintedLabel::paintEvent(QPaintEvent* event) {
 }
 
 void TintedLabel::follow_theme() {
-  const Colours& c = Theme::instance().colours();
-  const QColor colours[] = {c.text, c.dim, c.ok, c.warning, c.error};
+  const Colors& c = Theme::instance().colors();
+  const QColor colors[] = {c.text, c.dim, c.ok, c.warning, c.error};
   QPalette tinted = palette();
-  tinted.setColor(QPalette::WindowText, colours[static_cast<int>(tint_)]);
+  tinted.setColor(QPalette::WindowText, colors[static_cast<int>(tint_)]);
   setPalette(tinted);
   setFont(Theme::instance().font(relative_size_, strong_));
 }
 
-TintedLabel* paragraph(Tint tint, QWidget* parent, const QString& text) {
+TintedLabel* paragraph(TextColor tint, QWidget* parent, const QString& text) {
   auto* label = new TintedLabel(tint, parent);
   label->setTextFormat(Qt::PlainText);
   label->setWordWrap(true);

@@ -6,15 +6,15 @@
 
 namespace trainyard::ui {
 
-enum class Tint { text, dim, ok, warning, error };
+enum class TextColor { text, dim, ok, warning, error };
 
 class TintedLabel : public QLabel {
   Q_OBJECT
  public:
-  explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1,
+  explicit TintedLabel(TextColor tint, QWidget* parent = nullptr, double relative_size = 1,
                        bool strong = false);
-  void set_tint(Tint tint);
-  Tint tint() const { return tint_; }
+  void set_tint(TextColor tint);
+  TextColor tint() const { return tint_; }
   // one line of any width: elided text ends in "…" and is shown in full as the tool tip
   void set_elided();
   void set_help(const QString& help);  // tool tip of an elided label, shown even if its text fits
@@ -28,12 +28,12 @@ class TintedLabel : public QLabel {
   void follow_theme();
   bool elided_ = false;
   QString help_;
-  Tint tint_;
+  TextColor tint_;
   double relative_size_;
   bool strong_;
 };
 
 // Returns a label of wrapped plain text, which can be selected and copied.
-TintedLabel* paragraph(Tint tint, QWidget* parent, const QString& text = {});
+TintedLabel* paragraph(TextColor tint, QWidget* parent, const QString& text = {});
 
 }  // namespace trainyard::ui

@@ -14,13 +14,13 @@ constexpr qint64 kTurnNanoseconds = 4'000'000;
 
 }  // namespace
 
-FiguresReader::FiguresReader(QObject* parent) : QObject(parent) {
+FiguresCalculator::FiguresCalculator(QObject* parent) : QObject(parent) {
   soon_.setSingleShot(true);
   soon_.setInterval(kSoonMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &FiguresReader::begin);
+  connect(&soon_, &QTimer::timeout, this, &FiguresCalculator::begin);
 }
 
-void FiguresReader::set_source(const SpanStore* store, LookedAt looked_at) {
+void FiguresCalculator::set_source(const SpanStore* store, RankTimes looked_at) {
   store_ = store;
   looked_at_ = std::move(looked_at);
   busy_ = again_ = false;
@@ -29,19 +29,19 @@ void FiguresReader::set_source(const SpanStore* store, LookedAt looked_at) {
   if (store_) ask();
 }
 
-void FiguresReader::ask() {
+void FiguresCalculator::ask() {
   if (busy_) again_ = true;
   else if (store_ && !soon_.isActive()) soon_.start();
 }
 
-void FiguresReader::begin() {
+void FiguresCalculator::begin() {
   if (!store_) return;
   busy_ = true;
   open_.clear();
   Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
 }
 
-void FiguresReader::go_on() {
+void FiguresCalculator::go_on() {
   if (!store_ || !busy_) return;
   QElapsedTimer clock;
   clock.start();
@@ -60,12 +60,12 @@ void FiguresReader::go_on() {
   emit reckoned();
 }
 
-TimelineFigures FiguresReader::all() const {
+TimelineFigures FiguresCalculator::all() const {
   std::vector<RankFigures> known;
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < by_rank_.size(); ++rank)
     if (by_rank_[rank]) known.push_back(*by_rank_[rank]), ranks.push_back(static_cast<int>(rank));
-  TimelineFigures all = over_ranks(known);
+  TimelineFigures all = average_over_ranks(known);
   if (all.least_efficient >= 0)
     all.least_efficient = ranks[static_cast<std::size_t>(all.least_efficient)];
   return all;

@@ -12,15 +12,15 @@
 
 namespace trainyard::ui {
 
-class FiguresReader : public QObject {
+class FiguresCalculator : public QObject {
   Q_OBJECT
  public:
-  explicit FiguresReader(QObject* parent);
+  explicit FiguresCalculator(QObject* parent);
 
   // Store, and the times of a rank to examine; a rank with no times is skipped. Called once per
   // rank, in its turn.
-  using LookedAt = std::function<Times(int rank)>;
-  void set_source(const SpanStore* store, LookedAt looked_at);
+  using RankTimes = std::function<Times(int rank)>;
+  void set_source(const SpanStore* store, RankTimes looked_at);
   void ask();  // starts soon; if it is computing, again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
@@ -34,7 +34,7 @@ class FiguresReader : public QObject {
   void begin();
   void go_on();
   const SpanStore* store_ = nullptr;
-  LookedAt looked_at_;
+  RankTimes looked_at_;
   QTimer soon_;
   bool busy_ = false, again_ = false;
   std::vector<std::optional<RankFigures>> by_rank_, open_;

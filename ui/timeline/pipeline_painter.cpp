@@ -20,9 +20,9 @@ constexpr double kChunkShade = 0.2;  // share of the text's color in a rank's la
 
 class PipelinePainting {
  public:
-  PipelinePainting(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+  PipelinePainting(QPainter& painter, const PipelineScene& scene, const TimelineColors& colors,
                    const CellMarks& marks)
-      : painter_(painter), scene_(scene), colours_(colours), marks_(marks), metrics_(scene.font) {}
+      : painter_(painter), scene_(scene), colors_(colors), marks_(marks), metrics_(scene.font) {}
 
   void paint(CellBlock block) {
     painter_.setFont(scene_.font);
@@ -42,7 +42,7 @@ class PipelinePainting {
  private:
   void paint_title(CellBlock block) {
     const QRect box = scene_.title(block);
-    painter_.setPen(colours_.text);
+    painter_.setPen(colors_.text);
     painter_.setFont(Theme::instance().font(0.92, true));
     const QFontMetrics metrics(painter_.font());
     painter_.drawText(
@@ -52,7 +52,7 @@ class PipelinePainting {
   }
 
   void paint_why_empty(CellBlock block) {
-    painter_.setPen(colours_.dim);
+    painter_.setPen(colors_.dim);
     const QRect box(kLeastApart, scene_.body(block).top(), scene_.size.width() - 2 * kLeastApart,
                     2 * scene_.line);
     painter_.drawText(box, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
@@ -63,18 +63,18 @@ class PipelinePainting {
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
     painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2),
-                      Theme::instance().series_colour(rank));
+                      Theme::instance().series_color(rank));
     const QString name = timeline_text("rank %1").arg(rank);
     const QString layers = QString::fromStdString(scene_.picture->shape(block)->layers_of(rank));
     const bool below = box.height() >= 2 * metrics_.height();
     const QRect line(box.left() + 8, below ? box.center().y() - metrics_.height() : box.top(),
                      box.width() - 14, below ? metrics_.height() : box.height());
-    painter_.setPen(colours_.text);
+    painter_.setPen(colors_.text);
     painter_.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, name);
     const int used = below ? 0 : metrics_.horizontalAdvance(name + " ");
     const QRect rest =
         line.adjusted(used, below ? metrics_.height() : 0, 0, below ? metrics_.height() : 0);
-    painter_.setPen(colours_.dim);
+    painter_.setPen(colors_.dim);
     painter_.drawText(rest, (below ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
                       metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
@@ -83,7 +83,7 @@ class PipelinePainting {
   void paint_row(CellBlock block, const StepCells& cells, int rank) {
     painter_.save();
     painter_.setClipRect(scene_.row(block, rank));
-    const IdleColours idle = idle_colours(colours_);
+    const IdleColors idle = idle_colors(colors_);
     for (const TimeRange& gap : cells.idle(rank)) {
       const QRectF box = box_of(block, rank, gap);
       painter_.fillRect(box, idle.ground);
@@ -101,39 +101,39 @@ class PipelinePainting {
     return QRectF(left, row.top() + 1, std::max(right - left, 0.0), row.height() - 2);
   }
 
-  void paint_cell(const CellPlace& place, const PassCell& cell) {
+  void paint_cell(const CellAddress& place, const PassCell& cell) {
     const QRectF box = scene_.rect_of(place);
     if (box.right() < scene_.body(place.block).left() ||
         box.left() > scene_.body(place.block).right() + 1)
       return;
     const PipelineShape& shape = *scene_.picture->shape(place.block);
-    const QColor colour =
-        pass_colour(colours_, cell.of.pass, shape.chunk(cell.of.stage), shape.chunks());
-    painter_.fillRect(box, colour);
+    const QColor color =
+        pass_color(colors_, cell.of.pass, shape.chunk(cell.of.stage), shape.chunks());
+    painter_.fillRect(box, color);
     if (box.width() >= kEdgedCell)
       painter_.fillRect(QRectF(box.left(), box.top(), 1, box.height()),
-                        mixed(colour, colours_.ground, 0.6));
+                        mixed(color, colors_.ground, 0.6));
     const QString label = cell_label(shape, cell.of);
     if (metrics_.horizontalAdvance(label) + 3 <= box.width() && box.height() >= metrics_.ascent()) {
-      painter_.setPen(text_on(colour));
+      painter_.setPen(text_on(color));
       painter_.drawText(box, Qt::AlignCenter, label);
     }
     paint_marks(place, cell, box);
   }
 
-  void paint_marks(const CellPlace& place, const PassCell& cell, const QRectF& box) {
+  void paint_marks(const CellAddress& place, const PassCell& cell, const QRectF& box) {
     const PassCell* pointed = marks_.hovered ? scene_.cell(*marks_.hovered) : nullptr;
     if (pointed && pointed->of.micro == cell.of.micro)
-      frame(box, colours_.text, marks_.hovered == place ? 2 : 1);
+      frame(box, colors_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
     // separates the frame from cells of any color
-    frame(box, colours_.ground, marks_.focused ? 5 : 4);
-    frame(box, colours_.accent, marks_.focused ? 3 : 2);
+    frame(box, colors_.ground, marks_.focused ? 5 : 4);
+    frame(box, colors_.accent, marks_.focused ? 3 : 2);
   }
 
-  void frame(const QRectF& box, const QColor& colour, double width) {
+  void frame(const QRectF& box, const QColor& color, double width) {
     painter_.setBrush(Qt::NoBrush);
-    painter_.setPen(QPen(colour, width));
+    painter_.setPen(QPen(color, width));
     painter_.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2));
   }
 
@@ -144,7 +144,7 @@ class PipelinePainting {
                          scene_.time_at(block, scene_.body(block).right() + 1) - cells.range.begin};
     const int about = std::max(1, band.width() / (metrics_.horizontalAdvance("000.000 ms") * 2));
     int free = band.left();
-    painter_.setPen(colours_.dim);
+    painter_.setPen(colors_.dim);
     for (const TimeTick& tick : time_ticks(seen, about)) {
       const int x = static_cast<int>(std::lround(scene_.x_of(block, tick.at + cells.range.begin))),
                 width = metrics_.horizontalAdvance(tick.label);
@@ -158,27 +158,27 @@ class PipelinePainting {
 
   QPainter& painter_;
   const PipelineScene& scene_;
-  const TimelineColours& colours_;
+  const TimelineColors& colors_;
   const CellMarks& marks_;
   QFontMetrics metrics_;
 };
 
 }  // namespace
 
-QColor pass_colour(const TimelineColours& colours, Pass pass, int chunk, int chunks) {
-  const QColor computing = colours.of(SpanKind::backward);
-  if (pass == Pass::backward_weight) return mixed(computing, colours.text, 0.55);
-  const QColor base = pass == Pass::forward ? mixed(computing, colours.ground, 0.62) : computing;
-  return chunks > 1 ? mixed(base, colours.text, kChunkShade * chunk / (chunks - 1)) : base;
+QColor pass_color(const TimelineColors& colors, Pass pass, int chunk, int chunks) {
+  const QColor computing = colors.of(SpanKind::backward);
+  if (pass == Pass::backward_weight) return mixed(computing, colors.text, 0.55);
+  const QColor base = pass == Pass::forward ? mixed(computing, colors.ground, 0.62) : computing;
+  return chunks > 1 ? mixed(base, colors.text, kChunkShade * chunk / (chunks - 1)) : base;
 }
 
-IdleColours idle_colours(const TimelineColours& colours) {
-  return {mixed(colours.dim, colours.ground, 0.45), mixed(colours.dim, colours.ground, 0.93)};
+IdleColors idle_colors(const TimelineColors& colors) {
+  return {mixed(colors.dim, colors.ground, 0.45), mixed(colors.dim, colors.ground, 0.93)};
 }
 
-void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColors& colors,
                     const CellMarks& marks) {
-  PipelinePainting painting(painter, scene, colours, marks);
+  PipelinePainting painting(painter, scene, colors, marks);
   for (const CellBlock block : kCellBlocks) painting.paint(block);
 }
 

@@ -11,18 +11,18 @@
 namespace trainyard::ui {
 
 // Colors from the theme: shades of compute, with a different shade for each later stage of a rank.
-QColor pass_colour(const TimelineColours& colours, experiment::Pass pass, int chunk, int chunks);
-struct IdleColours {
+QColor pass_color(const TimelineColors& colors, experiment::Pass pass, int chunk, int chunks);
+struct IdleColors {
   QColor line, ground;
 };
-IdleColours idle_colours(const TimelineColours& colours);
+IdleColors idle_colors(const TimelineColors& colors);
 
 struct CellMarks {
-  std::optional<CellPlace> hovered,
+  std::optional<CellAddress> hovered,
       selected;  // cells of the micro-batch under the pointer are framed, in both blocks
   bool focused = false;
 };
-void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColors& colors,
                     const CellMarks& marks);
 
 }  // namespace trainyard::ui

@@ -37,7 +37,7 @@ const std::vector<PassCell>& cells_of(const PipelinePicture& picture, const RowP
   return picture.cells(row.block)->ranks[static_cast<std::size_t>(row.rank)];
 }
 
-CellPlace nearest(const PipelinePicture& picture, const RowPlace& row, double middle) {
+CellAddress nearest(const PipelinePicture& picture, const RowPlace& row, double middle) {
   const StepCells& step = *picture.cells(row.block);
   const auto& cells = cells_of(picture, row);
   const auto distance = [&](const PassCell& cell) {
@@ -121,7 +121,7 @@ Nanoseconds PipelineScene::time_at(CellBlock block, double x) const {
                                                static_cast<double>(range.width())));
 }
 
-const PassCell* PipelineScene::cell(const CellPlace& place) const {
+const PassCell* PipelineScene::cell(const CellAddress& place) const {
   const StepCells* cells = picture->cells(place.block);
   if (!cells || place.rank < 0 || place.rank >= static_cast<int>(cells->ranks.size()))
     return nullptr;
@@ -129,7 +129,7 @@ const PassCell* PipelineScene::cell(const CellPlace& place) const {
   return place.number < own.size() ? &own[place.number] : nullptr;
 }
 
-QRectF PipelineScene::rect_of(const CellPlace& place) const {
+QRectF PipelineScene::rect_of(const CellAddress& place) const {
   const PassCell* of = cell(place);
   if (!of) return {};
   const QRect box = row(place.block, place.rank);
@@ -137,7 +137,7 @@ QRectF PipelineScene::rect_of(const CellPlace& place) const {
   return QRectF(left, box.top() + 1, std::max(right - left, 1.0), box.height() - 2);
 }
 
-std::optional<CellPlace> PipelineScene::place_at(const QPointF& at) const {
+std::optional<CellAddress> PipelineScene::place_at(const QPointF& at) const {
   for (const CellBlock block : kCellBlocks) {
     const StepCells* cells = picture->cells(block);
     if (!cells || !QRectF(body(block)).contains(at)) continue;
@@ -147,7 +147,7 @@ std::optional<CellPlace> PipelineScene::place_at(const QPointF& at) const {
     const auto next = std::ranges::upper_bound(
         own, time_at(block, at.x()), {}, [](const PassCell& cell) { return cell.range.begin; });
     if (next == own.begin()) return {};
-    const CellPlace place{block, rank, static_cast<std::size_t>(next - own.begin()) - 1};
+    const CellAddress place{block, rank, static_cast<std::size_t>(next - own.begin()) - 1};
     return rect_of(place).contains(QPointF(at.x(), rect_of(place).center().y()))
                ? std::optional(place)
                : std::nullopt;
@@ -155,20 +155,20 @@ std::optional<CellPlace> PipelineScene::place_at(const QPointF& at) const {
   return {};
 }
 
-std::optional<CellPlace> first_cell(const PipelinePicture& picture) {
+std::optional<CellAddress> first_cell(const PipelinePicture& picture) {
   const auto rows = rows_of(picture);
   return rows.empty() ? std::nullopt
-                      : std::optional(CellPlace{rows.front().block, rows.front().rank, 0});
+                      : std::optional(CellAddress{rows.front().block, rows.front().rank, 0});
 }
 
-std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellPlace& place,
-                                     CellStep way) {
+std::optional<CellAddress> neighbor_cell(const PipelinePicture& picture, const CellAddress& place,
+                                         CellStep way) {
   const auto rows = rows_of(picture);
   const auto own = std::ranges::find(rows, RowPlace{place.block, place.rank});
   if (own == rows.end() || place.number >= cells_of(picture, *own).size())
     return first_cell(picture);
   const std::size_t count = cells_of(picture, *own).size();
-  CellPlace to = place;
+  CellAddress to = place;
   switch (way) {
     case CellStep::previous:
       return place.number > 0 ? (--to.number, std::optional(to)) : std::nullopt;

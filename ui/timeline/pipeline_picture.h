@@ -16,12 +16,12 @@ enum class CellBlock { plan, run };  // from top to bottom
 inline constexpr std::array kCellBlocks{CellBlock::plan, CellBlock::run};
 
 struct PipelinePicture {
-  KnownPipeline plan;  // simulated; null: none, or not yet
+  PipelinePlanPtr plan;  // simulated; null: none, or not yet
   // the plan is that of the current drawing, which no displayed run trained
-  bool of_drawing = false;
+  bool plan_is_of_drawing = false;
   std::string not_simulated;         // reason why it could not be simulated
   std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
-  std::optional<RanStep> ran;        // a step of the run; nothing before one is complete
+  std::optional<ExecutedStep> ran;   // a step of the run; nothing before one is complete
   bool reading = false;              // a step is complete, but its ops are not read yet
   bool over = false;                 // the run is over
 
@@ -30,14 +30,14 @@ struct PipelinePicture {
   const PipelineShape* shape(CellBlock block) const;       // null if the block is empty
   const StepCells* cells(CellBlock block) const;           // null if the block is empty
   bool whole() const { return ran && ran->lacking == 0; }  // no op is missing, so figures are exact
-  bool alike() const { return run && !of_drawing; }        // both blocks are of one experiment
+  bool alike() const { return run && !plan_is_of_drawing; }  // both blocks are of one experiment
 };
 
-struct CellPlace {
+struct CellAddress {
   CellBlock block = CellBlock::plan;
   int rank = 0;
   std::size_t number = 0;  // index of the rank's cell
-  bool operator==(const CellPlace&) const = default;
+  bool operator==(const CellAddress&) const = default;
 };
 
 // The view is a part of a step's time in units of 1/kWholeStep, the same for both blocks, however
@@ -63,17 +63,17 @@ struct PipelineScene {
   QRect row(CellBlock block, int rank) const;
   double x_of(CellBlock block, Nanoseconds time) const;
   Nanoseconds time_at(CellBlock block, double x) const;
-  const PassCell* cell(const CellPlace& place) const;  // null if there is none
+  const PassCell* cell(const CellAddress& place) const;  // null if there is none
   // at least one pixel wide; empty if there is no cell
-  QRectF rect_of(const CellPlace& place) const;
-  std::optional<CellPlace> place_at(const QPointF& at) const;
+  QRectF rect_of(const CellAddress& place) const;
+  std::optional<CellAddress> place_at(const QPointF& at) const;
 };
 
 // Returns the neighboring cell on the same rank and block, or the cell nearest in time on the rank
 // below or above, which may be in the other block.
 enum class CellStep { previous, next, first, last, up, down };
-std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellPlace& place,
-                                     CellStep way);
-std::optional<CellPlace> first_cell(const PipelinePicture& picture);
+std::optional<CellAddress> neighbor_cell(const PipelinePicture& picture, const CellAddress& place,
+                                         CellStep way);
+std::optional<CellAddress> first_cell(const PipelinePicture& picture);
 
 }  // namespace trainyard::ui

@@ -26,7 +26,7 @@ void PipelineReader::set_run(const Run* run) {
   show_plan();
 }
 
-void PipelineReader::set_drawing(const KnownPipeline& drawing) {
+void PipelineReader::set_drawing(const PipelinePlanPtr& drawing) {
   if (drawing_ == drawing) return;
   drawing_ = drawing;
   show_plan();
@@ -39,16 +39,17 @@ void PipelineReader::choose(std::optional<std::int32_t> step) { chosen_ = step; 
 // Shows the plan of the current drawing instead of the run's plan, if it is a different experiment.
 void PipelineReader::show_plan() {
   const bool other = drawing_ && !(of_run_ && of_run_->plan && *of_run_->plan == *drawing_);
-  picture_.of_drawing = other || !of_run_;
-  picture_.plan = picture_.of_drawing ? drawing_ : of_run_->plan;
-  picture_.not_simulated = of_run_ && !picture_.of_drawing ? of_run_->problem : std::string();
+  picture_.plan_is_of_drawing = other || !of_run_;
+  picture_.plan = picture_.plan_is_of_drawing ? drawing_ : of_run_->plan;
+  picture_.not_simulated =
+      of_run_ && !picture_.plan_is_of_drawing ? of_run_->problem : std::string();
   picture_.run = of_run_ ? std::optional(of_run_->shape) : std::nullopt;
-  look_at_run();
+  update_run();
   emit changed();
 }
 
-std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& recorded,
-                                                              const std::stop_token& stop) {
+std::optional<PipelineReader::RunPlan> PipelineReader::reckoned(const base::Json& recorded,
+                                                                const std::stop_token& stop) {
   const auto resolved = experiment::resolved_from_json(recorded);
   const auto shape = resolved ? pipeline_shape(*resolved) : std::nullopt;
   if (!shape) return {};
@@ -56,8 +57,8 @@ std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& 
   const auto planned = plan.and_then(
       [&](const plan::Plan& known) { return pipeline_plan(*resolved, *shape, known, stop); });
   const plan::Schedule schedule = plan ? plan->schedule : plan::Schedule();
-  if (!planned) return OfRun{*shape, schedule, nullptr, planned.error().what};
-  return OfRun{*shape, schedule, std::make_shared<const PipelinePlan>(*planned), {}};
+  if (!planned) return RunPlan{*shape, schedule, nullptr, planned.error().what};
+  return RunPlan{*shape, schedule, std::make_shared<const PipelinePlan>(*planned), {}};
 }
 
 // Simulates the run's plan in the background, once per run.
@@ -80,16 +81,16 @@ void PipelineReader::reckon() {
 std::optional<std::int32_t> PipelineReader::wanted_step() const {
   if (chosen_) return chosen_;
   if (frozen_ && picture_.ran) return picture_.ran->step;
-  const auto last = last_whole_step(run_->history());
+  const auto last = last_complete_step(run_->history());
   return last ? std::optional(last_full_step(*last, of_run_->schedule)) : std::nullopt;
 }
 
 // Updates the run's progress; returns true if it changed.
-bool PipelineReader::look_at_run() {
+bool PipelineReader::update_run() {
   const bool known = run_ && of_run_, over = run_ && run_->complete();
   if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
   const bool reading =
-      known && !picture_.ran && last_whole_step(run_->history()) && !(over && recorded_.empty());
+      known && !picture_.ran && last_complete_step(run_->history()) && !(over && recorded_.empty());
   return std::exchange(picture_.over, over) != over ||
          std::exchange(picture_.reading, reading) != reading;
 }
@@ -98,11 +99,11 @@ void PipelineReader::refresh(const StepTimes& steps) {
   if (!run_) return;
   if (!asked_ && run_->history().ranks() > 1) reckon();
   if (!of_run_) return;
-  if (look_at_run()) emit changed();
+  if (update_run()) emit changed();
   const auto wanted = wanted_step();
   const StepTime* step = wanted && !recorded_.empty() ? steps.find(*wanted) : nullptr;
   if (!step || (picture_.ran && picture_.ran->step == step->step && picture_.whole())) return;
-  RanStep ran = ran_step(run_->spans(), recorded_, *step);
+  ExecutedStep ran = ran_step(run_->spans(), recorded_, *step);
   if (picture_.ran && picture_.ran->step == ran.step && picture_.ran->cells == ran.cells &&
       picture_.ran->lacking == ran.lacking)
     return;
@@ -111,7 +112,7 @@ void PipelineReader::refresh(const StepTimes& steps) {
 }
 
 std::optional<std::int32_t> PipelineReader::step_beside(const StepTimes& steps, int way) const {
-  const auto last = run_ ? last_whole_step(run_->history()) : std::nullopt;
+  const auto last = run_ ? last_complete_step(run_->history()) : std::nullopt;
   if (!last || !picture_.ran) return {};
   const auto& all = steps.steps();
   const auto own = std::ranges::lower_bound(all, picture_.ran->step, {}, &StepTime::step);

@@ -21,8 +21,8 @@ class PipelineReader : public QObject {
   // null: none; the run must outlive this object, or be removed first
   void set_run(const Run* run);
   void set_drawing(
-      const KnownPipeline& drawing);  // null: the drawing is no pipeline, or its plan is unknown
-  void set_frozen(bool frozen);       // keeps the displayed step
+      const PipelinePlanPtr& drawing);  // null: the drawing is no pipeline, or its plan is unknown
+  void set_frozen(bool frozen);         // keeps the displayed step
   void choose(std::optional<std::int32_t> step);  // nothing: the last full step
   void refresh(const StepTimes& steps);           // reads what the run recorded since
 
@@ -39,21 +39,21 @@ class PipelineReader : public QObject {
 
  private:
   // State of the run: its shape and plan, or the reason why it could not be simulated.
-  struct OfRun {
+  struct RunPlan {
     PipelineShape shape;
     plan::Schedule schedule;
-    KnownPipeline plan;
+    PipelinePlanPtr plan;
     std::string problem;
   };
-  static std::optional<OfRun> reckoned(const base::Json& recorded, const std::stop_token& stop);
+  static std::optional<RunPlan> reckoned(const base::Json& recorded, const std::stop_token& stop);
   void reckon();
   std::optional<std::int32_t> wanted_step() const;
-  bool look_at_run();
+  bool update_run();
   void show_plan();
 
   const Run* run_ = nullptr;
-  KnownPipeline drawing_;
-  std::optional<OfRun> of_run_;
+  PipelinePlanPtr drawing_;
+  std::optional<RunPlan> of_run_;
   bool asked_ = false, frozen_ = false;
   RecordedCells recorded_;
   std::optional<std::int32_t> chosen_;

@@ -13,17 +13,17 @@ OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   std::vector<plan::Op> ops;
   for (const NamedOp& named : program.ops)
     ops.push_back(plan::parse_token(named.token).value_or(plan::Op()));
-  return cells_of_ops(ops, shape.stages, shape.weights_apart());
+  return cells_of_ops(ops, shape.stages, shape.has_weight_pass());
 }
 
 // Ops of a step that belong to cells, and their places.
 struct Found {
   int program = -1;
-  std::vector<RanOp> ops;
-  std::vector<SpanPlace> places;
+  std::vector<ExecutedOp> ops;
+  std::vector<SpanAddress> places;
 };
 
-void take(Found& found, const OpSpan& span, const SpanPlace& place) {
+void take(Found& found, const OpSpan& span, const SpanAddress& place) {
   if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op))
     found = {span.program, {}, {}};  // the step was repeated
   found.ops.push_back({span.op, {span.begin, span.end}});
@@ -54,8 +54,8 @@ Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int ran
 }
 
 // Returns the places of the cells' first ops.
-std::vector<SpanPlace> places_of(const std::vector<PassCell>& cells, const Found& found) {
-  std::vector<SpanPlace> places;
+std::vector<SpanAddress> places_of(const std::vector<PassCell>& cells, const Found& found) {
+  std::vector<SpanAddress> places;
   std::size_t at = 0;
   for (const PassCell& cell : cells) {
     while (found.ops[at].op != cell.op) ++at;
@@ -77,8 +77,8 @@ RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape)
   return std::ssize(all) < shape.ranks() ? RecordedCells() : all;
 }
 
-RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step) {
-  RanStep ran{step.step, {}, {}, {}, 0};
+ExecutedStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step) {
+  ExecutedStep ran{step.step, {}, {}, {}, 0};
   std::vector<Found> found;
   for (std::size_t rank = 0; rank < cells.size(); ++rank) {
     found.push_back(find(spans, cells[rank], static_cast<int>(rank), step));
@@ -100,7 +100,7 @@ RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepT
   return ran;
 }
 
-std::optional<std::int32_t> last_whole_step(const telemetry::History& history) {
+std::optional<std::int32_t> last_complete_step(const telemetry::History& history) {
   std::optional<std::int32_t> last;
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const telemetry::Series* reports = history.find({telemetry::Metric::step_seconds, rank, 0});

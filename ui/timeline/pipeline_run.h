@@ -13,19 +13,19 @@ namespace trainyard::ui {
 using RecordedCells = std::vector<std::vector<OpCells>>;
 RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape);
 
-struct RanStep {
+struct ExecutedStep {
   std::int32_t step = 0;
   std::string program;  // "train"; empty if no op of the step is stored
   StepCells cells;
-  std::vector<std::vector<SpanPlace>> places;  // place of a cell's first op, by rank and cell
+  std::vector<std::vector<SpanAddress>> places;  // place of a cell's first op, by rank and cell
   // number of missing ops of cells, which were lost or dropped; the picture then has false gaps
   std::size_t lacking = 0;
 };
 // Returns a step's cells. If a rank repeated a step after a restart, the last execution counts.
-RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step);
+ExecutedStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step);
 
 // Returns the last step reported by all ranks; nothing if there is none.
-std::optional<std::int32_t> last_whole_step(const telemetry::History& history);
+std::optional<std::int32_t> last_complete_step(const telemetry::History& history);
 // Returns a representative step up to `last`: the last one with the full number of samples. If no
 // step of an epoch is full, returns `last`.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule);

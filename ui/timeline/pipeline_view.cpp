@@ -17,7 +17,7 @@ constexpr TimeRange kWhole{0, kWholeStep};
 
 }  // namespace
 
-PipelineView::PipelineView(QWidget* parent) : TimeGestures(parent) {
+PipelineView::PipelineView(QWidget* parent) : TimeView(parent) {
   view_ = kWhole;
   setAccessibleName(tr("Pipeline: the plan of a step above the step as it ran"));
   connect(verticalScrollBar(), &QScrollBar::valueChanged, viewport(),
@@ -26,7 +26,7 @@ PipelineView::PipelineView(QWidget* parent) : TimeGestures(parent) {
 }
 
 void PipelineView::restyle() {
-  colours_ = timeline_colours();
+  colors_ = timeline_colors();
   const QFontMetrics metrics(Theme::instance().font(0.92));
   line_ = metrics.height() + 4;
   gutter_ = metrics.horizontalAdvance("rank 00  0.0\u20130.00") + 2 * kGrid;
@@ -69,16 +69,16 @@ void PipelineView::show_range(const TimeRange& range) {
 
 void PipelineView::home() { show_range(kWhole); }
 
-std::optional<CellPlace> PipelineView::selected() const {
+std::optional<CellAddress> PipelineView::selected() const {
   const StepCells* cells = selected_ ? picture_.cells(selected_->block) : nullptr;
   const PassCell* cell = cells ? cells->find(selected_->rank, selected_->of) : nullptr;
   if (!cell) return {};
-  return CellPlace{selected_->block, selected_->rank,
-                   static_cast<std::size_t>(
-                       cell - cells->ranks[static_cast<std::size_t>(selected_->rank)].data())};
+  return CellAddress{selected_->block, selected_->rank,
+                     static_cast<std::size_t>(
+                         cell - cells->ranks[static_cast<std::size_t>(selected_->rank)].data())};
 }
 
-void PipelineView::select(std::optional<CellPlace> place) {
+void PipelineView::select(std::optional<CellAddress> place) {
   const PassCell* cell = place ? scene().cell(*place) : nullptr;
   if (cell) bring_into_view(*place);
   selected_ = cell ? std::optional(Selected{place->block, place->rank, cell->of}) : std::nullopt;
@@ -98,7 +98,7 @@ void PipelineView::describe() {
                                       : planned_words(picture_) + ". " + measured_words(picture_));
 }
 
-void PipelineView::bring_into_view(const CellPlace& place) {
+void PipelineView::bring_into_view(const CellAddress& place) {
   const PipelineScene now = scene();
   const QRectF box = now.rect_of(place);
   QScrollBar& bar = *verticalScrollBar();
@@ -118,21 +118,21 @@ void PipelineView::read_at(const QPointF& at) {
 }
 
 void PipelineView::resizeEvent(QResizeEvent* event) {
-  TimeGestures::resizeEvent(event);
+  TimeView::resizeEvent(event);
   fit_scroll_bar();
 }
 
 void PipelineView::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
-  painter.fillRect(viewport()->rect(), colours_.ground);
-  paint_pipeline(painter, scene(), colours_, {hovered_, selected(), hasFocus()});
+  painter.fillRect(viewport()->rect(), colors_.ground);
+  paint_pipeline(painter, scene(), colors_, {hovered_, selected(), hasFocus()});
   if (hasFocus() && !selected()) paint_focus(painter);
   paint_band(painter);
-  paint_what_is_read(painter);
+  paint_readout(painter);
   emit painted();
 }
 
-TimeGestures::Under PipelineView::under(const QPointF& at) const {
+TimeView::Under PipelineView::under(const QPointF& at) const {
   const auto place = scene().place_at(at);
   return !place ? Under::nothing : place == selected() ? Under::selected : Under::another;
 }
@@ -163,7 +163,7 @@ bool PipelineView::walk_by_key(int key) {
 
 void PipelineView::walk(CellStep way) {
   const auto from = selected();
-  if (const auto to = from ? cell_beside(picture_, *from, way) : first_cell(picture_)) select(to);
+  if (const auto to = from ? neighbor_cell(picture_, *from, way) : first_cell(picture_)) select(to);
 }
 
 }  // namespace trainyard::ui

@@ -9,7 +9,7 @@
 
 namespace trainyard::ui {
 
-class PipelineView : public TimeGestures {
+class PipelineView : public TimeView {
   Q_OBJECT
  public:
   explicit PipelineView(QWidget* parent = nullptr);
@@ -21,10 +21,10 @@ class PipelineView : public TimeGestures {
   void show_range(const TimeRange& range) override;  // part of a step, in units of 1/kWholeStep
   void home() override;
 
-  std::optional<CellPlace> selected() const;
-  void select(std::optional<CellPlace> place);  // selected by the user
-  SpanWords selected_words() const;             // empty if nothing is selected
-  QRectF rect_of(const CellPlace& place) const {
+  std::optional<CellAddress> selected() const;
+  void select(std::optional<CellAddress> place);  // selected by the user
+  SpanWords selected_words() const;               // empty if nothing is selected
+  QRectF rect_of(const CellAddress& place) const {
     return scene().rect_of(place);
   }  // in viewport coordinates
   PipelineScene scene() const;
@@ -38,7 +38,7 @@ class PipelineView : public TimeGestures {
   QRect box_body() const override { return viewport()->rect().adjusted(gutter_, 0, 0, 0); }
   void restyle() override;
   void read_at(const QPointF& at) override;
-  void read_nothing() override { hovered_.reset(); }
+  void clear_readout() override { hovered_.reset(); }
   void click(const QPointF& at) override { select(scene().place_at(at)); }
   Under under(const QPointF& at) const override;
   bool act_by_key(const QKeyEvent& event) override;
@@ -56,14 +56,14 @@ class PipelineView : public TimeGestures {
   };
 
   void fit_scroll_bar();
-  void bring_into_view(const CellPlace& place);
+  void bring_into_view(const CellAddress& place);
   void describe();
   void walk(CellStep way);
 
   PipelinePicture picture_;
   int gutter_ = 0, line_ = 0;
   std::optional<Selected> selected_;
-  std::optional<CellPlace> hovered_;
+  std::optional<CellAddress> hovered_;
 };
 
 }  // namespace trainyard::ui

@@ -45,7 +45,7 @@ QString step_words(const PipelinePicture& picture) {
 }
 
 // Describes the difference between the measured and the planned bubble.
-QString apart_words(const PipelinePicture& picture, double measured) {
+QString difference_text(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
   if (!picture.alike()) return pipeline_text("of another experiment");
   if (!planned) return {};
@@ -57,14 +57,14 @@ QString apart_words(const PipelinePicture& picture, double measured) {
 }
 
 // Returns the same cell of the other block, if both are of one experiment.
-const PassCell* other_of(const PipelinePicture& picture, const CellPlace& place,
-                         const PassCell& cell) {
+const PassCell* counterpart(const PipelinePicture& picture, const CellAddress& place,
+                            const PassCell& cell) {
   const StepCells* other =
       picture.cells(place.block == CellBlock::plan ? CellBlock::run : CellBlock::plan);
   return other && picture.alike() ? other->find(place.rank, cell.of) : nullptr;
 }
 
-QString other_words(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell,
+QString other_words(const PipelinePicture& picture, const CellAddress& place, const PassCell& cell,
                     const PassCell& other) {
   const bool ran = place.block == CellBlock::run;
   const StepCells& step = *picture.cells(ran ? CellBlock::plan : CellBlock::run);
@@ -103,8 +103,8 @@ QString block_title(const PipelinePicture& picture, CellBlock block) {
     const QString tail = cells && picture.planned()->program != "train"
                              ? pipeline_text(", the shorter step that ends an epoch")
                              : QString();
-    return (picture.of_drawing ? pipeline_text("Plan of the drawing (simulated)")
-                               : pipeline_text("Plan (simulated)")) +
+    return (picture.plan_is_of_drawing ? pipeline_text("Plan of the drawing (simulated)")
+                                       : pipeline_text("Plan (simulated)")) +
            tail + took;
   }
   if (!cells) return pipeline_text("Run (measured)");
@@ -130,7 +130,7 @@ QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
                            : pipeline_text("Waiting for the first whole step.");
 }
 
-SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
+SpanWords words_of(const PipelinePicture& picture, const CellAddress& place) {
   const StepCells* step = picture.cells(place.block);
   if (!step || place.rank >= static_cast<int>(step->ranks.size()) ||
       place.number >= step->ranks[static_cast<std::size_t>(place.rank)].size())
@@ -155,7 +155,7 @@ SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
                      .arg(exact_time(cell.range.begin - step->range.begin),
                           exact_time(cell.range.end - step->range.begin))
               << pipeline_text("takes %1").arg(exact_time(cell.range.width()));
-  if (const PassCell* other = other_of(picture, place, cell))
+  if (const PassCell* other = counterpart(picture, place, cell))
     words.lines << other_words(picture, place, cell, *other);
   return words;
 }
@@ -180,7 +180,8 @@ QString measured_words(const PipelinePicture& picture) {
     return pipeline_text("Measured in %1: no figure, as %2 of it are not held here")
         .arg(step_words(picture),
              counted(static_cast<std::int64_t>(picture.ran->lacking), pipeline_text("ops")));
-  const QString apart = apart_words(picture, ran->bubble()), took = short_time(ran->range.width());
+  const QString apart = difference_text(picture, ran->bubble()),
+                took = short_time(ran->range.width());
   QString said = pipeline_text("Measured in %1: %2%3, in %4")
                      .arg(step_words(picture), part(ran->bubble()),
                           apart.isEmpty() ? apart : " (" + apart + ")", took);

@@ -16,7 +16,7 @@ QString block_title(const PipelinePicture& picture,
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
 SpanWords words_of(const PipelinePicture& picture,
                    // describes a cell, compared to the same cell of the other block
-                   const CellPlace& place);
+                   const CellAddress& place);
 
 // the bubble by formula and by simulation, and the step's duration
 QString planned_words(const PipelinePicture& picture);

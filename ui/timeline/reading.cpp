@@ -14,7 +14,7 @@ constexpr double kScale = 0.92;
 }  // namespace
 
 void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
-                   const QSize& widget, const TimelineColours& colours) {
+                   const QSize& widget, const TimelineColors& colors) {
   const QFont font = Theme::instance().font(kScale), strong = Theme::instance().font(kScale, true);
   const QFontMetrics metrics(font), title(strong);
   const int pad = metrics.height() / 2, line = metrics.height();
@@ -26,12 +26,12 @@ void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& poi
             left = qRound(pointer.x()) - 2 * pad - box.width();
   box.moveLeft(right + box.width() < widget.width() ? right : std::max(0, left));
   box.moveTop(std::max(0, std::min(qRound(pointer.y()) + pad, widget.height() - box.height())));
-  QColor back = colours.ground;
+  QColor back = colors.ground;
   back.setAlpha(240);
   painter.setBrush(back);
-  painter.setPen(QPen(Theme::instance().colours().border, 1));
+  painter.setPen(QPen(Theme::instance().colors().border, 1));
   painter.drawRoundedRect(box, 4, 4);
-  painter.setPen(colours.text);
+  painter.setPen(colors.text);
   painter.setFont(strong);
   QRect at(box.left() + pad, box.top() + pad, width, line);
   painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter,

@@ -11,6 +11,6 @@ namespace trainyard::ui {
 
 // Paints beside `pointer`, within a widget of size `widget`.
 void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
-                   const QSize& widget, const TimelineColours& colours);
+                   const QSize& widget, const TimelineColors& colors);
 
 }  // namespace trainyard::ui

@@ -20,7 +20,7 @@ constexpr int kClick = 6;  // pixels; a shorter drag is a click
 
 }  // namespace
 
-TimeGestures::TimeGestures(QWidget* parent) : QAbstractScrollArea(parent) {
+TimeView::TimeView(QWidget* parent) : QAbstractScrollArea(parent) {
   setFrameShape(QFrame::NoFrame);
   setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -28,37 +28,37 @@ TimeGestures::TimeGestures(QWidget* parent) : QAbstractScrollArea(parent) {
   connect(&Theme::instance(), &Theme::changed, this, [this] { restyle(); });
 }
 
-double TimeGestures::fraction(const QPointF& at) const {
+double TimeView::fraction(const QPointF& at) const {
   const QRect body = time_body();
   return (at.x() - body.left()) / std::max(body.width(), 1);
 }
 
-void TimeGestures::paint_focus(QPainter& painter) const {
-  painter.setPen(QPen(colours_.accent, 1));
+void TimeView::paint_focus(QPainter& painter) const {
+  painter.setPen(QPen(colors_.accent, 1));
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
 }
 
-void TimeGestures::paint_band(QPainter& painter) const {
+void TimeView::paint_band(QPainter& painter) const {
   if (band_.isEmpty()) return;
-  QColor wash = colours_.accent;
+  QColor wash = colors_.accent;
   wash.setAlpha(40);
-  painter.setPen(QPen(colours_.accent, 1));
+  painter.setPen(QPen(colors_.accent, 1));
   painter.setBrush(wash);
   painter.drawRect(band_);
 }
 
-void TimeGestures::paint_what_is_read(QPainter& painter) const {
+void TimeView::paint_readout(QPainter& painter) const {
   if (!reading_.title.isEmpty())
-    paint_reading(painter, reading_, pointer_, viewport()->size(), colours_);
+    paint_reading(painter, reading_, pointer_, viewport()->size(), colors_);
 }
 
-void TimeGestures::changeEvent(QEvent* event) {
+void TimeView::changeEvent(QEvent* event) {
   QAbstractScrollArea::changeEvent(event);
   if (event->type() == QEvent::FontChange) restyle();
 }
 
-void TimeGestures::mousePressEvent(QMouseEvent* event) {
+void TimeView::mousePressEvent(QMouseEvent* event) {
   const bool left = event->button() == Qt::LeftButton;
   if (!steers() || (!left && event->button() != Qt::MiddleButton))
     return QAbstractScrollArea::mousePressEvent(event);
@@ -67,7 +67,7 @@ void TimeGestures::mousePressEvent(QMouseEvent* event) {
   event->accept();
 }
 
-void TimeGestures::mouseMoveEvent(QMouseEvent* event) {
+void TimeView::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (drag_ == Drag::pan) {
     pan(fraction(last_) - fraction(at));
@@ -81,7 +81,7 @@ void TimeGestures::mouseMoveEvent(QMouseEvent* event) {
   last_ = at;
 }
 
-void TimeGestures::draw_band(const QPointF& to) {
+void TimeView::draw_band(const QPointF& to) {
   const QRectF body = box_body();
   const bool wide = std::abs(to.x() - pressed_.x()) >= kClick;
   band_ =
@@ -93,7 +93,7 @@ void TimeGestures::draw_band(const QPointF& to) {
   viewport()->update();
 }
 
-void TimeGestures::mouseReleaseEvent(QMouseEvent* event) {
+void TimeView::mouseReleaseEvent(QMouseEvent* event) {
   if (std::exchange(drag_, Drag::none) != Drag::box) return;
   const QRectF band = std::exchange(band_, {});
   viewport()->update();
@@ -105,7 +105,7 @@ void TimeGestures::mouseReleaseEvent(QMouseEvent* event) {
   show_range({at(band.left()), at(band.right())});
 }
 
-void TimeGestures::mouseDoubleClickEvent(QMouseEvent* event) {
+void TimeView::mouseDoubleClickEvent(QMouseEvent* event) {
   drag_ = Drag::none;
   if (!steers() || event->button() != Qt::LeftButton) return;
   switch (under(event->position())) {
@@ -115,7 +115,7 @@ void TimeGestures::mouseDoubleClickEvent(QMouseEvent* event) {
   }
 }
 
-void TimeGestures::wheelEvent(QWheelEvent* event) {
+void TimeView::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const int most = turn.y() != 0 ? turn.y() : turn.x();
   if (event->modifiers() & Qt::ControlModifier)
@@ -126,21 +126,21 @@ void TimeGestures::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-bool TimeGestures::viewportEvent(QEvent* event) {
+bool TimeView::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::Leave) {
     reading_ = {};
-    read_nothing();
+    clear_readout();
     viewport()->update();
   }
   return QAbstractScrollArea::viewportEvent(event);
 }
 
-void TimeGestures::focusInEvent(QFocusEvent* event) {
+void TimeView::focusInEvent(QFocusEvent* event) {
   QAbstractScrollArea::focusInEvent(event);
   viewport()->update();
 }
 
-void TimeGestures::keyPressEvent(QKeyEvent* event) {
+void TimeView::keyPressEvent(QKeyEvent* event) {
   const bool plain = !(event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier));
   if (steers() &&
       (steer_by_key(*event) || act_by_key(*event) || (plain && walk_by_key(event->key()))))
@@ -148,7 +148,7 @@ void TimeGestures::keyPressEvent(QKeyEvent* event) {
   QAbstractScrollArea::keyPressEvent(event);
 }
 
-bool TimeGestures::steer_by_key(const QKeyEvent& event) {
+bool TimeView::steer_by_key(const QKeyEvent& event) {
   const bool shift = event.modifiers() & Qt::ShiftModifier;
   switch (event.key()) {
     case Qt::Key_Plus:

@@ -14,10 +14,10 @@
 
 namespace trainyard::ui {
 
-class TimeGestures : public QAbstractScrollArea {
+class TimeView : public QAbstractScrollArea {
   Q_OBJECT
  public:
-  explicit TimeGestures(QWidget* parent = nullptr);
+  explicit TimeView(QWidget* parent = nullptr);
 
   const TimeRange& view() const { return view_; }
   virtual void show_range(const TimeRange& range) = 0;  // set by the user
@@ -39,7 +39,7 @@ class TimeGestures : public QAbstractScrollArea {
   virtual QRect box_body() const = 0;           // area in which a box may be drawn
   virtual void restyle() = 0;
   virtual void read_at(const QPointF& at) = 0;
-  virtual void read_nothing() = 0;
+  virtual void clear_readout() = 0;
   virtual void click(const QPointF& at) = 0;
   enum class Under { nothing, another, selected };
   virtual Under under(const QPointF& at) const = 0;
@@ -50,7 +50,7 @@ class TimeGestures : public QAbstractScrollArea {
   double fraction(const QPointF& at) const;  // position as a fraction of the view
   void paint_focus(QPainter& painter) const;
   void paint_band(QPainter& painter) const;
-  void paint_what_is_read(QPainter& painter) const;
+  void paint_readout(QPainter& painter) const;
 
   void changeEvent(QEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -62,7 +62,7 @@ class TimeGestures : public QAbstractScrollArea {
   bool viewportEvent(QEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
 
-  TimelineColours colours_;
+  TimelineColors colors_;
   TimeRange view_;
   SpanWords reading_;
   QPointF pointer_;

@@ -7,19 +7,19 @@
 namespace trainyard::ui {
 namespace {
 
-enum PartColour { compute, waiting, transfer, input };  // as the charts number the parts of a step
+enum PartColor { compute, waiting, transfer, input };  // as the charts number the parts of a step
 
 }  // namespace
 
-TimelineColours timeline_colours() {
+TimelineColors timeline_colors() {
   const Theme& theme = Theme::instance();
-  const Colours& c = theme.colours();
-  const QColor computing = theme.part_colour(compute), moving = theme.part_colour(transfer);
-  TimelineColours made;
-  const auto set = [&made](SpanKind kind, const QColor& colour) {
-    made.kinds[static_cast<std::size_t>(kind)] = colour;
+  const Colors& c = theme.colors();
+  const QColor computing = theme.component_color(compute), moving = theme.component_color(transfer);
+  TimelineColors made;
+  const auto set = [&made](SpanKind kind, const QColor& color) {
+    made.kinds[static_cast<std::size_t>(kind)] = color;
   };
-  set(SpanKind::input, theme.part_colour(input));
+  set(SpanKind::input, theme.component_color(input));
   set(SpanKind::forward, mixed(computing, c.canvas, 0.35));
   set(SpanKind::loss, mixed(computing, c.text, 0.5));
   set(SpanKind::backward, computing);
@@ -28,8 +28,8 @@ TimelineColours timeline_colours() {
   set(SpanKind::send, mixed(moving, c.canvas, 0.6));
   set(SpanKind::receive, moving);
   set(SpanKind::collective, mixed(moving, c.text, 0.3));
-  set(SpanKind::swap, mixed(theme.part_colour(input), c.text, 0.35));
-  made.waiting = theme.part_colour(waiting);
+  set(SpanKind::swap, mixed(theme.component_color(input), c.text, 0.35));
+  made.waiting = theme.component_color(waiting);
   made.held = c.text;  // as in the chart of step times
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
   made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;

@@ -11,12 +11,12 @@
 
 namespace trainyard::ui {
 
-struct TimelineColours {
+struct TimelineColors {
   std::array<QColor, kSpanKinds> kinds;
   QColor waiting, held, ground, stripe, line, text, dim, accent, selection;
   const QColor& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
-TimelineColours timeline_colours();
+TimelineColors timeline_colors();
 
 // Returns the text color with the better contrast on that background: the theme's or its opposite.
 QColor text_on(const QColor& ground);

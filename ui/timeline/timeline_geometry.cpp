@@ -76,7 +76,7 @@ std::vector<TimeTick> time_ticks(const TimeRange& view, int about) {
   return ticks;
 }
 
-const SpanTrack* track_at(const SpanStore& store, const SpanPlace& place) {
+const SpanTrack* track_at(const SpanStore& store, const SpanAddress& place) {
   if (place.rank < 0 || place.rank >= store.ranks() || place.lane < 0 ||
       place.lane >= store.lanes(place.rank))
     return nullptr;
@@ -86,7 +86,7 @@ const SpanTrack* track_at(const SpanStore& store, const SpanPlace& place) {
                          : lane.tracks()[static_cast<std::size_t>(place.track)].get();
 }
 
-const OpSpan* span_at(const SpanStore& store, const SpanPlace& place) {
+const OpSpan* span_at(const SpanStore& store, const SpanAddress& place) {
   const SpanTrack* track = track_at(store, place);
   return track && place.number >= track->first() && place.number < track->end()
              ? &(*track)[place.number]
@@ -139,7 +139,7 @@ QRect track_rect(const QRect& row, int tracks, int track) {
   return {row.left(), row.top() + top, row.width(), std::max(bottom - top - 1, 1)};
 }
 
-void HeldSpans::hold(const SpanStore& store) {
+void FrozenSpans::hold(const SpanStore& store) {
   ends_.emplace();
   for (int rank = 0; rank < store.ranks(); ++rank)
     for (int l = 0; l < store.lanes(rank); ++l) {
@@ -149,7 +149,7 @@ void HeldSpans::hold(const SpanStore& store) {
     }
 }
 
-std::size_t HeldSpans::end(const SpanTrack& track) const {
+std::size_t FrozenSpans::end(const SpanTrack& track) const {
   if (!ends_) return track.end();
   const auto held = ends_->find(&track);
   return held == ends_->end() ? track.first()

@@ -34,15 +34,15 @@ struct TimeTick {
 std::vector<TimeTick> time_ticks(const TimeRange& view, int about);
 
 // Address of a span in a store. Track -1: the lane's joined track.
-struct SpanPlace {
+struct SpanAddress {
   int rank = -1, lane = 0, track = 0;
   std::size_t number = 0;
-  bool operator==(const SpanPlace&) const = default;
+  bool operator==(const SpanAddress&) const = default;
 };
 const SpanTrack* track_at(const SpanStore& store,
-                          const SpanPlace& place);  // null if there is none
+                          const SpanAddress& place);  // null if there is none
 const OpSpan* span_at(const SpanStore& store,
-                      const SpanPlace& place);  // null if there is none, or it was dropped
+                      const SpanAddress& place);  // null if there is none, or it was dropped
 
 struct LaneRow {
   int rank = 0, lane = 0;
@@ -72,7 +72,7 @@ int drawn_tracks(const SpanLane& lane, int height);
 QRect track_rect(const QRect& row, int tracks, int track);  // track: index below `tracks`
 
 // Spans shown while a view is frozen: those that existed when it was frozen.
-class HeldSpans {
+class FrozenSpans {
  public:
   void hold(const SpanStore& store);
   void let_go() { ends_.reset(); }

@@ -16,34 +16,34 @@ int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
 
 // The most important entries come first.
 std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
-  const TimelineColours colours = timeline_colours();
+  const TimelineColors colors = timeline_colors();
   std::vector<Entry> all;
   for (const SpanKind kind :
        {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send,
         SpanKind::receive, SpanKind::collective})
-    all.push_back({kind_words(kind), colours.of(kind)});
-  all.push_back({waiting_words(), colours.waiting, Qt::BDiagPattern});
+    all.push_back({kind_words(kind), colors.of(kind)});
+  all.push_back({waiting_words(), colors.waiting, Qt::BDiagPattern});
   if (held_back_)
-    all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
+    all.push_back({held_words(), mixed(colors.held, colors.ground, 0.35), Qt::FDiagPattern});
   for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other})
-    all.push_back({kind_words(kind), colours.of(kind)});
+    all.push_back({kind_words(kind), colors.of(kind)});
   return all;
 }
 
 std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
   using experiment::Pass;
-  const TimelineColours colours = timeline_colours();
+  const TimelineColors colors = timeline_colors();
   std::vector<Entry> all;
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_weight}) {
-    if (pass == Pass::backward_weight && !passes_->weights_apart) continue;
+    if (pass == Pass::backward_weight && !passes_->has_weight_pass) continue;
     for (int chunk = 0; chunk < passes_->chunks; ++chunk) {
       const QString stage = passes_->chunks > 1
                                 ? tr(", stage %1 of its rank").arg(QChar(u'a' + chunk % 26))
                                 : QString();
-      all.push_back({pass_words(pass) + stage, pass_colour(colours, pass, chunk, passes_->chunks)});
+      all.push_back({pass_words(pass) + stage, pass_color(colors, pass, chunk, passes_->chunks)});
     }
   }
-  all.push_back({tr("idle"), idle_colours(colours).line, Qt::BDiagPattern});
+  all.push_back({tr("idle"), idle_colors(colors).line, Qt::BDiagPattern});
   return all;
 }
 
@@ -118,10 +118,9 @@ void TimelineLegend::paintEvent(QPaintEvent*) {
     const QRect& place = places[i];
     const QRect box(place.left(), place.top() + (place.height() - mark) / 2, mark * 4 / 3, mark);
     const bool hatched = entry.hatching != Qt::SolidPattern;
-    if (hatched)
-      painter.fillRect(box, mixed(entry.colour, Theme::instance().colours().canvas, 0.8));
-    painter.fillRect(box, QBrush(entry.colour, entry.hatching));
-    painter.setPen(Theme::instance().colours().text);
+    if (hatched) painter.fillRect(box, mixed(entry.color, Theme::instance().colors().canvas, 0.8));
+    painter.fillRect(box, QBrush(entry.color, entry.hatching));
+    painter.setPen(Theme::instance().colors().text);
     painter.drawText(place.adjusted(box.width() + 5, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      entry.text);
   }

@@ -13,10 +13,10 @@ class TimelineLegend : public QWidget {
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
   void show_held_back(bool shown);  // true: include the entry for time held back
-  // Shows the legend of a pipeline's cells instead. `weights_apart`: weight gradients are a
+  // Shows the legend of a pipeline's cells instead. `has_weight_pass`: weight gradients are a
   // separate pass. `chunks`: stages per rank. Nothing: legend of ops.
   struct Passes {
-    bool weights_apart = false;
+    bool has_weight_pass = false;
     int chunks = 1;
     bool operator==(const Passes&) const = default;
   };
@@ -32,7 +32,7 @@ class TimelineLegend : public QWidget {
  private:
   struct Entry {
     QString text;
-    QColor colour;
+    QColor color;
     Qt::BrushStyle hatching = Qt::SolidPattern;  // solid: no hatching
   };
   std::vector<Entry> entries() const;

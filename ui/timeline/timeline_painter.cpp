@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kHatch = 5;      // distance of hatching lines in pixels
 constexpr int kEdgedSpan = 5;  // pixels; minimum width of a span with an edge
-constexpr int kLabelled = 24;  // pixels; minimum width of a span with a label
+constexpr int kLabeled = 24;   // pixels; minimum width of a span with a label
 
 struct Hatching {
   QRgb line = 0, ground = 0;
@@ -28,11 +28,11 @@ class Pixels {
       : width_(image.width()), height_(image.height()), stride_(image.bytesPerLine() / 4) {
     first_ = reinterpret_cast<QRgb*>(image.bits());
   }
-  void fill(int left, int right, int top, int bottom, QRgb colour) {
+  void fill(int left, int right, int top, int bottom, QRgb color) {
     left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0),
     bottom = std::min(bottom, height_);
     for (int y = top; y < bottom; ++y)
-      std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), colour);
+      std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), color);
   }
   void hatch(int left, int right, int top, int bottom, const Hatching& with) {
     left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0),
@@ -50,23 +50,23 @@ class Pixels {
 
 class SpanPainting {
  public:
-  SpanPainting(const TimelineScene& scene, const TimelineColours& colours)
+  SpanPainting(const TimelineScene& scene, const TimelineColors& colors)
       : scene_(scene),
-        colours_(colours),
+        colors_(colors),
         columns_{scene.view, pixels(scene.body.width())},
         metrics_(scene.font) {
     picture_.image =
         QImage(pixels(scene.body.width()), pixels(scene.body.height()), QImage::Format_RGB32);
     picture_.image.setDevicePixelRatio(scene.pixel_ratio);
-    picture_.image.fill(colours.ground);
+    picture_.image.fill(colors.ground);
     for (std::size_t i = 0; i < kSpanKinds; ++i) {
-      kinds_[i] = colours.kinds[i].rgb();
-      pale_[i] = mixed(colours.kinds[i], colours.ground, 0.78).rgb();
-      edges_[i] = mixed(colours.kinds[i], colours.ground, 0.45).rgb();
+      kinds_[i] = colors.kinds[i].rgb();
+      pale_[i] = mixed(colors.kinds[i], colors.ground, 0.78).rgb();
+      edges_[i] = mixed(colors.kinds[i], colors.ground, 0.45).rgb();
     }
-    waiting_ = {colours.waiting.rgb(), mixed(colours.waiting, colours.ground, 0.8).rgb(), false};
-    held_ = {mixed(colours.held, colours.ground, 0.35).rgb(),
-             mixed(colours.held, colours.ground, 0.85).rgb(), true};
+    waiting_ = {colors.waiting.rgb(), mixed(colors.waiting, colors.ground, 0.8).rgb(), false};
+    held_ = {mixed(colors.held, colors.ground, 0.35).rgb(),
+             mixed(colors.held, colors.ground, 0.85).rgb(), true};
   }
 
   SpansPicture paint() {
@@ -91,7 +91,7 @@ class SpanPainting {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
       area.fill(0, columns_.pixels(), pixels(block.top - scene_.scroll),
-                pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
+                pixels(block.bottom - scene_.scroll), colors_.stripe.rgb());
     }
   }
 
@@ -100,7 +100,7 @@ class SpanPainting {
     for (std::size_t i = scene_.steps->first_ending_after(scene_.view.begin);
          i < steps.size() && steps[i].range.end < scene_.view.end;) {
       const int at = columns_.of(steps[i].range.end);
-      area.fill(at, at + 1, 0, picture_.image.height(), colours_.line.rgb());
+      area.fill(at, at + 1, 0, picture_.image.height(), colors_.line.rgb());
       i = std::max(i + 1, scene_.steps->first_ending_after(columns_.begin_of(at + 2 * kHatch)));
     }
   }
@@ -126,15 +126,15 @@ class SpanPainting {
         paint_column(area, piece.left, piece.times, top, bottom, span.kind);
       } else {
         picture_.merged = picture_.merged || span.ops > 1;
-        paint_alone(area, piece, span, top, bottom);
-        if (piece.right - piece.left > kLabelled) label(row, piece, span, box);
+        paint_single(area, piece, span, top, bottom);
+        if (piece.right - piece.left > kLabeled) label(row, piece, span, box);
       }
     }
   }
 
   // Paints a single span. A span narrower than a column is painted like merged ones, as is one with
   // transfer at the end of a long wait.
-  void paint_alone(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
+  void paint_single(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
     const auto kind = static_cast<std::size_t>(span.kind);
     SpanTimes times;
     times.add(span, span.end);
@@ -191,7 +191,7 @@ class SpanPainting {
     };
     const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right),
               done = std::clamp(columns_.of(span.done()), ready, piece.right);
-    const Part parts[] = {{ready, done, colours_.of(span.kind)},
+    const Part parts[] = {{ready, done, colors_.of(span.kind)},
                           {piece.left, ready, QColor(waiting_.ground)},
                           {done, piece.right, QColor(held_.ground)}};
     const Part& in = *std::ranges::max_element(
@@ -200,12 +200,12 @@ class SpanPainting {
                          (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
     const QRect room(qRound(in.left / scene_.pixel_ratio) + 3, box.top(),
                      qRound((in.right - in.left) / scene_.pixel_ratio) - 5, box.height());
-    if (room.width() < kLabelled || metrics_.horizontalAdvance(text) > room.width()) return;
+    if (room.width() < kLabeled || metrics_.horizontalAdvance(text) > room.width()) return;
     picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(in.ground)});
   }
 
   const TimelineScene& scene_;
-  const TimelineColours& colours_;
+  const TimelineColors& colors_;
   Columns columns_;
   QFontMetrics metrics_;
   SpansPicture picture_;
@@ -216,7 +216,7 @@ class SpanPainting {
 
 }  // namespace
 
-QRectF TimelineScene::span_rect(const SpanPlace& place, const OpSpan& span) const {
+QRectF TimelineScene::span_rect(const SpanAddress& place, const OpSpan& span) const {
   const int at = rows->row_of(place.rank, place.lane);
   if (at < 0) return {};
   const QRect row = row_rect(rows->rows()[static_cast<std::size_t>(at)]);
@@ -225,15 +225,15 @@ QRectF TimelineScene::span_rect(const SpanPlace& place, const OpSpan& span) cons
   const QRect box = place.track < 0 || tracks == 0 ? inner : track_rect(inner, tracks, place.track);
   TimeRange range{span.begin, span.end};
   if (const SpanTrack* track = track_at(*store, place);
-      track && store->names(place.rank).of_buckets(place.lane))
+      track && store->names(place.rank).is_bucket_lane(place.lane))
     range = bucket_at(*store, place.rank, *track, place.number).range;
   const double begin = std::clamp(columns().position(range.begin), -10.0, body.width() + 10.0),
                end = std::clamp(columns().position(range.end), -10.0, body.width() + 10.0);
   return QRectF(body.left() + begin, box.top(), std::max(end - begin, 2.0), box.height());
 }
 
-SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours) {
-  return SpanPainting(scene, colours).paint();
+SpansPicture picture_of(const TimelineScene& scene, const TimelineColors& colors) {
+  return SpanPainting(scene, colors).paint();
 }
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture) {
@@ -242,19 +242,19 @@ void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPic
   painter.setClipRect(scene.body);
   painter.setFont(scene.font);
   for (const SpansPicture::Label& label : picture.labels) {
-    painter.setPen(label.colour);
+    painter.setPen(label.color);
     painter.drawText(label.box, Qt::AlignLeft | Qt::AlignVCenter, label.text);
   }
   painter.restore();
 }
 
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,
-                 const QColor& colour, double width) {
+                 const QColor& color, double width) {
   if (span.isEmpty()) return;
   painter.save();
   painter.setClipRect(scene.body);
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(colour, width));
+  painter.setPen(QPen(color, width));
   painter.drawRect(span.adjusted(-1, -1, 1, 1));
   painter.restore();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Paints a timeline: spans as pixels of an image, because there are many; ruler, names and marks
-// above it. Merged spans are a column: filled from the bottom by each kind's share of its time,
+// above it. MergedLogs spans are a column: filled from the bottom by each kind's share of its time,
 // then hatched for time held back and waiting, and pale where no op ran.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace trainyard::ui {
 
 struct TimelineScene {
   const SpanStore* store = nullptr;
-  const HeldSpans* held = nullptr;
+  const FrozenSpans* held = nullptr;
   const StepTimes* steps = nullptr;
   const telemetry::History* history = nullptr;
   const TimelineRows* rows = nullptr;
@@ -31,7 +31,7 @@ struct TimelineScene {
   QRect row_rect(const LaneRow& row) const {
     return {body.left(), body.top() + row.top - scroll, body.width(), row.height};
   }
-  QRectF span_rect(const SpanPlace& place,
+  QRectF span_rect(const SpanAddress& place,
                    const OpSpan& span) const;  // empty if its row is not shown
 };
 
@@ -41,25 +41,25 @@ struct SpansPicture {
   struct Label {
     QRect box;
     QString text;
-    QColor colour;
+    QColor color;
   };
   std::vector<Label> labels;
   bool merged = false;  // some spans are merged into a column
 };
-SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours);
+SpansPicture picture_of(const TimelineScene& scene, const TimelineColors& colors);
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
 // Paints the bands of time and steps. The chosen step is marked on each rank as that rank reported
 // it.
-void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen);
 // Paints marks where a rank was lost, stalled, slowed down or rejoined, with text where there is
 // room.
-void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours);
+void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors);
 // Paints the names of ranks and lanes left of the body; `notes` by rank are below the rank's name.
-void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   const QStringList& notes);
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,
-                 const QColor& colour, double width);
+                 const QColor& color, double width);
 
 }  // namespace trainyard::ui

@@ -47,7 +47,7 @@ QString seconds(double value) { return QString::fromStdString(base::format_secon
 TimelinePanel::TimelinePanel(QWidget* parent)
     : QWidget(parent),
       view_(new TimelineView(this)),
-      reader_(new FiguresReader(this)),
+      reader_(new FiguresCalculator(this)),
       pipeline_view_(new PipelineView(this)),
       pipeline_(new PipelineReader(this)),
       views_(new QStackedWidget(this)) {
@@ -62,21 +62,21 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(&soon_, &QTimer::timeout, this,
           [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(view_, &TimelineView::view_changed, this, [this] { reader_->ask(), show_badges(); });
-  connect(view_, &TimelineView::step_chosen, reader_, &FiguresReader::ask);
+  connect(view_, &TimelineView::step_chosen, reader_, &FiguresCalculator::ask);
   connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
   connect(view_, &TimelineView::following_changed, follow_, &QAction::setChecked);
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
     // in the pipeline view, the cell is described instead
-    if (!shows_pipeline()) tell_selected(false);
+    if (!shows_pipeline()) emit_selected(false);
   });
-  connect(view_, &TimelineView::plan_wanted, this, [this] { tell_selected(true); });
-  connect(reader_, &FiguresReader::reckoned, this, &TimelinePanel::show_figures);
+  connect(view_, &TimelineView::plan_wanted, this, [this] { emit_selected(true); });
+  connect(reader_, &FiguresCalculator::reckoned, this, &TimelinePanel::show_figures);
   set_run(nullptr);
 }
 
-TimelinePanel::~TimelinePanel() { no_longer_drawn_.request_stop(); }
+TimelinePanel::~TimelinePanel() { drawing_changed_.request_stop(); }
 
 void TimelinePanel::build_bar() {
   auto* bar = new QWidget(this);
@@ -115,8 +115,8 @@ void TimelinePanel::build_bar() {
   of_lanes_.push_back(button(thin_, *bar, Qt::ToolButtonTextOnly));
   button(in_plan_, *bar, Qt::ToolButtonTextOnly);
   row->addStretch(1);
-  row->addWidget(following_ = new TintedLabel(Tint::ok, bar));
-  row->addWidget(badge_line_ = new TintedLabel(Tint::warning, bar));
+  row->addWidget(following_ = new TintedLabel(TextColor::ok, bar));
+  row->addWidget(badge_line_ = new TintedLabel(TextColor::warning, bar));
   badge_line_->set_elided();
   badge_line_->setAccessibleName(tr("What belongs to these figures"));
   layout()->addWidget(bar);
@@ -126,7 +126,7 @@ void TimelinePanel::build_bar() {
   connect(in, &QAction::triggered, this, [this] { zoom(0.5); });
   connect(out, &QAction::triggered, this, [this] { zoom(2); });
   connect(thin_, &QAction::toggled, view_, &TimelineView::set_thin);
-  connect(in_plan_, &QAction::triggered, this, [this] { tell_selected(true); });
+  connect(in_plan_, &QAction::triggered, this, [this] { emit_selected(true); });
 }
 
 void TimelinePanel::build_lines() {
@@ -137,8 +137,8 @@ void TimelinePanel::build_lines() {
   row->addWidget(about_, 0, Qt::AlignTop);
   auto* lines = new QVBoxLayout;
   lines->setSpacing(0);
-  lines->addWidget(efficiency_ = new TintedLabel(Tint::text, line));
-  lines->addWidget(communication_ = new TintedLabel(Tint::text, line));
+  lines->addWidget(efficiency_ = new TintedLabel(TextColor::text, line));
+  lines->addWidget(communication_ = new TintedLabel(TextColor::text, line));
   row->addLayout(lines, 1);
   about_->setIcon(icon("info"));
   about_->setAutoRaise(true);
@@ -163,7 +163,7 @@ void TimelinePanel::build_foot() {
   auto* foot = new QWidget(this);
   auto* row = new QHBoxLayout(foot);
   row->setContentsMargins(kGrid, 2, kGrid, 2);
-  row->addWidget(selected_ = new TintedLabel(Tint::text, foot), 1);
+  row->addWidget(selected_ = new TintedLabel(TextColor::text, foot), 1);
   row->addWidget(legend_ = new TimelineLegend(foot), 1);
   selected_->set_elided();
   selected_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -177,7 +177,7 @@ void TimelinePanel::set_run(Run* run) {
   steps_ = {};
   drawn_.clear();
   drawn_asked_ = false;
-  no_longer_drawn_.request_stop();
+  drawing_changed_.request_stop();
   if (run) {
     connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
@@ -229,7 +229,8 @@ void TimelinePanel::refresh() {
     fit_steps();
     legend_->show_held_back(run_->spans().held_back());
     reader_->ask();
-    if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0) reckon_drawn();
+    if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0)
+      simulate_drawing();
   }
   show_badges();
   show_selected();
@@ -264,7 +265,7 @@ Times TimelinePanel::looked_at(int rank) const {
     return step ? Times{*step} : Times();
   }
   const TimeRange recorded = *run_->spans().extent();
-  return within_steps(
+  return clip_to_steps(
       run_->history(), rank,
       {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
@@ -313,18 +314,18 @@ void TimelinePanel::show_figures() {
 }
 
 // Simulates the drawn speeds in the background, once per run.
-void TimelinePanel::reckon_drawn() {
+void TimelinePanel::simulate_drawing() {
   drawn_asked_ = true;
-  no_longer_drawn_ = {};
+  drawing_changed_ = {};
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
   QThreadPool::globalInstance()->start([panel = QPointer<TimelinePanel>(this),
                                         directory = run_->directory(), recorded = *recorded,
-                                        stop = no_longer_drawn_.get_token()] {
+                                        stop = drawing_changed_.get_token()] {
     const auto drawn =
         experiment::resolved_from_json(recorded).and_then([&](const experiment::Resolved& of) {
           return strategy::make_plan(of).and_then(
-              [&](const plan::Plan& plan) { return simulated_verdict(of, plan, stop); });
+              [&](const plan::Plan& plan) { return simulate_verdict(of, plan, stop); });
         });
     if (!drawn) return;
     QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {

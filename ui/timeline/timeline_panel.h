@@ -33,7 +33,7 @@ class TimelinePanel : public QWidget {
 
   void set_run(Run* run);  // null: none; a deleted run disappears
   // plan of the drawing, if it is a pipeline; else null
-  void set_drawing(const KnownPipeline& drawing);
+  void set_drawing(const PipelinePlanPtr& drawing);
   void set_badges(const QStringList& truths);
   void set_frozen(bool frozen);  // together with the charts
 
@@ -80,8 +80,8 @@ class TimelinePanel : public QWidget {
   void show_badges();
   void show_figures();
   void show_selected();
-  void tell_selected(bool raise);
-  void reckon_drawn();
+  void emit_selected(bool raise);
+  void simulate_drawing();
   Times looked_at(int rank) const;
   QString why_empty() const;
   QString following_words() const;
@@ -92,7 +92,7 @@ class TimelinePanel : public QWidget {
   StepTimes steps_;
   QTimer soon_;
   TimelineView* view_;
-  FiguresReader* reader_;
+  FiguresCalculator* reader_;
   PipelineView* pipeline_view_;
   PipelineReader* pipeline_;
   QStackedWidget* views_;
@@ -105,7 +105,7 @@ class TimelinePanel : public QWidget {
   bool drawn_asked_ = false;
   bool behind_ = false;  // data that arrived while hidden is not shown yet
   QString drawn_;        // simulated efficiency
-  std::stop_source no_longer_drawn_;
+  std::stop_source drawing_changed_;
 };
 
 }  // namespace trainyard::ui

@@ -34,13 +34,13 @@ void TimelinePanel::build_pipeline() {
     if (follow_->isEnabled()) follow_->toggle();
   });
   connect(pipeline_view_, &PipelineView::selection_changed, this, &TimelinePanel::cell_selected);
-  connect(pipeline_view_, &PipelineView::plan_wanted, this, [this] { tell_selected(true); });
+  connect(pipeline_view_, &PipelineView::plan_wanted, this, [this] { emit_selected(true); });
   connect(pipeline_view_, &PipelineView::painted, this, &TimelinePanel::catch_up,
           Qt::QueuedConnection);
   fit_views();
 }
 
-void TimelinePanel::set_drawing(const KnownPipeline& drawing) { pipeline_->set_drawing(drawing); }
+void TimelinePanel::set_drawing(const PipelinePlanPtr& drawing) { pipeline_->set_drawing(drawing); }
 
 void TimelinePanel::zoom(double factor) {
   shows_pipeline() ? pipeline_view_->zoom_at(0.5, factor) : view_->zoom_at(0.5, factor);
@@ -68,7 +68,7 @@ void TimelinePanel::fit_views() {
                                                                 : &*pipeline_->picture().run)
                                    : nullptr;
   legend_->show_passes(
-      shape ? std::optional(TimelineLegend::Passes{shape->weights_apart(), shape->chunks()})
+      shape ? std::optional(TimelineLegend::Passes{shape->has_weight_pass(), shape->chunks()})
             : std::nullopt);
   if (pipeline) show_pipeline();
   else show_figures(), show_badges(), show_selected();
@@ -87,7 +87,7 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// Following clears the chosen step; ending it chooses the displayed step.
+// VersionTracker clears the chosen step; ending it chooses the displayed step.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});
@@ -125,10 +125,10 @@ void TimelinePanel::tell_cell(bool raise) {
     const PlannedStep& step = *picture.planned();
     const QString program = QString::fromStdString(step.program),
                   token = QString::fromStdString(step.tokens[rank][place->number]);
-    return picture.of_drawing ? emit drawn_op_selected(place->rank, program, token, raise)
-                              : emit op_selected(place->rank, program, token, raise);
+    return picture.plan_is_of_drawing ? emit drawn_op_selected(place->rank, program, token, raise)
+                                      : emit op_selected(place->rank, program, token, raise);
   }
-  const SpanPlace& op = picture.ran->places[rank][place->number];
+  const SpanAddress& op = picture.ran->places[rank][place->number];
   const OpSpan* span = span_at(run_->spans(), op);
   if (!span) return;
   emit op_selected(place->rank, QString::fromStdString(picture.ran->program),

@@ -53,8 +53,9 @@ void TimelinePanel::show_badges() {
   badge_line_->setText(shown.isEmpty() ? QString() : kBullet + shown.join("  " + kBullet));
   following_->setText(following_words());
   follow_->setEnabled(run_ && run_->live());
-  following_->set_tint(
-      view_->following() && !(shows_pipeline() && view_->chosen_step()) ? Tint::ok : Tint::warning);
+  following_->set_tint(view_->following() && !(shows_pipeline() && view_->chosen_step())
+                           ? TextColor::ok
+                           : TextColor::warning);
 }
 
 QString TimelinePanel::formulas() {
@@ -95,7 +96,7 @@ void TimelinePanel::show_selected() {
   in_plan_->setEnabled(known);
 }
 
-void TimelinePanel::tell_selected(bool raise) {
+void TimelinePanel::emit_selected(bool raise) {
   if (shows_pipeline()) return tell_cell(raise);
   const auto place = view_->selected();
   const OpSpan* span = run_ && place ? span_at(run_->spans(), *place) : nullptr;

@@ -13,7 +13,7 @@
 namespace trainyard::ui {
 namespace {
 
-void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours) {
+void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors) {
   const QFontMetrics metrics(scene.font);
   const QRect band(scene.body.left(), scene.body.top() - 2 * scene.ruler, scene.body.width(),
                    scene.ruler);
@@ -23,7 +23,7 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
   for (const TimeTick& tick : time_ticks(scene.view, about)) {
     const int x = band.left() + static_cast<int>(std::lround(scene.columns().position(tick.at))),
               width = metrics.horizontalAdvance(tick.label);
-    painter.setPen(colours.dim);
+    painter.setPen(colors.dim);
     painter.drawLine(x, band.bottom() - 3, x, band.bottom());
     if (x + 4 < free || x + 4 + width > band.right()) continue;
     painter.drawText(QRect(x + 4, band.top(), width + 2, band.height()),
@@ -34,10 +34,10 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
 
 // Paints a step. If it is too narrow for its number, the number is beside its end. Returns the
 // right end of the occupied space.
-int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                const QRect& box, std::int32_t step, bool chosen, int free) {
-  if (chosen) painter.fillRect(box, colours.selection);
-  painter.setPen(colours.line);
+  if (chosen) painter.fillRect(box, colors.selection);
+  painter.setPen(colors.line);
   painter.drawLine(box.topRight(), box.bottomRight());
   const QRect room =
       box.intersected(QRect(scene.body.left(), box.top(), scene.body.width(), box.height()))
@@ -45,7 +45,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   const QFontMetrics metrics(scene.font);
   const QString number = grouped(step), words = timeline_text("step %1").arg(number);
   const QString text = metrics.horizontalAdvance(words) <= room.width() ? words : number;
-  painter.setPen(chosen ? colours.text : colours.dim);
+  painter.setPen(chosen ? colors.text : colors.dim);
   const int width = metrics.horizontalAdvance(text);
   if (width <= room.width()) return painter.drawText(room, Qt::AlignCenter, text), box.right();
   const QRect beside(box.right() + 3, box.top(), width + 2, box.height());
@@ -55,9 +55,9 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
 }
 
 // Each rank executes a step at its own time.
-void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   std::int32_t chosen) {
-  QColor wash = colours.accent;
+  QColor wash = colors.accent;
   wash.setAlpha(28);
   for (int rank = 0; rank < scene.store->ranks(); ++rank) {
     const auto step = step_of_rank(*scene.history, rank, chosen);
@@ -72,7 +72,7 @@ void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineC
 }
 
 // Paints as many numbers as there is room for; all steps have ticks.
-void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
   const Columns columns = scene.columns();
@@ -86,18 +86,18 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
     const int left = std::max(columns.of(before), -1),
               right = std::min(columns.of(steps[i].range.end), columns.pixels() + 1);
     const QRect box(band.left() + left, band.top(), std::max(right - left, 1), band.height());
-    free = paint_step(painter, scene, colours, box, steps[i].step, chosen == steps[i].step, free);
+    free = paint_step(painter, scene, colors, box, steps[i].step, chosen == steps[i].step, free);
     i = std::max(i + 1, right - left < kLeastApart
                             ? scene.steps->first_ending_after(columns.begin_of(left + kLeastApart))
                             : i + 1);
   }
   painter.setClipRect(scene.body);
-  if (chosen) paint_chosen(painter, scene, colours, *chosen);
+  if (chosen) paint_chosen(painter, scene, colors, *chosen);
 }
 
 // Paints a line through the lanes of the fault's rank, and text beside it from `free` on. Returns
 // the right end of the occupied space.
-int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                 const telemetry::Fault& fault, int free) {
   const bool of_link = fault.rank < 0;
   const int ranks = scene.store->ranks();
@@ -108,47 +108,47 @@ int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineCol
       scene.body.left() + static_cast<int>(std::lround(scene.columns().position(
                               static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));
   const int top = scene.body.top() + block.top - scene.scroll;
-  const QColor& ink = Theme::instance().colours().warning;
+  const QColor& ink = Theme::instance().colors().warning;
   painter.setPen(QPen(ink, 2, Qt::DashLine));
   painter.drawLine(x, top, x, top + block.bottom - block.top);
   const QFontMetrics metrics(scene.font);
   const QString words = QString::fromStdString(fault.kind);
   const QRect box(x + 3, top + 1, metrics.horizontalAdvance(words) + 6, metrics.height());
   if (box.left() < free || block.bottom - block.top < metrics.height()) return free;
-  painter.fillRect(box, colours.ground);
+  painter.fillRect(box, colors.ground);
   painter.setPen(ink);
   painter.drawText(box, Qt::AlignCenter, words);
   return box.right();
 }
 
-void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                 int rank, const QRect& block, const QString& note) {
   const QFontMetrics metrics(scene.font);
   painter.fillRect(QRect(block.left(), block.top() + 1, 3, block.height() - 2),
-                   Theme::instance().series_colour(rank));
+                   Theme::instance().series_color(rank));
   const QRect text(block.left() + 8, block.top(), block.width() - 8, metrics.height());
   if (block.height() < metrics.ascent()) return;
-  painter.setPen(colours.text);
+  painter.setPen(colors.text);
   painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, timeline_text("rank %1").arg(rank));
-  painter.setPen(colours.dim);
+  painter.setPen(colors.dim);
   if (block.height() >= 2 * metrics.height())
     painter.drawText(text.translated(0, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, note);
 }
 
 }  // namespace
 
-void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen) {
   painter.save();
   painter.setFont(scene.font);
   painter.setClipRect(QRect(scene.body.left(), scene.body.top() - 2 * scene.ruler,
                             scene.body.width(), scene.body.height() + 2 * scene.ruler));
-  paint_time(painter, scene, colours);
-  paint_steps(painter, scene, colours, chosen);
+  paint_time(painter, scene, colors);
+  paint_steps(painter, scene, colors, chosen);
   painter.restore();
 }
 
-void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours) {
+void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors) {
   painter.save();
   painter.setFont(scene.font);
   painter.setClipRect(scene.body);
@@ -157,12 +157,12 @@ void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineC
     const double at = fault.seconds * 1e9;
     if (at < static_cast<double>(scene.view.begin) || at > static_cast<double>(scene.view.end))
       continue;
-    free[fault.rank] = paint_fault(painter, scene, colours, fault, free[fault.rank]);
+    free[fault.rank] = paint_fault(painter, scene, colors, fault, free[fault.rank]);
   }
   painter.restore();
 }
 
-void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   const QStringList& notes) {
   painter.save();
   painter.setFont(scene.font);
@@ -173,9 +173,9 @@ void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineC
     const QRect box(0, scene.body.top() + block.top - scene.scroll, scene.body.left(),
                     block.bottom - block.top);
     if (box.bottom() >= scene.body.top() && box.top() <= scene.body.bottom())
-      paint_rank(painter, scene, colours, rank, box, notes.value(rank));
+      paint_rank(painter, scene, colors, rank, box, notes.value(rank));
   }
-  painter.setPen(colours.dim);
+  painter.setPen(colors.dim);
   for (const LaneRow& row : scene.rows->rows())
     if (const QRect box = scene.row_rect(row); row.height >= metrics.ascent() &&
                                                box.bottom() >= scene.body.top() &&

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr std::size_t kFirstSteps = 3;  // visible at first
-constexpr std::size_t kSettledSteps =
+constexpr std::size_t kWarmupSteps =
     20;  // from then on the width of a followed view is constant: the first steps are slow
 constexpr int kThinLane = 5, kRankGap = 6;  // pixels at scale 1
 
@@ -24,14 +24,14 @@ int count_lanes(const SpanStore& store) {
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : TimeGestures(parent) {
+TimelineView::TimelineView(QWidget* parent) : TimeView(parent) {
   setAccessibleName(tr("Timeline"));
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, &TimelineView::repaint_all);
   restyle();
 }
 
 void TimelineView::restyle() {
-  colours_ = timeline_colours();
+  colors_ = timeline_colors();
   const QFontMetrics metrics(Theme::instance().font(0.92));
   ruler_ = metrics.height() + 4;
   gutter_ =
@@ -108,7 +108,7 @@ void TimelineView::refresh() {
   if (!store_ || !store_->extent()) return viewport()->update();
   lay_out();
   if (!held_.holds()) {
-    if (view_.width() <= 0 || (!viewed_ && steps_->steps().size() <= kSettledSteps)) first_view();
+    if (view_.width() <= 0 || (!viewed_ && steps_->steps().size() <= kWarmupSteps)) first_view();
     else if (following_) set_view(ending_at(view_, store_->extent()->end + view_.width() / 50));
   }
   repaint_all();
@@ -177,7 +177,7 @@ void TimelineView::choose_step(std::optional<std::int32_t> step) {
   emit step_chosen();
 }
 
-void TimelineView::select(std::optional<SpanPlace> place, bool into_view) {
+void TimelineView::select(std::optional<SpanAddress> place, bool into_view) {
   if (place && into_view) bring_into_view(*place);
   if (place == selected_) return;
   selected_ = place;
@@ -188,7 +188,7 @@ void TimelineView::select(std::optional<SpanPlace> place, bool into_view) {
 }
 
 // Scrolls as little as needed; a span that is only a line is centered.
-void TimelineView::bring_into_view(const SpanPlace& place) {
+void TimelineView::bring_into_view(const SpanAddress& place) {
   const OpSpan* span = span_at(*store_, place);
   const int row = rows_.row_of(place.rank, place.lane);
   if (!span || row < 0) return;
@@ -204,7 +204,7 @@ void TimelineView::bring_into_view(const SpanPlace& place) {
   show_range({middle - view_.width() / 2, middle + view_.width() / 2});
 }
 
-QRectF TimelineView::rect_of(const SpanPlace& place) const {
+QRectF TimelineView::rect_of(const SpanAddress& place) const {
   const OpSpan* span = store_ ? span_at(*store_, place) : nullptr;
   return span ? scene().span_rect(place, *span) : QRectF();
 }
@@ -215,7 +215,7 @@ void TimelineView::repaint_all() {
 }
 
 void TimelineView::resizeEvent(QResizeEvent* event) {
-  TimeGestures::resizeEvent(event);
+  TimeView::resizeEvent(event);
   fit_scroll_bar();
   repaint_all();
 }

@@ -11,7 +11,7 @@
 
 namespace trainyard::ui {
 
-class TimelineView : public TimeGestures {
+class TimelineView : public TimeView {
   Q_OBJECT
  public:
   explicit TimelineView(QWidget* parent = nullptr);
@@ -36,13 +36,13 @@ class TimelineView : public TimeGestures {
   void set_thin(bool thin);  // lanes without names, for many ranks
   bool thin() const { return thin_; }
 
-  std::optional<SpanPlace> selected() const { return selected_; }
-  void select(std::optional<SpanPlace> place, bool into_view = true);
+  std::optional<SpanAddress> selected() const { return selected_; }
+  void select(std::optional<SpanAddress> place, bool into_view = true);
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
-  bool merged() const { return merged_; }        // at the last painting, some ops shared a column
-  QRectF rect_of(const SpanPlace& place) const;  // in viewport coordinates
-  std::optional<SpanPlace> place_at(const QPointF& at) const;
+  bool merged() const { return merged_; }          // at the last painting, some ops shared a column
+  QRectF rect_of(const SpanAddress& place) const;  // in viewport coordinates
+  std::optional<SpanAddress> place_at(const QPointF& at) const;
 
  signals:
   void view_changed();
@@ -55,7 +55,7 @@ class TimelineView : public TimeGestures {
   QRect box_body() const override { return scene().body; }
   void restyle() override;
   void read_at(const QPointF& at) override;
-  void read_nothing() override { hovered_ = {}; }
+  void clear_readout() override { hovered_ = {}; }
   void click(const QPointF& at) override;
   Under under(const QPointF& at) const override;
   bool act_by_key(const QKeyEvent& event) override;
@@ -73,18 +73,18 @@ class TimelineView : public TimeGestures {
   void let_go();
   void repaint_all();
   void paint_marks(QPainter& painter);
-  std::optional<SpanPlace> track_place_at(const QPointF& at) const;
-  std::optional<SpanPiece> merged_at(const SpanPlace& place, const QPointF& at) const;
+  std::optional<SpanAddress> track_place_at(const QPointF& at) const;
+  std::optional<SpanPiece> merged_at(const SpanAddress& place, const QPointF& at) const;
   void walk_to_lane(int way);
   void walk_along(Walk way);
   void start_walking();
-  void bring_into_view(const SpanPlace& place);
+  void bring_into_view(const SpanAddress& place);
 
   const SpanStore* store_ = nullptr;
   const telemetry::History* history_ = nullptr;
   const StepTimes* steps_ = nullptr;
   TimelineRows rows_;
-  HeldSpans held_;
+  FrozenSpans held_;
   TimeRange held_extent_;
   bool viewed_ = false;  // the user changed the view
   bool following_ = true, thin_ = false, merged_ = false, stale_ = true;
@@ -93,7 +93,7 @@ class TimelineView : public TimeGestures {
   QStringList notes_;
   int gutter_ = 0, ruler_ = 0, laid_out_lanes_ = -1;
 
-  std::optional<SpanPlace> selected_;
+  std::optional<SpanAddress> selected_;
   std::optional<std::int32_t> chosen_step_;
   QRectF hovered_;
 };

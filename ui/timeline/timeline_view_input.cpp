@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-// A click on the band of steps chooses a step; elsewhere it selects an op. Merged ops are zoomed
-// into first.
+// A click on the band of steps chooses a step; elsewhere it selects an op. MergedLogs ops are
+// zoomed into first.
 void TimelineView::click(const QPointF& at) {
   const TimelineScene now = scene();
   if (at.x() >= now.body.left() && at.y() < now.body.top()) {
@@ -22,7 +22,7 @@ void TimelineView::click(const QPointF& at) {
   select(place, false);
 }
 
-TimeGestures::Under TimelineView::under(const QPointF& at) const {
+TimeView::Under TimelineView::under(const QPointF& at) const {
   const auto place = place_at(at);
   return !place ? Under::nothing : place == selected_ ? Under::selected : Under::another;
 }

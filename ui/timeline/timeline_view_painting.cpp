@@ -17,9 +17,9 @@ constexpr int kNear = 3;  // pixels; tolerance for pointing at an op
 
 void TimelineView::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
-  painter.fillRect(viewport()->rect(), colours_.ground);
+  painter.fillRect(viewport()->rect(), colors_.ground);
   if (!store_ || !store_->extent() || view_.width() <= 0) {
-    painter.setPen(colours_.dim);
+    painter.setPen(colors_.dim);
     painter.setFont(Theme::instance().font());
     painter.drawText(viewport()->rect().adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid),
                      Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
@@ -28,31 +28,31 @@ void TimelineView::paintEvent(QPaintEvent*) {
   }
   const TimelineScene now = scene();
   if (stale_ || picture_.image.isNull()) {
-    picture_ = picture_of(now, colours_);
+    picture_ = picture_of(now, colors_);
     if (!reading_.title.isEmpty()) read_at(pointer_);  // another op may be under the pointer now
   }
   stale_ = false;
   merged_ = picture_.merged;
   paint_picture(painter, now, picture_);
-  paint_ruler(painter, now, colours_, chosen_step_);
-  paint_faults(painter, now, colours_);
-  paint_gutter(painter, now, colours_, notes_);
+  paint_ruler(painter, now, colors_, chosen_step_);
+  paint_faults(painter, now, colors_);
+  paint_gutter(painter, now, colors_, notes_);
   paint_marks(painter);
-  paint_what_is_read(painter);
+  paint_readout(painter);
   emit painted();
 }
 
 void TimelineView::paint_marks(QPainter& painter) {
   const TimelineScene now = scene();
-  if (!hovered_.isEmpty()) paint_frame(painter, now, hovered_, colours_.text, 1);
+  if (!hovered_.isEmpty()) paint_frame(painter, now, hovered_, colors_.text, 1);
   if (selected_)
-    paint_frame(painter, now, rect_of(*selected_), colours_.accent, hasFocus() ? 2.5 : 1.5);
+    paint_frame(painter, now, rect_of(*selected_), colors_.accent, hasFocus() ? 2.5 : 1.5);
   if (hasFocus() && !selected_) paint_focus(painter);
   paint_band(painter);
 }
 
 // Returns the track at a point; nothing outside of lanes.
-std::optional<SpanPlace> TimelineView::track_place_at(const QPointF& at) const {
+std::optional<SpanAddress> TimelineView::track_place_at(const QPointF& at) const {
   if (!store_ || rows_.rows().empty()) return {};
   const TimelineScene now = scene();
   if (!QRectF(now.body).contains(at)) return {};
@@ -63,14 +63,14 @@ std::optional<SpanPlace> TimelineView::track_place_at(const QPointF& at) const {
   if (lane.empty() || !box.adjusted(0, -1, 0, 1).contains(at.toPoint())) return {};
   const QRect inner = box.adjusted(0, 1, 0, box.height() > 4 ? -1 : 0);
   const int tracks = drawn_tracks(lane, inner.height());
-  if (tracks == 0) return SpanPlace{row.rank, row.lane, -1, 0};
+  if (tracks == 0) return SpanAddress{row.rank, row.lane, -1, 0};
   const int track =
       std::clamp(static_cast<int>((at.y() - inner.top()) * tracks / std::max(inner.height(), 1)), 0,
                  tracks - 1);
-  return SpanPlace{row.rank, row.lane, track, 0};
+  return SpanAddress{row.rank, row.lane, track, 0};
 }
 
-std::optional<SpanPlace> TimelineView::place_at(const QPointF& at) const {
+std::optional<SpanAddress> TimelineView::place_at(const QPointF& at) const {
   const auto track = track_place_at(at);
   if (!track) return {};
   const Columns columns = scene().columns();
@@ -80,7 +80,8 @@ std::optional<SpanPlace> TimelineView::place_at(const QPointF& at) const {
 }
 
 // Returns the merged column that was painted at a point.
-std::optional<SpanPiece> TimelineView::merged_at(const SpanPlace& place, const QPointF& at) const {
+std::optional<SpanPiece> TimelineView::merged_at(const SpanAddress& place,
+                                                 const QPointF& at) const {
   const TimelineScene now = scene();
   const SpanTrack* track = track_at(*store_, place);
   const double column = (at.x() - now.body.left()) * now.pixel_ratio;

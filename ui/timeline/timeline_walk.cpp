@@ -26,7 +26,7 @@ std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, in
 }
 
 // Returns a position before or after all ops, for finding the first or last one.
-std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span, Walk way) {
+std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& span, Walk way) {
   constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
   if (way == Walk::first) return {-kBeyond, -1};
   if (way == Walk::last) return {kBeyond, 0};
@@ -34,19 +34,19 @@ std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span,
 }
 
 // True for pieces of the same collective.
-bool same_collective(const SpanStore& store, const SpanPlace& a, const SpanPlace& b) {
+bool same_collective(const SpanStore& store, const SpanAddress& a, const SpanAddress& b) {
   const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
-  return store.names(a.rank).of_buckets(a.lane) && one.step == other.step &&
+  return store.names(a.rank).is_bucket_lane(a.lane) && one.step == other.step &&
          one.program == other.program && one.op == other.op;
 }
 
-std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held,
-                                   const SpanPlace& from, Walk way) {
+std::optional<SpanAddress> walk_span(const SpanStore& store, const FrozenSpans& held,
+                                     const SpanAddress& from, Walk way) {
   const OpSpan* span = span_at(store, from);
   if (!span) return {};
   const auto start = start_of(from, *span, way);
   const bool onwards = way == Walk::next || way == Walk::first;
-  std::optional<SpanPlace> found;
+  std::optional<SpanAddress> found;
   const auto& tracks = store.lane(from.rank, from.lane).tracks();
   for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {
     const SpanTrack& track = *tracks[static_cast<std::size_t>(t)];
@@ -55,24 +55,24 @@ std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held
     const auto known =
         found ? std::optional(order_of(*span_at(store, *found), found->track)) : std::nullopt;
     if (!known || (onwards ? order_of(track[*at], t) < *known : order_of(track[*at], t) > *known))
-      found = SpanPlace{from.rank, from.lane, t, *at};
+      found = SpanAddress{from.rank, from.lane, t, *at};
   }
   return found;
 }
 
 }  // namespace
 
-std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from,
-                              Walk way) {
+std::optional<SpanAddress> walk(const SpanStore& store, const FrozenSpans& held,
+                                const SpanAddress& from, Walk way) {
   auto found = walk_span(store, held, from, way);
   if (way == Walk::first || way == Walk::last) return found;
   while (found && same_collective(store, from, *found)) found = walk_span(store, held, *found, way);
   return found;
 }
 
-std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held,
-                                   const SpanPlace& place, Nanoseconds time,
-                                   Nanoseconds tolerance) {
+std::optional<SpanAddress> span_near(const SpanStore& store, const FrozenSpans& held,
+                                     const SpanAddress& place, Nanoseconds time,
+                                     Nanoseconds tolerance) {
   const SpanTrack* track = track_at(store, place);
   if (!track) return {};
   const std::size_t limit = held.end(*track), after = track->first_ending_after(time, limit);
@@ -82,12 +82,12 @@ std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held
         (!best || distance((*track)[at], time) < distance((*track)[*best], time)))
       best = at;
   if (!best) return {};
-  return SpanPlace{place.rank, place.lane, place.track, *best};
+  return SpanAddress{place.rank, place.lane, place.track, *best};
 }
 
-std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane,
-                                 Nanoseconds time) {
-  std::optional<SpanPlace> best;
+std::optional<SpanAddress> nearest(const SpanStore& store, const FrozenSpans& held, int rank,
+                                   int lane, Nanoseconds time) {
+  std::optional<SpanAddress> best;
   const int tracks = static_cast<int>(store.lane(rank, lane).tracks().size());
   for (int t = 0; t < tracks; ++t) {
     const auto found =
@@ -99,8 +99,8 @@ std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, 
   return best;
 }
 
-std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanoseconds time) {
-  std::optional<SpanPlace> found;
+std::optional<SpanAddress> push_before(const SpanStore& store, int rank, Nanoseconds time) {
+  std::optional<SpanAddress> found;
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
@@ -115,7 +115,7 @@ std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanosecon
       while (at > track.first() && !is_push(track[at - 1])) --at;
       if (at == track.first()) continue;
       if (!found || track[at - 1].begin > span_at(store, *found)->begin)
-        found = SpanPlace{rank, lane, t, at - 1};
+        found = SpanAddress{rank, lane, t, at - 1};
     }
   }
   return found;

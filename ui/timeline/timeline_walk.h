@@ -10,17 +10,18 @@ namespace trainyard::ui {
 enum class Walk { previous, next, first, last };
 
 // Returns the next op on the same lane, by begin; nothing if there is none.
-std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from,
-                              Walk way);
+std::optional<SpanAddress> walk(const SpanStore& store, const FrozenSpans& held,
+                                const SpanAddress& from, Walk way);
 // Returns the op of a lane that runs at `time`, else the nearest one; nothing on an empty lane.
-std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane,
-                                 Nanoseconds time);
+std::optional<SpanAddress> nearest(const SpanStore& store, const FrozenSpans& held, int rank,
+                                   int lane, Nanoseconds time);
 // Returns the op on the track of that place within `tolerance` of `time`, preferring one that runs
 // at `time`. Track -1 is the joined one.
-std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held,
-                                   const SpanPlace& place, Nanoseconds time, Nanoseconds tolerance);
+std::optional<SpanAddress> span_near(const SpanStore& store, const FrozenSpans& held,
+                                     const SpanAddress& place, Nanoseconds time,
+                                     Nanoseconds tolerance);
 
 // Returns the last push of a rank that began by then; nothing if none is stored.
-std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanoseconds time);
+std::optional<SpanAddress> push_before(const SpanStore& store, int rank, Nanoseconds time);
 
 }  // namespace trainyard::ui

@@ -18,7 +18,7 @@ QString bytes_words(double bytes) {
                               : QString::number(bytes);
 }
 
-QString place_words(const SpanStore& store, const SpanPlace& place, const OpSpan& span) {
+QString place_words(const SpanStore& store, const SpanAddress& place, const OpSpan& span) {
   const RankNames& names = store.names(place.rank);
   const std::size_t program = span.program;
   const QString of = program < names.programs.size()
@@ -56,7 +56,7 @@ QString duration_words(const OpSpan& span) {
 
 // Describes a rank's work for a bucket; parts without time are omitted.
 SpanWords bucket_words(const SpanStore& store, const telemetry::History& history,
-                       const SpanPlace& place, const OpSpan& piece) {
+                       const SpanAddress& place, const OpSpan& piece) {
   const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);
   OpSpan whole = piece;
   whole.begin = bucket.range.begin, whole.end = bucket.range.end;
@@ -84,7 +84,7 @@ SpanWords bucket_words(const SpanStore& store, const telemetry::History& history
 
 QString title_of(const RankNames& names, int lane, const OpSpan& span) {
   const NamedBucket* bucket =
-      names.of_buckets(lane) ? names.bucket(span.program, span.op) : nullptr;
+      names.is_bucket_lane(lane) ? names.bucket(span.program, span.op) : nullptr;
   return QString::fromStdString(bucket ? bucket->token : names.token(span.program, span.op));
 }
 
@@ -108,10 +108,10 @@ QString percent(double share) {
 }
 
 SpanWords words_of(const SpanStore& store, const telemetry::History& history,
-                   const SpanPlace& place) {
+                   const SpanAddress& place) {
   const OpSpan* span = span_at(store, place);
   if (!span) return {};
-  if (store.names(place.rank).of_buckets(place.lane))
+  if (store.names(place.rank).is_bucket_lane(place.lane))
     return bucket_words(store, history, place, *span);
   SpanWords words{title_of(store.names(place.rank), place.lane, *span), {}};
   if (span->ops > 1)
@@ -128,12 +128,12 @@ SpanWords words_of(const SpanStore& store, const telemetry::History& history,
   return words;
 }
 
-SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPiece& merged) {
+SpanWords words_of(const SpanStore& store, const SpanAddress& first, const SpanPiece& merged) {
   const SpanTrack* track = track_at(store, first);
   if (!track) return {};
   const OpSpan &from = (*track)[merged.first], &to = (*track)[merged.first + merged.spans - 1];
   const RankNames& names = store.names(first.rank);
-  const bool buckets = names.of_buckets(first.lane);  // a bucket may have several pieces
+  const bool buckets = names.is_bucket_lane(first.lane);  // a bucket may have several pieces
   SpanWords words{buckets ? timeline_text("Buckets too close to be told apart here")
                           : timeline_text("%1 ops too close to be told apart here")
                                 .arg(grouped(static_cast<std::int64_t>(merged.spans))),

@@ -20,8 +20,8 @@ struct SpanWords {
   QString sentence() const { return title + ": " + lines.join("; "); }
 };
 SpanWords words_of(const SpanStore& store, const telemetry::History& history,
-                   const SpanPlace& place);
+                   const SpanAddress& place);
 // For several spans that share a column of pixels.
-SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPiece& merged);
+SpanWords words_of(const SpanStore& store, const SpanAddress& first, const SpanPiece& merged);
 
 }  // namespace trainyard::ui

@@ -39,7 +39,7 @@ Sketch sketch_of(const topology::Topology& topology) {
   return sketch;
 }
 
-void paint_host(QPainter& painter, const topology::Host& host, const QRectF& box, const Colours& c,
+void paint_host(QPainter& painter, const topology::Host& host, const QRectF& box, const Colors& c,
                 int& rank) {
   painter.setPen(QPen(c.border, 1.5));
   painter.setBrush(c.card);
@@ -50,7 +50,7 @@ void paint_host(QPainter& painter, const topology::Host& host, const QRectF& box
     const int place = static_cast<int>(d);
     const QRectF tile(box.left() + kGap + (place % columns) * (kTile + kGap),
                       box.top() + kGap + (place / columns) * (kTile + kGap), kTile, kTile);
-    painter.setPen(QPen(works ? Theme::instance().series_colour(rank) : c.border, 2));
+    painter.setPen(QPen(works ? Theme::instance().series_color(rank) : c.border, 2));
     painter.setBrush(c.tile);
     painter.drawRoundedRect(tile, kGap / 2, kGap / 2);
     paint_icon(painter, QString::fromStdString(std::string(base::name_of(host.devices[d].kind))),
@@ -72,7 +72,7 @@ QSize DrawingPreview::sizeHint() const {
 }
 
 void DrawingPreview::paintEvent(QPaintEvent*) {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   const Sketch sketch = sketch_of(topology_);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);

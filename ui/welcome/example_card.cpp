@@ -71,7 +71,7 @@ void ExampleCard::build() {
   column->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->setSpacing(kGrid);
   column->addWidget(new DrawingPreview(example_.experiment.topology, this));
-  auto* title = new TintedLabel(Tint::text, this, 1.15, true);
+  auto* title = new TintedLabel(TextColor::text, this, 1.15, true);
   title->setText(QString::fromStdString(example_.experiment.name));
   title->setWordWrap(true);
   column->addWidget(title);
@@ -79,11 +79,11 @@ void ExampleCard::build() {
   if (missing) add_missing(*column, *example_.missing);
   else
     column->addWidget(
-        paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
+        paragraph(TextColor::dim, this, QString::fromStdString(example_.experiment.notes)));
   column->addStretch(1);
   run_->setIcon(icon("run"));
   run_->setText(missing ? tr("Run with drawn digits") : tr("Open and run"));
-  keep_from_running({});
+  disable_running({});
   open_->setToolTip(tr("Opens the example; nothing runs"));
   auto* row = new QHBoxLayout;
   row->addWidget(run_);
@@ -99,10 +99,10 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
   const bool absent = missing.code == base::ProblemCode::unavailable &&
                       !QFileInfo::exists(QString::fromStdString(missing.where));
   column.addWidget(paragraph(
-      Tint::warning, this,
+      TextColor::warning, this,
       absent ? tr("Its data files are not here yet.") : tr("Its data files cannot be read.")));
   const auto say = [&](const QString& text) {
-    TintedLabel* line = paragraph(Tint::text, this, text);
+    TintedLabel* line = paragraph(TextColor::text, this, text);
     line->setToolTip("<p>" + advice.toHtmlEscaped() + "</p>");
     column.addWidget(line);
   };
@@ -121,7 +121,7 @@ QString ExampleCard::run_tip() const {
                           : tr("Opens the example and trains it at once");
 }
 
-void ExampleCard::keep_from_running(const QString& why) {
+void ExampleCard::disable_running(const QString& why) {
   run_->setEnabled(why.isEmpty());
   run_->setToolTip(why.isEmpty() ? run_tip() : why);
 }
@@ -132,7 +132,7 @@ void ExampleCard::run() {
 }
 
 void ExampleCard::paintEvent(QPaintEvent*) {
-  const Colours& c = Theme::instance().colours();
+  const Colors& c = Theme::instance().colors();
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(c.border);

@@ -29,7 +29,7 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
-  void keep_from_running(const QString& why);  // disables running, with the reason; empty: enabled
+  void disable_running(const QString& why);  // disables running, with the reason; empty: enabled
 
  signals:
   void run_requested(const experiment::Experiment& experiment,

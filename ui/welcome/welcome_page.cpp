@@ -22,7 +22,7 @@ constexpr int kCardWidth = 288;
 constexpr int kMostRecent = 6;
 
 TintedLabel* heading(const QString& text, QWidget* parent) {
-  auto* label = new TintedLabel(Tint::text, parent, 1.15, true);
+  auto* label = new TintedLabel(TextColor::text, parent, 1.15, true);
   label->setText(text);
   return label;
 }
@@ -50,17 +50,17 @@ QWidget* WelcomePage::build_content() {
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(4 * kGrid, 4 * kGrid, 4 * kGrid, 4 * kGrid);
   column->setSpacing(2 * kGrid);
-  auto* title = new TintedLabel(Tint::text, content, 1.8, true);
+  auto* title = new TintedLabel(TextColor::text, content, 1.8, true);
   title->setText("Trainyard");
   column->addWidget(title);
-  column->addWidget(paragraph(Tint::dim, content,
+  column->addWidget(paragraph(TextColor::dim, content,
                               tr("Draw machines, pick a model and a strategy, press Run: real "
                                  "processes train it, and you watch every gradient and byte.")));
   column->addSpacing(kGrid);
   column->addWidget(heading(tr("Start with an example"), content));
-  column->addWidget(live_run_ = paragraph(Tint::warning, content));
+  column->addWidget(live_run_ = paragraph(TextColor::warning, content));
   live_run_->hide();
-  column->addWidget(no_examples_ = paragraph(Tint::dim, content,
+  column->addWidget(no_examples_ = paragraph(TextColor::dim, content,
                                              tr("The examples that come with Trainyard were not "
                                                 "found. Make a new experiment, or open one.")));
   examples_ = new QGridLayout;
@@ -113,7 +113,7 @@ void WelcomePage::set_live_run(const QString& name) {
   if (why == live_run_->text()) return;
   live_run_->setText(why);
   live_run_->setVisible(!why.isEmpty());
-  for (ExampleCard* card : cards_) card->keep_from_running(why);
+  for (ExampleCard* card : cards_) card->disable_running(why);
 }
 
 void WelcomePage::fill_recent() {
@@ -127,7 +127,7 @@ void WelcomePage::fill_recent() {
         info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
     button->setFlat(true);
     button->setFont(font());
-    set_sheet(button, [](const Colours& c) {
+    set_sheet(button, [](const Colors& c) {
       return QString(
                  "QPushButton { text-align: left; padding: 4px; color: %1; } QPushButton:disabled "
                  "{ color: %2; }")

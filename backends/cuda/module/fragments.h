@@ -18,7 +18,7 @@
 //   for_each(warp, per_row, body)                body(number, entry) for each row
 //   join(warp, per_row, body)                    combines partial values of each row over
 //                                                lanes by body(a, b), for example sums
-//   speaks_for_rows(warp)                        true for the one thread that writes a
+//   is_row_leader(warp)                        true for the one thread that writes a
 //                                                per-row value held by several threads
 //   load(warp, operand, tile)
 //   rounded<T>(accumulator)                      returns it as an operand

@@ -34,16 +34,16 @@ struct PerRow {
   IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
 };
 
-// Calls body(i, j, number) for each number of an accumulator that the lane holds, in column block j
-// (8 columns) of row block i (16 rows).
+// RemoteCalls body(i, j, number) for each number of an accumulator that the lane holds, in column
+// block j (8 columns) of row block i (16 rows).
 template <int kRows, int kColumns, class Body>
-IN_REGISTERS void for_own(const Body& body) {
+IN_REGISTERS void for_each_element(const Body& body) {
   unrolled<kRows / 16>([&](int i) {
     unrolled<kColumns / 8>([&](int j) { unrolled<4>([&](int number) { body(i, j, number); }); });
   });
 }
 
-// Calls body(i, j) for each 16 x 16 block.
+// RemoteCalls body(i, j) for each 16 x 16 block.
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_blocks(const Body& body) {
   unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 16>([&](int j) { body(i, j); }); });
@@ -57,7 +57,7 @@ IN_REGISTERS Entry entry_of(const Warp& warp, int i, int j, int number) {
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers,
                            const Body& body) {
-  for_own<kRows, kColumns>([&](int i, int j, int number) {
+  for_each_element<kRows, kColumns>([&](int i, int j, int number) {
     body(numbers.of[i][j][number], entry_of(warp, i, j, number));
   });
 }
@@ -65,7 +65,7 @@ IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbe
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers,
                            Accumulator<kRows, kColumns>& others, const Body& body) {
-  for_own<kRows, kColumns>([&](int i, int j, int number) {
+  for_each_element<kRows, kColumns>([&](int i, int j, int number) {
     body(numbers.of[i][j][number], others.of[i][j][number], entry_of(warp, i, j, number));
   });
 }
@@ -86,7 +86,7 @@ IN_REGISTERS void join(const Warp& warp, PerRow<kRows>& numbers, const Body& bod
   });
 }
 
-IN_REGISTERS bool speaks_for_rows(const Warp& warp) { return warp.lane % 4 == 0; }
+IN_REGISTERS bool is_row_leader(const Warp& warp) { return warp.lane % 4 == 0; }
 
 // Loads the 16 x 16 block at (row, column). Each quarter may be transposed.
 template <int kPitch>
@@ -151,7 +151,7 @@ IN_REGISTERS void add_product_with_transposed(const Warp& warp, Accumulator<kRow
 template <class T, int kRows, int kColumns, int kPitch>
 IN_REGISTERS void store(const Warp& warp, const Accumulator<kRows, kColumns>& numbers,
                         Tile<kPitch> tile) {
-  for_own<kRows, kColumns>([&](int i, int j, int number) {
+  for_each_element<kRows, kColumns>([&](int i, int j, int number) {
     if (number % 2 != 0) return;
     const Entry entry = entry_of(warp, i, j, number);
     *reinterpret_cast<std::uint32_t*>(tile(entry.row, entry.column)) =

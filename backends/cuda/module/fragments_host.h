@@ -56,7 +56,7 @@ void for_each(const Warp&, PerRow<kRows>& numbers, const Body& body) {
 template <int kRows, class Body>
 void join(const Warp&, PerRow<kRows>&, const Body&) {}
 
-inline bool speaks_for_rows(const Warp&) { return true; }
+inline bool is_row_leader(const Warp&) { return true; }
 
 template <class T, int kRows, int kColumns, int kPitch>
 void load(const Warp&, Operand<T, kRows, kColumns>& operand, Tile<kPitch> tile) {

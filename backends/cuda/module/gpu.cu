@@ -141,7 +141,7 @@ class GpuCompute final : public compute::Compute {
       return at(where, problem);
     });
   }
-  Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+  Result<Memory> allocate_host_visible(std::int64_t bytes, const std::string& where) override {
     cudaSetDevice(gpu_.number);
     return module::allocate_on_host(bytes)
         .map_error([&](const Problem& problem) { return at(where, problem); })
@@ -153,10 +153,10 @@ class GpuCompute final : public compute::Compute {
   Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     return lock(gpu_.number, memory);
   }
-  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
-                                             const std::string& where) override {
+  Result<compute::ExportedMemory> allocate_exported(std::int64_t bytes, std::span<const int> to,
+                                                    const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return module::allocate_to_lend(gpu_.number, bytes, to).map_error([&](const Problem& problem) {
+    return module::allocate_exported(gpu_.number, bytes, to).map_error([&](const Problem& problem) {
       return at(where, problem);
     });
   }

@@ -14,7 +14,7 @@ using base::ProblemCode;
 using base::Result;
 
 // Formats a CUDA version: 13000 is 13.0.
-std::string version_said(int version) {
+std::string format_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
@@ -26,8 +26,9 @@ Problem no_driver() {
   if (driver == 0)
     return {ProblemCode::unavailable, "cuda", "this machine has no NVIDIA driver", "",
             "Install the driver of its GPU (nvidia-smi shows it)."};
-  return {ProblemCode::unavailable, "cuda", "the NVIDIA driver is for CUDA " + version_said(driver),
-          "CUDA " + version_said(CUDART_VERSION) + " or newer", "Install a newer driver."};
+  return {ProblemCode::unavailable, "cuda",
+          "the NVIDIA driver is for CUDA " + format_version(driver),
+          "CUDA " + format_version(CUDART_VERSION) + " or newer", "Install a newer driver."};
 }
 
 Problem unusable(cudaError_t error) {
@@ -46,13 +47,13 @@ double attribute(cudaDeviceAttr which, int number) {
 
 // fp32 operations per multiprocessor and cycle; a fused multiply-add counts as two (CUDA C++
 // Programming Guide, "Arithmetic instructions").
-constexpr double flops_of_cycle(int capability) { return 2.0 * (capability == 80 ? 64 : 128); }
+constexpr double flops_per_cycle(int capability) { return 2.0 * (capability == 80 ? 64 : 128); }
 
 // Computes peak flop/s and memory bandwidth. Clock rates are in kHz; memory transfers at both clock
 // edges.
-void say_speeds(Gpu& gpu) {
+void fill_speeds(Gpu& gpu) {
   gpu.peak_flops = attribute(cudaDevAttrMultiProcessorCount, gpu.number) *
-                   flops_of_cycle(gpu.capability) * 1e3 *
+                   flops_per_cycle(gpu.capability) * 1e3 *
                    attribute(cudaDevAttrClockRate, gpu.number);
   gpu.memory_bandwidth_bytes_per_second =
       2 * 1e3 * attribute(cudaDevAttrMemoryClockRate, gpu.number) *
@@ -78,7 +79,7 @@ Result<Gpu> look_at(int number) {
           0,
           0,
           links_of(bus.data())};
-  say_speeds(gpu);
+  fill_speeds(gpu);
   return gpu;
 }
 

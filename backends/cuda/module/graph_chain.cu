@@ -22,15 +22,16 @@ class GraphChain final : public compute::Chain {
 
   std::uint64_t enqueue(compute::Queue& queue) override {
     auto& stream = static_cast<GpuQueue&>(queue);
-    if (tries_ == Tries::second) capture(stream.stream());
-    if (tries_ != Tries::over) tries_ = tries_ == Tries::first ? Tries::second : Tries::over;
-    return graph_ != nullptr ? stream.launch(graph_, events_) : one_by_one(stream);
+    if (tries_ == CaptureState::second) capture(stream.stream());
+    if (tries_ != CaptureState::over)
+      tries_ = tries_ == CaptureState::first ? CaptureState::second : CaptureState::over;
+    return graph_ != nullptr ? stream.launch(graph_, events_) : enqueue_uncaptured(stream);
   }
 
  private:
-  enum class Tries : std::uint8_t { first, second, over };
+  enum class CaptureState : std::uint8_t { first, second, over };
 
-  std::uint64_t one_by_one(GpuQueue& queue) {
+  std::uint64_t enqueue_uncaptured(GpuQueue& queue) {
     std::uint64_t last = 0;
     for (const auto& op : ops_) {
       for (compute::Kernel* const kernel : op) kernel->enqueue(queue);
@@ -50,7 +51,7 @@ class GraphChain final : public compute::Chain {
         cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
     if (!fine) return forget_error();
     const auto refused_before = std::exchange(stream.refused, std::nullopt);
-    InStream queue(stream);
+    CapturingQueue queue(stream);
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       for (compute::Kernel* const kernel : ops_[i]) kernel->enqueue(queue);
       if (i < events_.size())
@@ -81,9 +82,9 @@ class GraphChain final : public compute::Chain {
   static void forget_error() { cudaGetLastError(); }
 
   // Queue that gives kernels the stream under capture.
-  class InStream final : public StreamQueue {
+  class CapturingQueue final : public StreamQueue {
    public:
-    explicit InStream(Stream& stream) : stream_(stream) {}
+    explicit CapturingQueue(Stream& stream) : stream_(stream) {}
     Stream& stream() override { return stream_; }
     std::uint64_t record() override { return 0; }
     bool reached(std::uint64_t) override { return true; }
@@ -94,7 +95,7 @@ class GraphChain final : public compute::Chain {
 
   int gpu_;
   std::vector<std::vector<compute::Kernel*>> ops_;
-  Tries tries_ = Tries::first;
+  CaptureState tries_ = CaptureState::first;
   cudaGraphExec_t graph_ = nullptr;
   std::vector<cudaEvent_t> events_;  // by op; the queue records its own event after the last op
 };

@@ -24,15 +24,15 @@ inline constexpr std::int64_t kMostBlocks = 1 << 20;  // blocks loop over more w
 inline constexpr int kWarp = 32;
 inline constexpr int kSmallTeam = kWarp;  // the team size with the cheapest reductions
 
-// Calls body(i) for each i in [0, kCount), unrolled: indices of register arrays must be
+// RemoteCalls body(i) for each i in [0, kCount), unrolled: indices of register arrays must be
 // compile-time constants.
 template <int kCount, class Body>
 IN_REGISTERS void unrolled(const Body& body) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) body(i);
 }
-// Calls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more than
-// loop overhead.
+// RemoteCalls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more
+// than loop overhead.
 template <class Body>
 IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
 #pragma unroll 1
@@ -50,10 +50,10 @@ struct Stream {
 __device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 
 // Reads a value that another team wrote, bypassing the L1 cache, which may hold an older value.
-__device__ inline double as_written(const double& place) { return __ldcg(&place); }
+__device__ inline double load_uncached(const double& place) { return __ldcg(&place); }
 
 // Adds atomically.
-__device__ inline void add_to(std::int32_t& sum, std::int32_t more) { atomicAdd(&sum, more); }
+__device__ inline void atomic_add(std::int32_t& sum, std::int32_t more) { atomicAdd(&sum, more); }
 
 struct Ranked {
   double value;

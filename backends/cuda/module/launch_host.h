@@ -36,10 +36,10 @@ void rolled(int first, int end, int step, const Body& body) {
 inline float rounded_product(float a, float b) { return a * b; }
 
 // Reads a value that another team wrote.
-inline double as_written(const double& place) { return place; }
+inline double load_uncached(const double& place) { return place; }
 
 // Adds atomically.
-inline void add_to(std::int32_t& sum, std::int32_t more) {
+inline void atomic_add(std::int32_t& sum, std::int32_t more) {
   std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed);
 }
 
@@ -50,10 +50,10 @@ struct Ranked {
 };
 
 // Threads that run a task together, with a buffer for exchanging values.
-class Crew {
+class ThreadTeam {
  public:
   using Task = void (*)(const void* with, int rank);
-  virtual ~Crew() = default;
+  virtual ~ThreadTeam() = default;
   virtual int size() const = 0;
   // runs the task on all threads and waits for them
   virtual void run(Task task, const void* with) = 0;
@@ -63,14 +63,14 @@ class Crew {
 
 struct Stream {
   alignas(64) std::array<std::byte, kTeamMemory> memory;
-  Crew* crew = nullptr;                  // null: the calling thread alone
+  ThreadTeam* crew = nullptr;            // null: the calling thread alone
   std::optional<base::Problem> refused;  // first immediate error of a library
 };
 
 struct Team {
   int rank, size;
   std::byte* memory;
-  Crew* crew;
+  ThreadTeam* crew;
 
   void sync() const {
     if (crew != nullptr) crew->sync();

@@ -15,7 +15,7 @@ using base::Result;
 
 // CUDA IPC exports whole allocations. Smaller ones share a block with others, so exports are
 // rounded up to this size.
-constexpr std::int64_t kLentBlock = std::int64_t{2} << 20;
+constexpr std::int64_t kExportGranularity = std::int64_t{2} << 20;
 
 std::size_t one_or_more(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
@@ -42,7 +42,8 @@ base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
 
 // Clears memory on a private stream and waits for that stream alone: other streams may be under
 // capture.
-Result<void> clear_apart(std::byte* memory, std::int64_t bytes, const std::string& what) {
+Result<void> clear_on_private_stream(std::byte* memory, std::int64_t bytes,
+                                     const std::string& what) {
   cudaStream_t stream = nullptr;
   if (const auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what); !ok)
     return ok;
@@ -57,14 +58,14 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
-// User counts of the pages locked by `lock`, by begin address. Lives until the process exits,
+// User counts of the pages locked by `lock`, by begin address. Liveness until the process exits,
 // longer than all users.
-struct Locked {
+struct PinnedPages {
   std::mutex mutex;
   std::map<std::byte*, int> users;
 
-  static Locked& of_process() {
-    static auto* const all = new Locked;
+  static PinnedPages& of_process() {
+    static auto* const all = new PinnedPages;
     return *all;
   }
 };
@@ -112,13 +113,14 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
 
 Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes) {
   return allocate_on_gpu(gpu, bytes).and_then([&](Memory memory) {
-    return clear_apart(memory.get(), bytes, "clear memory of GPU " + std::to_string(gpu)).map([&] {
-      return memory;
-    });
+    return clear_on_private_stream(memory.get(), bytes,
+                                   "clear memory of GPU " + std::to_string(gpu))
+        .map([&] { return memory; });
   });
 }
 
-Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::span<const int> to) {
+Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
+                                                  std::span<const int> to) {
   for (const int other : to) {
     int reaches = other == gpu ? 1 : 0;
     if (other != gpu && cudaDeviceCanAccessPeer(&reaches, other, gpu) != cudaSuccess)
@@ -127,15 +129,16 @@ Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::spa
       return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other),
                          "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
   }
-  auto memory = allocate_zeros_on_gpu(gpu, (bytes + kLentBlock - 1) / kLentBlock * kLentBlock);
+  auto memory = allocate_zeros_on_gpu(
+      gpu, (bytes + kExportGranularity - 1) / kExportGranularity * kExportGranularity);
   if (!memory) return base::fail(memory.error());
   cudaIpcMemHandle_t handle{};
   if (const cudaError_t error = cudaIpcGetMemHandle(&handle, memory->get()); error != cudaSuccess) {
     cudaGetLastError();
     return base::fail(problem_of(error, "lend memory of GPU " + std::to_string(gpu)));
   }
-  return compute::Lendable{std::move(*memory),
-                           std::string(handle.reserved, sizeof handle.reserved)};
+  return compute::ExportedMemory{std::move(*memory),
+                                 std::string(handle.reserved, sizeof handle.reserved)};
 }
 
 Result<Memory> borrow(int gpu, const std::string& name) {
@@ -164,7 +167,7 @@ bool reaches(int gpu, const std::byte* place) {
 
 Result<std::shared_ptr<void>> lock(int gpu, std::span<std::byte> memory) {
   if (memory.empty()) return std::shared_ptr<void>();
-  Locked& all = Locked::of_process();
+  PinnedPages& all = PinnedPages::of_process();
   const std::scoped_lock one_at_a_time(all.mutex);
   if (!all.users.contains(memory.data())) {
     if (reaches(gpu, memory.data())) return std::shared_ptr<void>();

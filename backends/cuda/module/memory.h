@@ -14,12 +14,12 @@ base::Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes);
 base::Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes);
 // Allocates page-locked host memory, which GPUs can access.
 base::Result<Memory> allocate_on_host(std::int64_t bytes);
-// CUDA IPC export. allocate_to_lend allocates zeroed memory on GPU `gpu` for processes on the GPUs
+// CUDA IPC export. allocate_exported allocates zeroed memory on GPU `gpu` for processes on the GPUs
 // `to`, and returns it with a name. borrow(), called in another process with that name, maps the
 // memory for its GPU `gpu`. Problem: one of these GPUs cannot access this GPU's memory. The mapping
 // becomes invalid when the allocation is freed, so importers must finish before that.
-base::Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes,
-                                                 std::span<const int> to);
+base::Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
+                                                        std::span<const int> to);
 base::Result<Memory> borrow(int gpu, const std::string& name);
 
 // True if the GPU can access this address of the process.

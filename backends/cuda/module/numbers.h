@@ -68,10 +68,10 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
   }
 }
 
-// Calls body(tensor with a compile-time dtype), so that a loop over many elements checks the dtype
-// once.
+// RemoteCalls body(tensor with a compile-time dtype), so that a loop over many elements checks the
+// dtype once.
 template <class W, class Body>
-ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
+ON_DEVICE void with_static_dtype(const Tensor& tensor, const Body& body) {
   const auto as_one = [&](DType dtype) { return Tensor{dtype, tensor.shape, tensor.data}; };
   if constexpr (std::is_same_v<W, float>) {
     if (tensor.dtype == DType::bf16) return body(as_one(DType::bf16));
@@ -82,13 +82,13 @@ ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
   }
 }
 
-// Calls use(c, element c) for `count` elements from `first` on, divided among the threads of a
-// team. Loads several elements ahead of their use.
+// RemoteCalls use(c, element c) for `count` elements from `first` on, divided among the threads of
+// a team. Loads several elements ahead of their use.
 template <class W, class Use>
 ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first,
                        std::int64_t count, const Use& use) {
   constexpr int ahead = 4;
-  knowing_dtype<W>(tensor, [&](const Tensor& known) {
+  with_static_dtype<W>(tensor, [&](const Tensor& known) {
     std::int64_t c = team.rank;
     for (; c + (ahead - 1) * team.size < count; c += ahead * team.size) {
       W some[ahead];

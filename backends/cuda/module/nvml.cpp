@@ -38,7 +38,7 @@ constexpr unsigned kAllLinks = ~0U;  // scope of a field: the sum of all links
 constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
 
 struct Functions {
-  int (*initialise)() = nullptr;
+  int (*initialize)() = nullptr;
   int (*shut_down)() = nullptr;
   const char* (*error)(int) = nullptr;
   int (*by_bus)(const char*, Handle*) = nullptr;
@@ -69,7 +69,7 @@ constexpr const char* kAdvice = "It comes with NVIDIA's driver.";
 Result<nvml::Functions> functions_of(const std::string& library) {
   base::Functions functions(library, kAdvice);
   nvml::Functions f;
-  functions.find(f.initialise, "nvmlInit_v2");
+  functions.find(f.initialize, "nvmlInit_v2");
   functions.find(f.shut_down, "nvmlShutdown");
   functions.find(f.error, "nvmlErrorString");
   functions.find(f.by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
@@ -77,10 +77,10 @@ Result<nvml::Functions> functions_of(const std::string& library) {
   functions.find(f.memory, "nvmlDeviceGetMemoryInfo");
   functions.find(f.power, "nvmlDeviceGetPowerUsage");
   functions.find(f.traffic, "nvmlDeviceGetPcieThroughput");
-  functions.find_if_there(f.fields, "nvmlDeviceGetFieldValues");
-  functions.find_if_there(f.generation, "nvmlDeviceGetMaxPcieLinkGeneration");
-  functions.find_if_there(f.width, "nvmlDeviceGetMaxPcieLinkWidth");
-  functions.find_if_there(f.link, "nvmlDeviceGetNvLinkState");
+  functions.find_optional(f.fields, "nvmlDeviceGetFieldValues");
+  functions.find_optional(f.generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  functions.find_optional(f.width, "nvmlDeviceGetMaxPcieLinkWidth");
+  functions.find_optional(f.link, "nvmlDeviceGetNvLinkState");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   return f;
 }
@@ -108,27 +108,27 @@ static std::string links_said(const nvml::Functions& driver, nvml::Handle gpu) {
 
 std::string links_of(const std::string& bus, const std::string& library) {
   const auto driver = functions_of(library);
-  if (!driver || driver->initialise() != 0) return "";
+  if (!driver || driver->initialize() != 0) return "";
   nvml::Handle gpu = nullptr;
   std::string said = driver->by_bus(bus.c_str(), &gpu) == 0 ? links_said(*driver, gpu) : "";
   driver->shut_down();
   return said;
 }
 
-struct GpuMeter::Watch {
+struct GpuMeter::LivenessMonitor {
   nvml::Functions driver;
   nvml::Handle gpu = nullptr;
   mutable std::mutex mutex;
   std::condition_variable_any ends;
   std::optional<DeviceUse> last;
-  struct Crossed {
+  struct LinkCounters {
     std::chrono::steady_clock::time_point at;
     unsigned long long received = 0, sent = 0;  // KiB
   };
-  std::optional<Crossed> crossed;
+  std::optional<LinkCounters> crossed;
   std::jthread thread;
 
-  ~Watch() {
+  ~LivenessMonitor() {
     thread = {};  // requests a stop and joins the thread
     driver.shut_down();
   }
@@ -146,7 +146,7 @@ struct GpuMeter::Watch {
     if (driver.fields == nullptr || driver.fields(gpu, 2, found.data()) != 0 ||
         found[0].error != 0 || found[1].error != 0)
       return std::nullopt;
-    const Crossed now{std::chrono::steady_clock::now(), found[0].value, found[1].value};
+    const LinkCounters now{std::chrono::steady_clock::now(), found[0].value, found[1].value};
     const auto before = std::exchange(crossed, now);
     if (!before) return std::nullopt;
     const double seconds = std::chrono::duration<double>(now.at - before->at).count();
@@ -178,16 +178,16 @@ struct GpuMeter::Watch {
   }
 };
 
-GpuMeter::GpuMeter(std::unique_ptr<Watch> watch) : watch_(std::move(watch)) {}
+GpuMeter::GpuMeter(std::unique_ptr<LivenessMonitor> watch) : watch_(std::move(watch)) {}
 GpuMeter::~GpuMeter() = default;
 
 Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus,
                                                   const std::string& library) {
   const auto functions = functions_of(library);
   if (!functions) return base::fail(functions.error());
-  if (const int error = functions->initialise(); error != 0)
+  if (const int error = functions->initialize(); error != 0)
     return base::fail(refused(*functions, library, "does not start", error));
-  auto watch = std::make_unique<Watch>();
+  auto watch = std::make_unique<LivenessMonitor>();
   watch->driver = *functions;
   if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0)
     return base::fail(refused(*functions, library, "GPU at " + bus, error));

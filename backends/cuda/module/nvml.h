@@ -33,9 +33,9 @@ class GpuMeter {
   std::optional<compute::DeviceUse> use() const;
 
  private:
-  struct Watch;
-  explicit GpuMeter(std::unique_ptr<Watch> watch);
-  std::unique_ptr<Watch> watch_;
+  struct LivenessMonitor;
+  explicit GpuMeter(std::unique_ptr<LivenessMonitor> watch);
+  std::unique_ptr<LivenessMonitor> watch_;
 };
 
 }  // namespace trainyard::cuda

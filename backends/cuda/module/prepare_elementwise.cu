@@ -7,11 +7,11 @@ namespace trainyard::cuda {
 
 template <>
 base::Result<Run> prepare_op(Device&, const compute::WeightedSum& op) {
-  if (op.inputs.size() > Weighted::kMost)
+  if (op.inputs.size() > WeightedInputs::kMost)
     return base::fail({base::ProblemCode::bad_input, "weighted_sum",
                        "has " + std::to_string(op.inputs.size()) + " inputs",
-                       "at most " + std::to_string(Weighted::kMost) + " on this device", ""});
-  Weighted all;
+                       "at most " + std::to_string(WeightedInputs::kMost) + " on this device", ""});
+  WeightedInputs all;
   all.output = op.output;
   for (std::size_t k = 0; k < op.inputs.size(); ++k, ++all.count)
     all.inputs[k] = op.inputs[k], all.weights[k] = op.weights[k];

@@ -44,7 +44,7 @@ Stream& GpuQueue::stream() {
 std::uint64_t GpuQueue::record() {
   if (is_broken()) return ++marks_;
   error_.note(cudaPeekAtLastError());
-  next_mark({next_own()});
+  next_mark({next_event()});
   error_.note(cudaEventRecord(place(marks_).event, stream_.handle));
   return marks_;
 }
@@ -57,7 +57,7 @@ std::uint64_t GpuQueue::launch(cudaGraphExec_t graph, std::span<const cudaEvent_
   return before + 1;
 }
 
-cudaEvent_t GpuQueue::next_own() { return events_[(marks_ + 1) % kEvents]; }
+cudaEvent_t GpuQueue::next_event() { return events_[(marks_ + 1) % kEvents]; }
 
 void GpuQueue::next_mark(const Place& next) {
   const std::uint64_t before = ++marks_ - kEvents;

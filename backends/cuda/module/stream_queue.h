@@ -62,7 +62,7 @@ class GpuQueue final : public StreamQueue {
   Place& place(std::uint64_t mark) { return at_[mark % kEvents]; }
   bool is_broken() const { return stream_.handle == nullptr; }
   void next_mark(const Place& place);
-  cudaEvent_t next_own();
+  cudaEvent_t next_event();
   bool is_of_this_launch(const Place& of_graph);
 
   int gpu_;

@@ -19,7 +19,7 @@ constexpr float int8_scale(std::int32_t greatest) {
 
 // Rounds to nearest, ties to even, by adding 1.5 * 2^23, beyond which an fp32 has no fraction bits.
 // The absolute value of x / scale is at most 191, for subnormal scales.
-constexpr std::int8_t quantise(float value, float scale) {
+constexpr std::int8_t quantize(float value, float scale) {
   constexpr float beside = 0x1.8p23F;
   const std::int32_t q =
       std::bit_cast<std::int32_t>(value / scale + beside) - std::bit_cast<std::int32_t>(beside);
@@ -34,7 +34,7 @@ inline void encode_int8(Gradient& gradient, std::byte* encoded) {
     const float scale = int8_scale(greatest_magnitude(values, count));
     store(encoded, first / kScaled, scale);
     std::int8_t block[kBlock] = {};
-    for (std::int64_t i = 0; scale > 0 && i < count; ++i) block[i] = quantise(values[i], scale);
+    for (std::int64_t i = 0; scale > 0 && i < count; ++i) block[i] = quantize(values[i], scale);
     std::memcpy(numbers + first, block, static_cast<std::size_t>(count));
     float sent[kBlock];
     for (std::int64_t i = 0; i < count; ++i) sent[i] = static_cast<float>(block[i]) * scale;

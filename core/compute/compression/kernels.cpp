@@ -12,7 +12,7 @@ namespace trainyard::compute::compression {
 namespace {
 
 // Indices of random_k; empty for other schemes.
-RandomPlaces places_of(const CompressionSpec& spec, std::int64_t elements) {
+RandomIndices places_of(const CompressionSpec& spec, std::int64_t elements) {
   if (spec.kind != Scheme::random_k) return {0, 0};
   return {elements, kept(spec, elements)};
 }
@@ -57,7 +57,7 @@ class Compress final : public Kernel {
   }
 
   CompressGradient op_;
-  RandomPlaces random_places_;
+  RandomIndices random_places_;
   std::vector<std::int32_t> magnitudes_;
 };
 
@@ -90,7 +90,7 @@ class Decompress final : public Kernel {
   }
 
   DecompressGradient op_;
-  RandomPlaces random_places_;
+  RandomIndices random_places_;
 };
 
 }  // namespace

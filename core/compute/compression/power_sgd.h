@@ -36,7 +36,7 @@ inline double column_length(const float* matrix, std::int64_t rows, std::int64_t
 }
 
 // Computes Q' from the last Q; both [columns, rank].
-inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw& draw,
+inline void make_guess(const float* last, const PowerSgdBlock& block, const Draw& draw,
                        float* guess) {
   const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
   for (std::int64_t k = 0; k < block.rank; ++k) {
@@ -50,8 +50,8 @@ inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw
   }
 }
 
-// Calls work(width, k) for the columns from k on, `width` at a time, where width is a compile-time
-// constant so that sums stay in registers.
+// RemoteCalls work(width, k) for the columns from k on, `width` at a time, where width is a
+// compile-time constant so that sums stay in registers.
 template <class Work>
 void in_columns(std::int64_t rank, const Work& work) {
   std::int64_t k = 0;
@@ -96,8 +96,8 @@ inline void multiply_transposed(const float* matrix, const float* basis, const P
 }
 
 // Subtracts from column `k` its projection onto column `other`, whose length is 1 or 0.
-inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k,
-                      std::int64_t other) {
+inline void subtract_projection(float* basis, const PowerSgdBlock& block, std::int64_t k,
+                                std::int64_t other) {
   double along = 0;
   for (std::int64_t r = 0; r < block.matrix.rows; ++r)
     along += static_cast<double>(basis[r * block.rank + k]) *
@@ -115,7 +115,7 @@ inline constexpr double kOfRounding = 1e-6;
 inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   for (std::int64_t k = 0; k < block.rank; ++k) {
     const double before = column_length(basis, block.matrix.rows, block.rank, k);
-    for (std::int64_t other = 0; other < k; ++other) take_away(basis, block, k, other);
+    for (std::int64_t other = 0; other < k; ++other) subtract_projection(basis, block, k, other);
     const double length = column_length(basis, block.matrix.rows, block.rank, k);
     const bool nothing = std::isfinite(before) && length <= kOfRounding * before;
     for (std::int64_t r = 0; r < block.matrix.rows; ++r) {

@@ -41,7 +41,7 @@ class Left final : public Kernel {
         std::copy_n(matrix, block.left_elements(), left);
         continue;
       }
-      begin_from(op_.guess.as<float>() + block.right, block, {op_.seed, op_.bucket}, guess_.data());
+      make_guess(op_.guess.as<float>() + block.right, block, {op_.seed, op_.bucket}, guess_.data());
       multiply(matrix, guess_.data(), block, left);
     }
   }

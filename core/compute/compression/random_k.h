@@ -23,9 +23,9 @@ constexpr Shuffle shuffle_of_step(std::uint64_t seed, std::uint32_t bucket, std:
           elements};
 }
 
-class RandomPlaces {
+class RandomIndices {
  public:
-  RandomPlaces(std::int64_t elements, std::int64_t k)
+  RandomIndices(std::int64_t elements, std::int64_t k)
       : places_(static_cast<std::size_t>(k)), drawn_(static_cast<std::size_t>(elements)) {}
 
   void draw(const Shuffle& shuffle) {
@@ -47,7 +47,7 @@ class RandomPlaces {
   std::vector<std::uint8_t> drawn_;
 };
 
-inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomPlaces& places) {
+inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomIndices& places) {
   std::int64_t next = 0;
   for (const std::int64_t place : places.in_order())
     store(encoded, next++, gradient.values()[place]);
@@ -58,7 +58,8 @@ inline void encode_random_k(Gradient& gradient, std::byte* encoded, const Random
   });
 }
 
-inline void decode_random_k(const std::byte* encoded, float* gradient, const RandomPlaces& places) {
+inline void decode_random_k(const std::byte* encoded, float* gradient,
+                            const RandomIndices& places) {
   std::int64_t next = 0;
   std::fill_n(gradient, places.elements(), 0.0F);
   for (const std::int64_t place : places.in_order()) gradient[place] = load<float>(encoded, next++);

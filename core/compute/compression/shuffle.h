@@ -56,13 +56,12 @@ class Shuffle {
   // One Feistel round: changes one half as a function of the other. It is its own inverse.
   constexpr std::uint64_t changed(std::uint64_t at, std::size_t round) const {
     if (round % 2 == 0)
-      return at ^
-             (scrambled(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_)
-                 << low_bits_;
-    return at ^ (scrambled(static_cast<std::uint32_t>(at >> low_bits_) ^ keys_[round]) & low_mask_);
+      return at ^ (mix_bits(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_)
+                      << low_bits_;
+    return at ^ (mix_bits(static_cast<std::uint32_t>(at >> low_bits_) ^ keys_[round]) & low_mask_);
   }
   // Finalizer of MurmurHash3 (Appleby 2011).
-  static constexpr std::uint64_t scrambled(std::uint32_t x) {
+  static constexpr std::uint64_t mix_bits(std::uint32_t x) {
     x = (x ^ (x >> 16)) * 0x85EBCA6B;
     x = (x ^ (x >> 13)) * 0xC2B2AE35;
     return x ^ (x >> 16);

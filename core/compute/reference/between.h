@@ -19,7 +19,7 @@ struct Normal {
   double mean = 0, inverse_deviation = 0, variance = 0, samples = 0;
 
   template <class T>
-  double normalised(const Tensor& input, std::int64_t element) const {
+  double normalized(const Tensor& input, std::int64_t element) const {
     return (static_cast<double>(input.as<T>()[element]) - mean) * inverse_deviation;
   }
 };
@@ -51,13 +51,13 @@ void run(const BatchNormSums& op) {
 }
 
 template <class T>
-void store_normalised(const Tensor& input, const Tensor& weight, const Tensor& bias,
+void store_normalized(const Tensor& input, const Tensor& weight, const Tensor& bias,
                       const Tensor& output, Activation activation, std::int64_t channel,
                       const Normal& normal) {
   const std::int64_t channels = channels_of(input);
   for (std::int64_t i = channel; i < input.elements(); i += channels) {
     const double scaled =
-        static_cast<double>(weight.as<T>()[channel]) * normal.template normalised<T>(input, i) +
+        static_cast<double>(weight.as<T>()[channel]) * normal.template normalized<T>(input, i) +
         static_cast<double>(bias.as<T>()[channel]);
     output.as<T>()[i] = static_cast<T>(activate(activation, scaled));
   }
@@ -76,7 +76,7 @@ void run(const BatchNormForward& op) {
   for (std::int64_t c = 0; c < channels; ++c) {
     const Normal normal = normal_of(op.sums, c, op.epsilon);
     if (normal.samples == 0) return;
-    store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c, normal);
+    store_normalized<T>(op.input, op.weight, op.bias, op.output, op.activation, c, normal);
     if (op.running.empty()) continue;
     follow(op.running.as<T>()[c], op.momentum, normal.mean);
     follow(op.running.as<T>()[channels + c], op.momentum,
@@ -89,7 +89,7 @@ void run(const BatchNormEvaluate& op) {
   const std::int64_t channels = channels_of(op.input);
   for (std::int64_t c = 0; c < channels; ++c) {
     const double mean = op.running.as<T>()[c], variance = op.running.as<T>()[channels + c];
-    store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c,
+    store_normalized<T>(op.input, op.weight, op.bias, op.output, op.activation, c,
                         {mean, 1 / std::sqrt(variance + op.epsilon), variance, 0});
   }
 }
@@ -102,7 +102,7 @@ void run(const BatchNormBackwardWeight& op) {
     double weight = 0, bias = 0;
     for (std::int64_t i = c; i < op.input.elements(); i += channels) {
       const double gradient = op.output_gradient.as<T>()[i];
-      weight += gradient * normal.template normalised<T>(op.input, i);
+      weight += gradient * normal.template normalized<T>(op.input, i);
       bias += gradient;
     }
     op.gradient_sums.as<double>()[c] = weight;
@@ -124,7 +124,7 @@ void run(const BatchNormBackwardInput& op) {
                  bias = op.gradient_sums.as<double>()[channels + c] / normal.samples;
     for (std::int64_t i = c; i < op.input.elements(); i += channels) {
       const double own = static_cast<double>(op.output_gradient.as<T>()[i]) - bias -
-                         normal.template normalised<T>(op.input, i) * weight;
+                         normal.template normalized<T>(op.input, i) * weight;
       op.input_gradient.as<T>()[i] = static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) *
                                                     normal.inverse_deviation * own);
     }

@@ -39,7 +39,7 @@ void run(const SoftmaxCrossEntropy& op) {
   for (std::int64_t b = 0; b < batch; ++b) {
     T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
     softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b],
-                op.scale * held_by(op.loss_scale), gradient, metrics);
+                op.scale * loss_scale_value(op.loss_scale), gradient, metrics);
   }
   for (int m = 0; m < 2 && !op.metrics.empty(); ++m)
     op.metrics.as<double>()[m] = op.part * metrics[m];
@@ -101,7 +101,7 @@ void run(const SoftmaxCrossEntropyPart& op) {
       const double probability =
           std::exp(static_cast<double>(op.logits.as<T>()[b * classes + c]) - row.largest) / row.sum;
       op.gradient.as<T>()[b * classes + c] =
-          static_cast<T>(op.scale * held_by(op.loss_scale) *
+          static_cast<T>(op.scale * loss_scale_value(op.loss_scale) *
                          (probability - (op.first_class + c == label ? 1 : 0)));
     }
   }
@@ -119,7 +119,7 @@ inline void run(const ClipFactor& op) {
   for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i)
     sum += op.squared_norms.as<double>()[i];
   const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(),
-               times = held_by(op.loss_scale);
+               times = loss_scale_value(op.loss_scale);
   *op.factor.as<double>() =
       (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6))
                           : unusable) /

@@ -75,10 +75,10 @@ template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op);
 
 // Kernel of an op with 16-bit tensors: holds fp32 copies of them, and a kernel for these copies.
-class HalvesKernel final : public Kernel {
+class WidenedKernel final : public Kernel {
  public:
   template <class OneOp>
-  explicit HalvesKernel(OneOp op)
+  explicit WidenedKernel(OneOp op)
       : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })),
         kernel_(make_kernel(op)) {}
 
@@ -102,7 +102,7 @@ class HalvesKernel final : public Kernel {
 
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
-  if (has_halves(op)) return std::make_unique<HalvesKernel>(op);
+  if (has_half_tensors(op)) return std::make_unique<WidenedKernel>(op);
   if constexpr (requires { scratch_elements(op); })
     return std::make_unique<ScratchKernel<OneOp>>(op);
   else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);

@@ -24,17 +24,17 @@ struct Row {
       mean += static_cast<double>(values[c]) / static_cast<double>(columns);
     double variance = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
-      const double centred = static_cast<double>(values[c]) - mean;
-      variance += centred * centred / static_cast<double>(columns);
+      const double centerd = static_cast<double>(values[c]) - mean;
+      variance += centerd * centerd / static_cast<double>(columns);
     }
     inverse_deviation = 1 / std::sqrt(variance + epsilon);
   }
-  double normalised(std::int64_t c) const {
+  double normalized(std::int64_t c) const {
     return (static_cast<double>(values[c]) - mean) * inverse_deviation;
   }
 };
 
-// Calls body(row, index of its first element).
+// RemoteCalls body(row, index of its first element).
 template <class T, class AnyRowNorm, class Body>
 void for_rows(const AnyRowNorm& op, const Body& body) {
   const std::int64_t columns = channels_of(op.input);
@@ -48,7 +48,7 @@ void run(const RowNormForward& op) {
     for (std::int64_t c = 0; c < row.columns; ++c) {
       const double shift = op.bias.empty() ? 0.0 : static_cast<double>(op.bias.as<T>()[c]);
       op.output.as<T>()[first + c] =
-          static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) * row.normalised(c) + shift);
+          static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) * row.normalized(c) + shift);
     }
   });
 }
@@ -65,7 +65,7 @@ void run(const RowNormBackwardWeight& op) {
     for_rows<T>(op, [&](const Row<T>& row, std::int64_t first) {
       for (std::int64_t c = begin; c < end; ++c) {
         const double gradient = op.output_gradient.as<T>()[first + c];
-        weight[static_cast<std::size_t>(c - begin)] += gradient * row.normalised(c);
+        weight[static_cast<std::size_t>(c - begin)] += gradient * row.normalized(c);
         bias[static_cast<std::size_t>(c - begin)] += gradient;
       }
     });
@@ -92,11 +92,11 @@ void run(const RowNormBackwardInput& op) {
     double mean = 0, along = 0;
     for (std::int64_t c = 0; c < row.columns; ++c) {
       if (op.norm == RowNorm::layer) mean += scaled(c) / static_cast<double>(row.columns);
-      along += scaled(c) * row.normalised(c) / static_cast<double>(row.columns);
+      along += scaled(c) * row.normalized(c) / static_cast<double>(row.columns);
     }
     for (std::int64_t c = 0; c < row.columns; ++c)
       op.input_gradient.as<T>()[first + c] =
-          static_cast<T>((scaled(c) - mean - row.normalised(c) * along) * row.inverse_deviation);
+          static_cast<T>((scaled(c) - mean - row.normalized(c) * along) * row.inverse_deviation);
   });
 }
 

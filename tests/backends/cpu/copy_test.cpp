@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/copy.h"
-#include "core/compute/ops.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <array>
 #include <utility>
 #include <vector>
+
+#include "core/compute/ops.h"
 
 namespace trainyard::cpu {
 namespace {
@@ -37,9 +38,9 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
       }
 }
 
-TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
+TEST(CopyPathTuner, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
   for (const Way faster : {Way::through_caches, Way::past_caches}) {
-    WayChoice choice;
+    CopyPathTuner choice;
     std::array<int, 2> tried{};
     while (!choice.decided(100'000)) {
       const Way way = choice.next(100'000);
@@ -48,7 +49,7 @@ TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
           tried[static_cast<std::size_t>(way)] == 2;  // another process had the core
       choice.took(100'000, way, (way == faster ? 1000 : 1100) + (disturbed ? 1'000'000 : 0));
     }
-    EXPECT_EQ(tried, (std::array<int, 2>{WayChoice::kTries / 2, WayChoice::kTries / 2}));
+    EXPECT_EQ(tried, (std::array<int, 2>{CopyPathTuner::kTries / 2, CopyPathTuner::kTries / 2}));
     EXPECT_EQ(choice.next(100'000), faster);
     EXPECT_EQ(choice.next(70'000), faster) << "of about that length";
     EXPECT_FALSE(choice.decided(1'000'000)) << "another length may be another matter";
@@ -58,7 +59,7 @@ TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
 TEST(Copier, is_exact_while_it_tries_and_after) {
   Copier copier;
   for (const std::size_t bytes : {100, 5000, 70'001})
-    for (int i = 0; i < 2 * WayChoice::kTries; ++i) {
+    for (int i = 0; i < 2 * CopyPathTuner::kTries; ++i) {
       const std::vector<std::byte> source = counted(bytes);
       std::vector<std::byte> destination(bytes);
       copier.copy(destination.data(), source.data(), static_cast<std::int64_t>(bytes));

@@ -193,8 +193,8 @@ void expect_levels_agree_on_images(DType dtype) {
                              numbers,       numbers + 11, numbers + 22,   numbers + 33};
     level->channel_moments(rows, 0, 70, sums.as<double>());
     level->channel_products(rows, 0, 70, sums.as<double>());
-    level->normalise(rows, 0, 35);
-    level->normalise_backward(rows, 35, 70);
+    level->normalize(rows, 0, 35);
+    level->normalize_backward(rows, 35, 70);
     level->dropout(image.as<T>(), dropped.as<T>(), 770, 0x123456789ABCDEFULL, 3, 10, 1U << 31,
                    T{2});
     const std::vector<Tensor> these = {largest, average, back, sums, normal, dropped};

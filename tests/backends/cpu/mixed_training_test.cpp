@@ -30,12 +30,12 @@ double last(const RankOutcome& rank, telemetry::Metric metric) {
 }
 
 // Both round at the same places. Where sums differ in their last bits, a few numbers come to the
-// other of two neighbours.
+// other of two neighbors.
 TEST(MixedTraining, of_the_cpu_has_the_gradients_of_plain_loops) {
   for (const Precision precision : {Precision::bf16, Precision::fp16})
     for (const Experiment& model :
          {strategy::small_rows(1), strategy::small_tied_gpt(1),
-          strategy::small_normalised_images(1), strategy::small_wide_and_deep(1)}) {
+          strategy::small_normalized_images(1), strategy::small_wide_and_deep(1)}) {
       const Experiment e = one_step(alone(model, precision));
       const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make),
                         full = trained(one_step(alone(model, Precision::fp32)), cpu_of_one);

@@ -9,7 +9,7 @@ namespace trainyard::tests {
 namespace {
 
 experiment::Experiment images(experiment::Precision precision, std::int64_t steps) {
-  experiment::Experiment e = strategy::small_normalised_images(1);
+  experiment::Experiment e = strategy::small_normalized_images(1);
   e.strategy.kind = experiment::StrategyKind::one_device;
   e.training.batch_per_rank = 24;
   e.training.steps = steps;

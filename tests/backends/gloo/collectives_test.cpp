@@ -178,8 +178,8 @@ TEST(Gloo, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
                                   reinterpret_cast<std::byte*>(buffer.data()), 100'000}));
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
-    ranks[0]->abort({base::ProblemCode::cancelled, "", "once more", "", ""});
+    ranks[0]->abort({base::ProblemCode::canceled, "", "was told to stop", "", ""});
+    ranks[0]->abort({base::ProblemCode::canceled, "", "once more", "", ""});
   });
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(wait_for(*ranks[0], 0, 1).error().what, "was told to stop") << "the first reason stays";

@@ -70,7 +70,7 @@ std::vector<std::vector<double>> after(int count, std::size_t elements, Collecti
   return buffers;
 }
 
-// Which rank has the element as its part: the first are longer by one.
+// OpKey rank has the element as its part: the first are longer by one.
 std::size_t owner(std::size_t element, std::size_t elements, std::size_t ranks) {
   const std::size_t part = elements / ranks, longer = elements % ranks;
   return element < longer * (part + 1) ? element / (part + 1)
@@ -159,8 +159,8 @@ TEST(Nccl, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce)));
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
-    ranks[0]->abort({base::ProblemCode::cancelled, "", "once more", "", ""});
+    ranks[0]->abort({base::ProblemCode::canceled, "", "was told to stop", "", ""});
+    ranks[0]->abort({base::ProblemCode::canceled, "", "once more", "", ""});
   });
   EXPECT_EQ(wait_for(*ranks[0], 0, 1).error().what, "was told to stop") << "the first reason stays";
   later.join();
@@ -266,7 +266,7 @@ TEST(Nccl, that_was_told_to_stop_waits_for_nobody) {
   meet(ranks, 0, {0, 1});
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
   ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
-  ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
+  ranks[0]->abort({base::ProblemCode::canceled, "", "was told to stop", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }
 
@@ -275,7 +275,7 @@ TEST(Nccl, that_was_told_to_stop_before_its_peer_came_waits_for_nobody) {
   std::vector<double> buffer(10);
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
   EXPECT_EQ(ranks[0]->completed(0).value(), 0u);
-  ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
+  ranks[0]->abort({base::ProblemCode::canceled, "", "was told to stop", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }
 

@@ -36,7 +36,7 @@ TEST(ShmTraining, more_steps_allocate_nothing_more) {
 }
 
 // Sums lie in shared memory beside the gradients, and peers add them up where they lie.
-TEST(ShmTraining, with_synchronised_batch_normalisation_equals_one_device) {
+TEST(ShmTraining, with_synchronized_batch_normalization_equals_one_device) {
   for (const int ranks : {2, 4}) expect_images_equal_one_device(ranks, over_shared_memory);
 }
 
@@ -45,8 +45,7 @@ TEST(ShmTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
 
-TEST(ShmTraining,
-     by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
+TEST(ShmTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbors_alone) {
   expect_gossip(over_shared_memory);
 }
 
@@ -54,7 +53,7 @@ TEST(ShmTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_sta
   expect_pairs(over_shared_memory);
 }
 
-TEST(ShmTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) {
+TEST(ShmTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center) {
   expect_local_sgd(over_shared_memory);
 }
 

@@ -109,7 +109,7 @@ TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
   });
   ASSERT_TRUE(ranks.wait_until_ready(2));
   ASSERT_TRUE(good(shm::abort_all(
-      file->get(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
+      file->get(), {base::ProblemCode::canceled, "coordinator", "the run was stopped", "", ""})));
   for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks.ended_well(rank)) << rank;
 }
 

@@ -29,7 +29,7 @@ TEST(ZmqTraining, more_steps_allocate_nothing_more) {
   }
 }
 
-TEST(ZmqTraining, with_synchronised_batch_normalisation_equals_one_device) {
+TEST(ZmqTraining, with_synchronized_batch_normalization_equals_one_device) {
   for (const int ranks : {2, 4}) {
     std::deque<Lines> memory;
     expect_images_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) {
@@ -47,8 +47,7 @@ TEST(ZmqTraining, by_feature_columns_equals_one_device) {
   }
 }
 
-TEST(ZmqTraining,
-     by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
+TEST(ZmqTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbors_alone) {
   std::deque<Lines> memory;
   expect_gossip(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
@@ -60,7 +59,7 @@ TEST(ZmqTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_sta
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
-TEST(ZmqTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) {
+TEST(ZmqTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center) {
   std::deque<Lines> memory;
   expect_local_sgd(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });

@@ -89,7 +89,7 @@ class Drawing {
     chart->set_title(QString("Chart %1").arg(index));
     for (int series = 0; series < kSeries; ++series) {
       chart->put_series(QString::number(series),
-                        {.label = QString("rank %1").arg(series), .colour = series});
+                        {.label = QString("rank %1").arg(series), .color = series});
       chart->append(QString::number(series), points(series, 0, kPoints));
     }
     return chart;

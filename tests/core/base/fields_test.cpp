@@ -147,12 +147,12 @@ TEST(Fields, only_a_word_that_is_near_is_offered_for_an_unknown_one) {
 
 TEST(Fields, what_is_set_in_vain_is_told_with_its_place) {
   Cart cart;
-  EXPECT_THAT(without_effect(cart), IsEmpty());
+  EXPECT_THAT(unused_settings(cart), IsEmpty());
   cart.seats = 5;
-  EXPECT_THAT(without_effect(cart), ElementsAre("seats")) << "it has no roof";
-  EXPECT_THAT(without_effect(cart, "carts[1]"), ElementsAre("carts[1].seats"));
+  EXPECT_THAT(unused_settings(cart), ElementsAre("seats")) << "it has no roof";
+  EXPECT_THAT(unused_settings(cart, "carts[1]"), ElementsAre("carts[1].seats"));
   cart.covered = true;
-  EXPECT_THAT(without_effect(cart), IsEmpty());
+  EXPECT_THAT(unused_settings(cart), IsEmpty());
 }
 
 TEST(Fields, an_unknown_word_is_refused_with_the_accepted_ones) {

@@ -20,7 +20,7 @@ TEST(Functions, of_a_library_are_found_by_name) {
 TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
   Functions functions("libm.so.6", "Install another.");
   void (*none)() = nullptr;
-  functions.find_if_there(none, "no_such_thing");
+  functions.find_optional(none, "no_such_thing");
   EXPECT_TRUE(functions.state());
   functions.find(none, "no_such_function");
   functions.find(none, "nor_this");

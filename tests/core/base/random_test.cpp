@@ -26,24 +26,24 @@ TEST(Random, gives_the_known_answers_of_philox4x32_10) {
 }
 
 TEST(Random, a_value_depends_on_its_element_and_not_on_the_order_of_asking) {
-  const Random random(7, Purpose::initialise, 3);
+  const Random random(7, Purpose::initialize, 3);
   std::vector<double> forward, backward;
   for (std::uint64_t i = 0; i < 100; ++i) forward.push_back(random.normal(i));
   for (std::uint64_t i = 100; i-- > 0;)
-    backward.push_back(Random(7, Purpose::initialise, 3).normal(i));
+    backward.push_back(Random(7, Purpose::initialize, 3).normal(i));
   std::reverse(backward.begin(), backward.end());
   EXPECT_EQ(forward, backward);
 }
 
 TEST(Random, seed_purpose_item_and_element_each_change_the_stream) {
   const std::set<std::uint64_t> values{
-      Random(1, Purpose::initialise, 0).bits(0),
-      Random(2, Purpose::initialise, 0).bits(0),
+      Random(1, Purpose::initialize, 0).bits(0),
+      Random(2, Purpose::initialize, 0).bits(0),
       Random(1, Purpose::permute, 0).bits(0),
-      Random(1, Purpose::initialise, 1).bits(0),
-      Random(1, Purpose::initialise, 0).bits(1),
-      Random(1, Purpose::initialise, 0).bits(std::uint64_t{1} << 32),
-      Random(std::uint64_t{1} << 32, Purpose::initialise, 0).bits(0)};
+      Random(1, Purpose::initialize, 1).bits(0),
+      Random(1, Purpose::initialize, 0).bits(1),
+      Random(1, Purpose::initialize, 0).bits(std::uint64_t{1} << 32),
+      Random(std::uint64_t{1} << 32, Purpose::initialize, 0).bits(0)};
   EXPECT_EQ(values.size(), 7u);
 }
 
@@ -70,7 +70,7 @@ TEST(Random, uniform_numbers_have_their_mean_and_variance) {
 }
 
 TEST(Random, normal_numbers_have_mean_0_and_variance_1) {
-  const Random random(12, Purpose::initialise, 0);
+  const Random random(12, Purpose::initialize, 0);
   const Moments m = moments([&](std::uint64_t i) { return random.normal(i); });
   EXPECT_NEAR(m.mean, 0, 5 * std::sqrt(1 / 1e5));
   EXPECT_NEAR(m.variance, 1, 5 * std::sqrt(2 / 1e5));

@@ -53,7 +53,7 @@ TEST(Problem, every_code_has_its_own_name) {
   EXPECT_EQ(name(ProblemCode::unavailable), "unavailable");
   EXPECT_EQ(name(ProblemCode::refused), "refused");
   EXPECT_EQ(name(ProblemCode::failed), "failed");
-  EXPECT_EQ(name(ProblemCode::cancelled), "cancelled");
+  EXPECT_EQ(name(ProblemCode::canceled), "cancelled");
 }
 
 TEST(Result, carries_a_value_or_a_problem) {

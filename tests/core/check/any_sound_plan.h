@@ -56,7 +56,7 @@ inline experiment::Experiment any_experiment(int ranks) {
   e.training.accumulation_steps = any_bool() ? 1 : *rc::gen::inRange<std::int64_t>(1, 5);
   e.data.train_samples =
       *rc::gen::inRange<std::int64_t>(ranks * e.training.samples_per_rank(), 800);
-  if (plan::any_count(4) == 0) e.strategy.average = experiment::Average::weights;
+  if (plan::any_count(4) == 0) e.strategy.average = experiment::AveragedQuantity::weights;
   e.data.held_out_samples = *rc::gen::inRange<std::int64_t>(0, 60);
   e.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 8000);
   e.strategy.algorithm = any_algorithm();
@@ -66,8 +66,8 @@ inline experiment::Experiment any_experiment(int ranks) {
       *rc::gen::element(experiment::OptimizerKind::sgd, experiment::OptimizerKind::adam,
                         experiment::OptimizerKind::adamw);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
-  if (e.strategy.average == experiment::Average::gradients && any_bool())
-    e = strategy::synchronised(e);
+  if (e.strategy.average == experiment::AveragedQuantity::gradients && any_bool())
+    e = strategy::synchronized(e);
   using enum data::ShardingKind;
   e.data.sharding.kind = *rc::gen::element(iid, label_skew, size_skew, vertical);
   if (!experiment::resolve(e, "."))

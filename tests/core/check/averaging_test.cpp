@@ -163,14 +163,14 @@ TEST_F(BrokenAveraging, a_rank_that_moves_further_than_others_is_found) {
   expect_found(elastic, "moves by 1/4 of the way to the centre, and rank 0 by 3/10");
 }
 
-TEST_F(BrokenAveraging, a_centre_that_moves_too_far_is_found) {
+TEST_F(BrokenAveraging, a_center_that_moves_too_far_is_found) {
   for (Op& op : meeting_of(elastic, 1))
     if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[1].buffer("centre"))
       op.weights = {{0, 1}, 1};
   expect_found(elastic, "leaves 0 of the centre, and 3 ranks that move by 3/10 leave 1/10");
 }
 
-TEST_F(BrokenAveraging, ranks_that_move_to_the_new_centre_are_found) {
+TEST_F(BrokenAveraging, ranks_that_move_to_the_new_center_are_found) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const plan::BufferId parameters = elastic.ranks[rank].buffer("params");
     auto& ops = meeting_of(elastic, rank);

@@ -10,7 +10,7 @@
 
 namespace trainyard::check {
 
-// Which plans a break is for.
+// OpKey plans a break is for.
 enum class Of {
   steps,   // a random graph without tail and evaluation, coarse
   coarse,  // broken coarse, looked at coarse or expanded

@@ -25,7 +25,7 @@ experiment::Experiment any_compressed(Scheme kind) {
   e.training.precision = experiment::Precision::fp32;
   e.strategy.bucket_bytes = *rc::gen::element(1, 300, 100000);
   e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
-  e.strategy.average = experiment::Average::gradients;
+  e.strategy.average = experiment::AveragedQuantity::gradients;
   e.strategy.compression = {kind, 0.1, *rc::gen::inRange<std::int64_t>(1, 4), any_bool()};
   e.strategy.algorithm = collective::Algorithm::ring;
   return e;

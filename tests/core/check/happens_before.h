@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which ops of a coarse plan are in order whatever the speed of anything, told by a graph instead
+// OpKey ops of a coarse plan are in order whatever the speed of anything, told by a graph instead
 // of the checker's clocks. Every op of three steps of the program "train" has a start and an end;
 // an edge is what waits for what. Two ops of a rank are in order when the end of one leads to the
 // start of the other.

@@ -24,7 +24,7 @@ experiment::Experiment any_model_to_split(int ranks) {
     case 1: return strategy::small(ranks);
     case 2: return strategy::small_tied_gpt(2);
     case 3: return strategy::small_clicks(ranks);
-    default: return strategy::small_normalised_images(ranks);
+    default: return strategy::small_normalized_images(ranks);
   }
 }
 

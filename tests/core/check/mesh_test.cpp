@@ -38,7 +38,8 @@ RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
   e.strategy.bucket_bytes = *rc::gen::element(1, 300, 100'000);
   e.strategy.algorithm =
       *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
-  e.strategy.stages.schedule = *rc::gen::element(S::gpipe, S::one_f_one_b, S::zb_h1, S::naive);
+  e.strategy.stages.schedule =
+      *rc::gen::element(S::gpipe, S::one_forward_one_backward, S::zb_h1, S::naive);
   e.training.batch_per_rank = *rc::gen::inRange(2, 5);
   e.training.accumulation_steps = *rc::gen::inRange(1, 5);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);

@@ -20,7 +20,7 @@ experiment::Experiment accumulating(int ranks) {
 }
 experiment::Experiment averaging_weights(int ranks) {
   auto e = strategy::small(ranks);
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   return e;
 }
 Victim expanded_over_ring(const experiment::Experiment& e) {

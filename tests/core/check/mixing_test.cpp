@@ -29,7 +29,7 @@ std::string first_problem(const Victim& victim) {
   return problems.empty() ? "" : base::to_string(problems.front());
 }
 
-TEST(Mixing, every_graph_is_proved_coarse_and_expanded) {
+TEST(MixingMatrix, every_graph_is_proved_coarse_and_expanded) {
   for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
                                   GossipGraph::complete, GossipGraph::drawn})
     for (const int ranks : {2, 3, 6}) {
@@ -46,21 +46,21 @@ TEST(Mixing, every_graph_is_proved_coarse_and_expanded) {
 }
 
 // The weights in the plan are those of the matrix, whole numbers both.
-TEST(Mixing, a_plan_holds_the_matrix_of_the_experiment) {
+TEST(MixingMatrix, a_plan_holds_the_matrix_of_the_experiment) {
   const experiment::Experiment e = gossiping(6, GossipGraph::exponential);
-  const experiment::Mixing matrix = experiment::mixing(e);
+  const experiment::MixingMatrix matrix = experiment::mixing(e);
   Victim victim = coarse(e);
   for (int rank = 0; rank < 6; ++rank)
     for (const Op& op : victim.train(static_cast<std::size_t>(rank))) {
       if (op.kind != OpKind::mix) continue;
       ASSERT_EQ(op.weights.denominator, matrix.denominator);
-      ASSERT_EQ(op.summands.size(), matrix.neighbours(rank).size() + 1);
+      ASSERT_EQ(op.summands.size(), matrix.neighbors(rank).size() + 1);
       for (std::size_t i = 0; i < op.summands.size(); ++i)
         EXPECT_EQ(op.weights.numerators[i], matrix.at(rank, op.summands[i]));
     }
 }
 
-TEST(Mixing, traffic_is_the_parameters_once_to_every_neighbour) {
+TEST(MixingMatrix, traffic_is_the_parameters_once_to_every_neighbor) {
   const Victim victim = expanded(gossiping(5));
   const std::int64_t bytes =
       victim.ranks[0].buffers[victim.ranks[0].buffer("params").index()].bytes();
@@ -140,7 +140,7 @@ TEST_F(BrokenMixing, a_bucket_that_is_mixed_too_early_is_found) {
   EXPECT_THAT(failures(), Contains(Proof::races));
 }
 
-TEST_F(BrokenMixing, an_update_before_neighbours_have_taken_the_parameters_is_found) {
+TEST_F(BrokenMixing, an_update_before_neighbors_have_taken_the_parameters_is_found) {
   for (Op& op : victim.train(3))
     if (op.kind == OpKind::update) op.after.clear();
   EXPECT_THAT(failures(), Contains(Proof::races));

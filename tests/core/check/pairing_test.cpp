@@ -75,7 +75,7 @@ TEST(PairingProof, every_graph_in_two_halves_is_proved) {
                              testing::Not(testing::Contains(Proof::mixing))));
 }
 
-TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbour_and_back) {
+TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbor_and_back) {
   const plan::Plan plan = made(in_pairs(4));
   const std::int64_t bytes =
       plan.rank_plan(0).buffers[plan.rank_plan(0).buffer("params").index()].bytes();
@@ -116,7 +116,7 @@ TEST(PairingProof, ranks_that_are_cut_off_are_found) {
       HasSubstr("never hears of rank 0"));
 }
 
-// A receive in its step would make it wait for a neighbour that may wait for it.
+// A receive in its step would make it wait for a neighbor that may wait for it.
 TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
   EXPECT_THAT(flaw([](auto& ranks) {
                 Op turned = op_of(ranks[1], "answer", OpKind::answer);

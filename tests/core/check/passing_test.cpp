@@ -37,7 +37,7 @@ experiment::Experiment any_model_to_pipe(int ranks) {
     case 1: return strategy::small_gpt(ranks);
     case 2: return strategy::small_tied_gpt(ranks);
     case 3: return strategy::small_images(ranks);
-    default: return strategy::small_normalised_images(ranks);
+    default: return strategy::small_normalized_images(ranks);
   }
 }
 
@@ -62,8 +62,9 @@ RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
 
 TEST(StagePlans, of_every_schedule_are_proved) {
   for (const auto schedule :
-       {PipelineSchedule::naive, PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
-        PipelineSchedule::interleaved_1f1b, PipelineSchedule::zb_h1, PipelineSchedule::pipedream})
+       {PipelineSchedule::naive, PipelineSchedule::gpipe,
+        PipelineSchedule::one_forward_one_backward, PipelineSchedule::interleaved_1f1b,
+        PipelineSchedule::zb_h1, PipelineSchedule::pipedream})
     for (const int ranks : {1, 2, 4})
       for (const int micro_batches : {ranks, 3 * ranks}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(ranks) +
@@ -78,9 +79,10 @@ TEST(StagePlans, of_every_schedule_are_proved) {
 
 // The plan of three ranks, broken in one way.
 std::set<Proof> found_in_stages(const std::function<void(Victim&)>& breaks) {
-  Victim victim(strategy::make_plan(strategy::resolved(strategy::piped(
-                                        strategy::small(3), PipelineSchedule::one_f_one_b)))
-                    .value());
+  Victim victim(
+      strategy::make_plan(strategy::resolved(strategy::piped(
+                              strategy::small(3), PipelineSchedule::one_forward_one_backward)))
+          .value());
   breaks(victim);
   return failed(victim);
 }

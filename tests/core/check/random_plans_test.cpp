@@ -22,9 +22,9 @@ RC_GTEST_PROP(RandomPlans, of_strategies_of_unlike_ranks_are_proved, ()) {
   experiment::Experiment e = any_experiment(ranks);
   e.strategy.kind = any_bool() ? experiment::StrategyKind::central_storage
                                : experiment::StrategyKind::data_parallel;
-  e.strategy.average = experiment::Average::gradients;
+  e.strategy.average = experiment::AveragedQuantity::gradients;
   e.data.sharding = {};
-  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = false;
+  for (model::LayerSpec& layer : e.model.layers) layer.synchronized = false;
   if (e.strategy.kind == experiment::StrategyKind::central_storage)
     e.topology = tests::drawn_storage(ranks - 1, plan::any_count(ranks - 1));
   else e.training.accumulation_steps = 1;

@@ -31,8 +31,8 @@ Experiment any_model_to_recompute(int ranks) {
     case 1: return strategy::small_gpt(ranks);
     case 2: return strategy::small_tied_gpt(ranks);
     case 3: return strategy::small_images(ranks);
-    case 4: return strategy::small_normalised_images(ranks);
-    default: return strategy::synchronised(strategy::small_normalised_images(ranks));
+    case 4: return strategy::small_normalized_images(ranks);
+    default: return strategy::synchronized(strategy::small_normalized_images(ranks));
   }
 }
 
@@ -51,7 +51,7 @@ RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
   e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
                                       StrategyKind::local_sgd, StrategyKind::gossip);
   const bool weighs = e.strategy.kind == StrategyKind::mirrored && *rc::gen::arbitrary<bool>();
-  if (weighs) e.strategy.average = experiment::Average::weights;
+  if (weighs) e.strategy.average = experiment::AveragedQuantity::weights;
   e.strategy.fsdp.shard = *rc::gen::element(experiment::Shard::full, experiment::Shard::gradients,
                                             experiment::Shard::optimizer);
   e.strategy.bucket_bytes = *rc::gen::element(100.0, 1000.0, 1e9);
@@ -62,21 +62,21 @@ RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
   const bool own_statistics =
       e.strategy.kind == StrategyKind::local_sgd || e.strategy.kind == StrategyKind::gossip;
   for (model::LayerSpec& layer : e.model.layers)
-    layer.synchronised = layer.synchronised && !own_statistics;
+    layer.synchronized = layer.synchronized && !own_statistics;
   if (!experiment::validate(e, ".").empty()) return;
   expect_proved(strategy::resolved(e));
 }
 
 RC_GTEST_PROP(Recomputing, in_stages_of_any_model_is_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
-  Experiment e =
-      strategy::piped(any_model_to_recompute(ranks),
-                      *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive,
-                                        PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
-                                        PipelineSchedule::interleaved_1f1b),
-                      ranks * *rc::gen::inRange(1, 4));
+  Experiment e = strategy::piped(
+      any_model_to_recompute(ranks),
+      *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive,
+                        PipelineSchedule::one_forward_one_backward, PipelineSchedule::zb_h1,
+                        PipelineSchedule::interleaved_1f1b),
+      ranks * *rc::gen::inRange(1, 4));
   e.training.recompute_segments = *rc::gen::inRange(1, 9);
-  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = false;
+  for (model::LayerSpec& layer : e.model.layers) layer.synchronized = false;
   if (!experiment::validate(e, ".").empty()) return;
   expect_proved(strategy::resolved(e));
 }
@@ -152,7 +152,7 @@ TEST(Recomputing, that_follows_an_update_is_found_out) {
   EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "UPD.s2", "R.s2.m1"); }),
               Contains(Proof::recomputing));
   e = chain(2);
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   e.training.accumulation_steps = 1;
   EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "R.s2.m0", "LOSS.m0"); }),
               testing::IsEmpty())
@@ -163,8 +163,8 @@ TEST(Recomputing, that_follows_an_update_is_found_out) {
       Contains(Proof::recomputing));
 }
 
-TEST(Recomputing, of_normalised_rows_that_follows_statistics_again_is_found_out) {
-  Experiment e = strategy::small_normalised_images(2);
+TEST(Recomputing, of_normalized_rows_that_follows_statistics_again_is_found_out) {
+  Experiment e = strategy::small_normalized_images(2);
   e.model.layers.insert(e.model.layers.begin() + 4, {model::LayerKind::relu, 0});
   e.model.layers[5].back = 4;
   e.training.recompute_segments = 4;
@@ -176,9 +176,9 @@ TEST(Recomputing, of_normalised_rows_that_follows_statistics_again_is_found_out)
                       [&](const plan::Access& write) { return write.buffer == running; }));
   };
   EXPECT_THAT(found_in(e, follows), Contains(Proof::recomputing));
-  EXPECT_THAT(found_in(strategy::synchronised(e), follows), Contains(Proof::recomputing));
+  EXPECT_THAT(found_in(strategy::synchronized(e), follows), Contains(Proof::recomputing));
   EXPECT_THAT(
-      found_in(strategy::synchronised(e), [](Victim& v) { v.op(0, "R.s2.m0").reads.pop_back(); }),
+      found_in(strategy::synchronized(e), [](Victim& v) { v.op(0, "R.s2.m0").reads.pop_back(); }),
       Contains(Proof::meaning))
       << "without the sums of all";
 }

@@ -26,7 +26,7 @@ experiment::Experiment any_model_to_shard(int ranks) {
     case 1: return strategy::small_gpt(ranks);
     case 2: return strategy::small_tied_gpt(ranks);
     case 3: return strategy::small_wide_and_deep(ranks);
-    default: return strategy::synchronised(strategy::small_normalised_images(ranks));
+    default: return strategy::synchronized(strategy::small_normalized_images(ranks));
   }
 }
 

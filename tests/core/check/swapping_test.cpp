@@ -12,8 +12,8 @@ namespace trainyard::check {
 namespace {
 
 using experiment::Experiment;
+using experiment::OffloadTarget;
 using experiment::StrategyKind;
-using experiment::SwapTo;
 using plan::OpKind;
 using testing::Contains;
 
@@ -22,7 +22,7 @@ Experiment any_model_to_swap(int ranks) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small_gpt(ranks);
     case 2: return strategy::small_tied_gpt(ranks);
-    default: return strategy::small_normalised_images(ranks);
+    default: return strategy::small_normalized_images(ranks);
   }
 }
 
@@ -39,8 +39,9 @@ RC_GTEST_PROP(Swapping, of_any_model_by_any_strategy_is_proved_and_reads_back, (
   e.training.accumulation_steps = e.strategy.kind == StrategyKind::data_parallel ? 1 : ranks;
   e.training.recompute_segments = *rc::gen::inRange(0, 5);
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
-  e.training.swap.activations = *rc::gen::element(SwapTo::nowhere, SwapTo::host, SwapTo::disk);
-  e.training.swap.optimizer = *rc::gen::element(SwapTo::host, SwapTo::disk);
+  e.training.swap.activations =
+      *rc::gen::element(OffloadTarget::nowhere, OffloadTarget::host, OffloadTarget::disk);
+  e.training.swap.optimizer = *rc::gen::element(OffloadTarget::host, OffloadTarget::disk);
   if (!experiment::validate(e, ".").empty()) return;
   const experiment::Resolved resolved = strategy::resolved(e);
   for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
@@ -64,7 +65,7 @@ Experiment chain() {
   e.model.layers.push_back({LayerKind::linear, 0});
   e.training.accumulation_steps = 2;
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
-  e.training.swap.activations = e.training.swap.optimizer = SwapTo::host;
+  e.training.swap.activations = e.training.swap.optimizer = OffloadTarget::host;
   return e;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans with synchronised batch normalisation are proved; one that normalises by less than the sums
+// Plans with synchronized batch normalization are proved; one that normalizes by less than the sums
 // over all ranks is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,15 +16,15 @@ using plan::OpKind;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Batch normalisations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward
+// Batch normalizations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward
 // and backward, then of segment 3.
-experiment::Experiment normalised(int ranks) {
+experiment::Experiment normalized(int ranks) {
   using model::LayerKind;
   auto e = strategy::small(ranks);
   e.model.layers = {{LayerKind::linear, 6}, {LayerKind::batch_norm, 0}, {LayerKind::tanh, 0},
                     {LayerKind::linear, 4}, {LayerKind::batch_norm, 0}, {LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 1e9;
-  return strategy::synchronised(e);
+  return strategy::synchronized(e);
 }
 
 plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& token,
@@ -35,29 +35,29 @@ plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& tok
                        [&](const plan::Access& access) { return access.buffer == id; });
 }
 
-experiment::Experiment any_synchronised() {
+experiment::Experiment any_synchronized() {
   using model::LayerKind;
   experiment::Experiment e = any_experiment(2 + plan::any_count(3));
-  e.strategy.average = experiment::Average::gradients;
+  e.strategy.average = experiment::AveragedQuantity::gradients;
   e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
   e.model.layers.insert(e.model.layers.end() - 1,
                         {{LayerKind::linear, 3}, {LayerKind::batch_norm, 0}});
   if (data::owns_columns(e.data.sharding))
-    return strategy::synchronised(e);  // its first layer is linear
+    return strategy::synchronized(e);  // its first layer is linear
   if (any_bool()) e.model.layers.insert(e.model.layers.begin(), {LayerKind::batch_norm, 0});
-  return strategy::synchronised(e);
+  return strategy::synchronized(e);
 }
 
-RC_GTEST_PROP(SynchronisedPlans, are_proved_coarse_and_expanded, ()) {
-  const Victim plan = coarse(any_synchronised());
+RC_GTEST_PROP(SynchronizedPlans, are_proved_coarse_and_expanded, ()) {
+  const Victim plan = coarse(any_synchronized());
   RC_LOG() << plan::to_text(plan.plan());
   RC_ASSERT(base::to_string(check(plan.plan())) == "");
   RC_ASSERT(base::to_string(check(plan.expanded(any_algorithm()).plan())) == "");
 }
 
-RC_GTEST_PROP(SynchronisedPlans, survive_the_round_trip_through_text, ()) {
+RC_GTEST_PROP(SynchronizedPlans, survive_the_round_trip_through_text, ()) {
   const std::string text =
-      plan::to_text(strategy::make_plan(strategy::resolved(any_synchronised())).value());
+      plan::to_text(strategy::make_plan(strategy::resolved(any_synchronized())).value());
   const auto read = plan::parse(text);
   RC_ASSERT(read.has_value());
   RC_ASSERT(plan::to_text(*read) == text);
@@ -73,8 +73,8 @@ OpTest sums_statistics(const Victim& victim, std::size_t rank) {
 }
 
 // Any of the sums, forward or backward, of any micro-step.
-RC_GTEST_PROP(SynchronisedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) {
-  Victim victim = coarse(any_synchronised());
+RC_GTEST_PROP(SynchronizedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) {
+  Victim victim = coarse(any_synchronized());
   const auto all = victim.find(0, sums_statistics(victim, 0));
   const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
@@ -83,31 +83,31 @@ RC_GTEST_PROP(SynchronisedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) 
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(SynchronisedPlans, in_which_a_rank_forgets_its_own_sums_have_no_meaning, ()) {
-  Victim victim = coarse(any_synchronised());
+RC_GTEST_PROP(SynchronizedPlans, in_which_a_rank_forgets_its_own_sums_have_no_meaning, ()) {
+  Victim victim = coarse(any_synchronized());
   const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::statistics; });
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-TEST(Synchronised, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
-  auto e = normalised(3);
+TEST(Synchronized, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
+  auto e = normalized(3);
   e.training.batch_per_rank = 3;
   e.training.accumulation_steps = 3;
   e.data.train_samples = 27 * 9 + 10;  // a tail of 4, 3 and 3
   EXPECT_EQ(first_finding(coarse(e)), "");
   for (const auto algorithm : collective::kAlgorithms)
     EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
-  e = normalised(12);
+  e = normalized(12);
   e.training.batch_per_rank = 2;  // a tail of 10
   EXPECT_EQ(first_finding(coarse(e)), "");
   EXPECT_EQ(first_finding(coarse(e).expanded(collective::Algorithm::ring)), "");
 }
 
-TEST(Synchronised, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
+TEST(Synchronized, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
   for (const std::string token : {"AR.b1", "AR.b2", "AR.b3", "AR.b4"}) {
-    Victim victim = coarse(normalised(2));
+    Victim victim = coarse(normalized(2));
     for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is(token)));
     EXPECT_TRUE(failed(victim).contains(Proof::meaning)) << token;
     EXPECT_THAT(first_finding(victim), HasSubstr("of its own samples alone")) << token;
@@ -115,20 +115,20 @@ TEST(Synchronised, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
 }
 
 // Reads values other than the sum, although the sum is correct.
-TEST(Synchronised, a_pass_that_reads_other_sums_has_no_meaning) {
-  Victim victim = coarse(normalised(2));
+TEST(Synchronized, a_pass_that_reads_other_sums_has_no_meaning) {
+  Victim victim = coarse(normalized(2));
   victim.op(1, "F.s1.m0").reads.pop_back();
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_THAT(first_finding(victim),
               AllOf(HasSubstr("F.s1.m0"), HasSubstr("does not read sums.s1[0:13]")));
 
-  victim = coarse(normalised(2));
+  victim = coarse(normalized(2));
   access_of(victim, 0, "W.s3.m0", "sums.s3").count = 8;
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
 }
 
-TEST(Synchronised, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning) {
-  Victim victim = coarse(normalised(2));
+TEST(Synchronized, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning) {
+  Victim victim = coarse(normalized(2));
   const plan::BufferId sums = victim.ranks[0].buffer("gradient_sums.s3");
   std::erase_if(victim.op(0, "B.s3.m0").reads,
                 [&](const plan::Access& access) { return access.buffer == sums; });
@@ -138,8 +138,8 @@ TEST(Synchronised, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning)
 }
 
 // Ranks 0 and 1, and ranks 2 and 3, add up among themselves.
-TEST(Synchronised, sums_over_a_part_of_the_ranks_have_no_meaning) {
-  Victim victim = coarse(normalised(4));
+TEST(Synchronized, sums_over_a_part_of_the_ranks_have_no_meaning) {
+  Victim victim = coarse(normalized(4));
   victim.groups[1] = {{0, 1}};
   victim.groups.push_back({{2, 3}});
   for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -155,8 +155,8 @@ TEST(Synchronised, sums_over_a_part_of_the_ranks_have_no_meaning) {
               HasSubstr("summed over a group without some ranks that normalise by it"));
 }
 
-TEST(Synchronised, sums_of_another_micro_step_have_no_meaning) {
-  auto e = normalised(2);
+TEST(Synchronized, sums_of_another_micro_step_have_no_meaning) {
+  auto e = normalized(2);
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
   for (std::size_t rank = 0; rank < 2; ++rank) victim.op(rank, "STAT.s1.m1").micro = 0;
@@ -164,8 +164,8 @@ TEST(Synchronised, sums_of_another_micro_step_have_no_meaning) {
   EXPECT_THAT(first_finding(victim), HasSubstr("of another micro-step"));
 }
 
-TEST(Synchronised, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
-  auto e = normalised(12);
+TEST(Synchronized, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
+  auto e = normalized(12);
   e.training.batch_per_rank = 2;
   Victim victim = coarse(e);
   auto& tail =
@@ -178,9 +178,9 @@ TEST(Synchronised, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
   EXPECT_THAT(first_finding(victim), HasSubstr("hold 11 of 12 members"));
 }
 
-TEST(Synchronised, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
+TEST(Synchronized, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
   for (const char* token : {"F.s1.m0", "B.s1.m0", "F.s3.m0", "B.s3.m0"}) {
-    Victim victim = coarse(normalised(2));
+    Victim victim = coarse(normalized(2));
     victim.op(0, token).after.clear();
     EXPECT_TRUE(failed(victim).contains(Proof::races)) << token;
   }
@@ -189,9 +189,9 @@ TEST(Synchronised, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
 // Peers may still read in place what the micro-step before summed. A layer that hands on a
 // gradient, and the sum of gradients at the end of a step, would keep them together; a first layer
 // has neither between its micro-steps.
-TEST(Synchronised, sums_that_are_overwritten_while_peers_read_are_a_race) {
-  auto e = normalised(3);
-  e.model.layers = {{.kind = model::LayerKind::batch_norm, .synchronised = true},
+TEST(Synchronized, sums_that_are_overwritten_while_peers_read_are_a_race) {
+  auto e = normalized(3);
+  e.model.layers = {{.kind = model::LayerKind::batch_norm, .synchronized = true},
                     {model::LayerKind::linear, 0}};
   e.training.accumulation_steps = 2;
   for (const auto algorithm :

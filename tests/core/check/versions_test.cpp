@@ -20,7 +20,7 @@ experiment::Experiment any_model_of_versions(int ranks) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small_gpt(ranks);
     case 2: return strategy::small_images(ranks);
-    default: return strategy::small_normalised_images(ranks);
+    default: return strategy::small_normalized_images(ranks);
   }
 }
 

@@ -26,7 +26,7 @@ experiment::Experiment vertical(int ranks) {
 
 experiment::Experiment any_vertical() {
   experiment::Experiment e = any_experiment(2 + plan::any_count(3));
-  e.strategy.average = experiment::Average::gradients;
+  e.strategy.average = experiment::AveragedQuantity::gradients;
   e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
   e.data.kind = data::DataKind::blobs;
   std::erase_if(e.model.layers, [](const model::LayerSpec& layer) {
@@ -37,7 +37,7 @@ experiment::Experiment any_vertical() {
   if (any_bool())
     e.model.layers.insert(e.model.layers.begin(),
                           {{model::LayerKind::linear, 3},
-                           {.kind = model::LayerKind::batch_norm, .synchronised = true}});
+                           {.kind = model::LayerKind::batch_norm, .synchronized = true}});
   e.data.sharding.kind = data::ShardingKind::vertical;
   return e;
 }

@@ -110,7 +110,7 @@ TEST(Algorithm, segments_work_at_once) {
   EXPECT_EQ(rounds(40), 13);
 }
 
-TEST(Algorithm, ring_and_torus_talk_to_their_neighbours_only) {
+TEST(Algorithm, ring_and_torus_talk_to_their_neighbors_only) {
   for (int position = 0; position < 5; ++position)
     for (const Round& round : ring(formation(5), position))
       for (const Step& step : round)

@@ -64,10 +64,10 @@ std::int64_t double_tree_bytes(const Case& k, int rank) {
     const auto seen = [&](int p) {
       return tree == 0 ? p : n % 2 == 0 ? n - 1 - p : (p + n - 1) % n;
     };
-    int neighbours = seen(rank) == 0 ? 0 : 1;
+    int neighbors = seen(rank) == 0 ? 0 : 1;
     for (int p = 0; p < n; ++p)
-      if (seen(p) != 0 && parent(seen(p)) == seen(rank)) ++neighbours;
-    bytes += neighbours * k.c(2, tree);
+      if (seen(p) != 0 && parent(seen(p)) == seen(rank)) ++neighbors;
+    bytes += neighbors * k.c(2, tree);
   }
   return bytes;
 }

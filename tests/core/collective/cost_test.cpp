@@ -28,7 +28,7 @@ TEST(Cost, of_direct_has_the_latency_of_two_rounds_only) {
                 2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);
 }
 
-TEST(Cost, of_a_star_is_what_its_centre_takes_in_and_gives_out) {
+TEST(Cost, of_a_star_is_what_its_center_takes_in_and_gives_out) {
   for (int n = 2; n <= 9; ++n)
     EXPECT_NEAR(Drawn(n, 1).of(Algorithm::star, 1000).seconds,
                 2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);

@@ -76,7 +76,7 @@ TEST(Offers, are_given_up_when_nobody_waits_for_them) {
   stop.request_stop();
   const auto all = offers(0, drawn.work, drawn.network, stop.get_token());
   ASSERT_FALSE(all);
-  EXPECT_EQ(all.error().code, base::ProblemCode::cancelled);
+  EXPECT_EQ(all.error().code, base::ProblemCode::canceled);
 }
 
 TEST(Offers, the_choice_is_the_one_that_takes_the_least_time) {
@@ -129,7 +129,7 @@ TEST(Flows, of_a_ring_go_to_the_next_alone) {
               testing::ElementsAre(Pair{0, 1}, Pair{1, 2}, Pair{2, 3}, Pair{3, 0}));
 }
 
-TEST(Flows, of_a_star_go_to_and_from_its_centre) {
+TEST(Flows, of_a_star_go_to_and_from_its_center) {
   for (const auto& [from, to] : pairs(Algorithm::star, tests::drawn_hosts(1, 5)))
     EXPECT_EQ(std::min(from, to), 0);
 }

@@ -240,7 +240,7 @@ TEST(Steps, algorithms_stand_for_the_programs_they_are_carried_out_as) {
   for (const auto& [collective, name] : base::Names<Collective>::table) {
     const Formation formation = collective::formation({0, 0, 0, 1, 1, 1});
     for (const Algorithm algorithm : kAlgorithms) {
-      const Algorithm same = carried_out_as(collective, algorithm);
+      const Algorithm same = program_algorithm(collective, algorithm);
       EXPECT_EQ(program(collective, algorithm, formation, 4, 2),
                 program(collective, same, formation, 4, 2))
           << name << " by " << base::name_of(algorithm);
@@ -281,7 +281,7 @@ TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
   const State state = state_at(played, {{1}, {10}}, 2);
   for (const std::size_t rank : {0u, 1u}) EXPECT_EQ(state.aside[rank][0], (Held{11, {0, 1}}));
   EXPECT_EQ(state.held[0][0], (Held{1, {0}}));
-  EXPECT_EQ(played.moves[2].effect, Effect::puts_back);
+  EXPECT_EQ(played.moves[2].effect, Effect::copies_from_scratch);
   EXPECT_EQ(played.moves[2].bytes, 0);
 }
 

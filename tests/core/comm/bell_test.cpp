@@ -13,8 +13,8 @@ using std::chrono::seconds;
 
 // Two threads ring each other in turn; with a ring lost, one would sleep for its whole limit and
 // the test for an hour.
-void expect_no_ring_is_lost(Patience patience) {
-  Bell ping, pong;
+void expect_no_ring_is_lost(SpinPolicy patience) {
+  FutexEvent ping, pong;
   constexpr std::uint32_t rounds = 5000;
   std::thread answering([&] {
     for (std::uint32_t i = 0; i < rounds; ++i) {
@@ -30,13 +30,13 @@ void expect_no_ring_is_lost(Patience patience) {
   EXPECT_EQ(ping.sleepers, 0u);
 }
 
-TEST(Bell, no_ring_is_lost_when_spinning) {
+TEST(FutexEvent, no_ring_is_lost_when_spinning) {
   expect_no_ring_is_lost({std::chrono::microseconds(40), 50});
 }
-TEST(Bell, no_ring_is_lost_when_sleeping_at_once) { expect_no_ring_is_lost({}); }
+TEST(FutexEvent, no_ring_is_lost_when_sleeping_at_once) { expect_no_ring_is_lost({}); }
 
-TEST(Bell, a_wait_without_a_ring_ends_at_its_limit) {
-  Bell bell;
+TEST(FutexEvent, a_wait_without_a_ring_ends_at_its_limit) {
+  FutexEvent bell;
   EXPECT_FALSE(wait_for_ring(bell, 0, {}, milliseconds(2)));
   EXPECT_FALSE(wait_for_ring(bell, 0, {}, milliseconds(0)));
   ring(bell);
@@ -44,7 +44,7 @@ TEST(Bell, a_wait_without_a_ring_ends_at_its_limit) {
 }
 
 TEST(Listener, one_ring_is_heard_by_every_thread) {
-  Bell bell;
+  FutexEvent bell;
   Listener listener(bell, {});
   std::atomic<int> listening{0};
   const auto hear = [&] {
@@ -59,7 +59,7 @@ TEST(Listener, one_ring_is_heard_by_every_thread) {
   second.join();
 }
 
-TEST(Patience, more_ranks_than_cores_hardly_spin) {
+TEST(SpinPolicy, more_ranks_than_cores_hardly_spin) {
   EXPECT_LT(patience(1'000'000).spin, std::chrono::microseconds(5));
 }
 

@@ -109,9 +109,9 @@ Way way_of_first_link(int hosts) { return 2 * hosts; }
 TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 2000, 0);
-  shares->set_part(way_of_first_link(2), 0, 8 * kMicrosecond);  // half of it is there
+  shares->set_fraction(way_of_first_link(2), 0, 8 * kMicrosecond);  // half of it is there
   EXPECT_FALSE(shares->oldest({0, 1, 0}, 40'000 * kMillisecond).arrived);
-  shares->set_part(way_of_first_link(2), 1, 40'000 * kMillisecond);
+  shares->set_fraction(way_of_first_link(2), 1, 40'000 * kMillisecond);
   EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)),
               40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
       << "but for what passes at the least rate there is";
@@ -122,12 +122,12 @@ TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) 
 
 TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_they_had) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}, {"b", "c", 1e9, 0}})));
-  shares->set_part(way_of_first_link(3), 0.25, 0);
+  shares->set_fraction(way_of_first_link(3), 0.25, 0);
   shares->post({0, 1, 0}, 1000, 0);
   shares->post({1, 2, 0}, 1000, 0);
   EXPECT_EQ(shares.take({0, 1, 0}), 32 * kMicrosecond);
   EXPECT_EQ(shares.take({1, 2, 0}), 8 * kMicrosecond);
-  shares->set_part(way_of_first_link(3), 0.5, 100 * kMicrosecond);
+  shares->set_fraction(way_of_first_link(3), 0.5, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
   EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond)
       << "of what is drawn, not of what was left";
@@ -258,7 +258,7 @@ void change(Shares& shares, std::mt19937& random, Picoseconds now) {
   const LaneName lane{from, (from + 1 + any(3)) % 4, any(2)};
   switch (any(8)) {
     case 0: return shares->forget(lane, now);
-    case 1: return shares->set_part(any(shares->ways()), any(2), now);
+    case 1: return shares->set_fraction(any(shares->ways()), any(2), now);
     case 2:
     case 3:
       if (shares->oldest(lane, now).arrived) shares->release(lane);
@@ -283,7 +283,7 @@ TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_come
     for (std::size_t i = 0; i < words.size(); ++i)
       if (random() % 2 == 0) words[i] = before[i];
     shares->mend(now);
-    for (int way = 0; way < shares->ways(); ++way) shares->set_part(way, 1, now);
+    for (int way = 0; way < shares->ways(); ++way) shares->set_fraction(way, 1, now);
     Picoseconds last = now;
     for (int from = 0; from < 4; ++from)
       for (int to = 0; to < 4; ++to)

@@ -49,7 +49,7 @@ TEST(Bfloat16, leaves_what_it_can_hold) {
   }
 }
 
-// Neither neighbour is nearer, subnormal numbers included; of two that are equally near it is the
+// Neither neighbor is nearer, subnormal numbers included; of two that are equally near it is the
 // even one.
 RC_GTEST_PROP(Bfloat16, is_the_nearest, ()) {
   const auto bits = *rc::gen::inRange<std::uint32_t>(0, 0x7F7F0000);  // below the greatest

@@ -24,7 +24,7 @@ namespace {
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude_of(float value) { return bits_of(value) & 0x7FFFFFFFu; }
 
-// Which NaN it is, an addition may choose.
+// OpKey NaN it is, an addition may choose.
 bool same(float a, float b) { return bits_of(a) == bits_of(b) || (std::isnan(a) && std::isnan(b)); }
 
 std::uint16_t plain_fp16(float value) {
@@ -80,7 +80,7 @@ TEST(HalfBits, every_fp32_about_a_rounding_boundary_is_encoded_as_by_the_plain_f
     }
 }
 
-// Between any two neighbours, subnormal ones too, the middle and what lies beside it.
+// Between any two neighbors, subnormal ones too, the middle and what lies beside it.
 TEST(HalfBits, fp32_about_the_middle_of_any_two_halves_are_encoded_as_by_the_plain_formula) {
   for (std::uint16_t half = 0; half < 0x7C00; ++half) {
     const float middle =
@@ -222,7 +222,7 @@ bool same_encoded(const std::vector<std::byte>& a, const std::vector<std::byte>&
   return true;
 }
 
-// Which of the 32-bit words of what travels are floats.
+// OpKey of the 32-bit words of what travels are floats.
 std::pair<std::size_t, std::size_t> floats_of(const CompressionSpec& spec, std::size_t elements) {
   const auto k = static_cast<std::size_t>(kept(spec, static_cast<std::int64_t>(elements)));
   if (spec.kind == Scheme::int8) return {0, (elements + 1023) / 1024};
@@ -357,7 +357,7 @@ RC_GTEST_PROP(CompressionBits, power_sgd_multiplies_as_plain_loops_do, ()) {
     return static_cast<double>(a) * static_cast<double>(b);
   };
   for (std::int64_t k = 0; k < r; ++k) {
-    begin_from(guess.data(), block, {7, 3}, begun.data());
+    make_guess(guess.data(), block, {7, 3}, begun.data());
     for (std::int64_t row = 0; row < rows; ++row) {
       double sum = 0;
       for (std::int64_t c = 0; c < columns; ++c)

@@ -257,7 +257,7 @@ TEST(Half, every_half_comes_back_as_it_was) {
   }
 }
 
-RC_GTEST_PROP(Half, lies_between_its_neighbours_and_nearer_than_they, ()) {
+RC_GTEST_PROP(Half, lies_between_its_neighbors_and_nearer_than_they, ()) {
   const auto value = std::bit_cast<float>(*rc::gen::arbitrary<std::uint32_t>());
   RC_PRE(std::isfinite(value) && std::fabs(value) < 65504);
   const std::uint16_t half = Fp16::encode(value);

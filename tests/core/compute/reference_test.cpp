@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The oracle against numbers worked by hand or taken from the published rule.
-#include "core/compute/ops.h"
 #include "core/compute/reference/reference.h"
 
+#include "core/compute/ops.h"
 #include "tests/conformance/compute_values.h"
 
 namespace trainyard::compute {
@@ -79,7 +79,7 @@ TEST(reference, pools_take_the_largest_or_the_mean) {
 }
 
 // {0, 2} has mean 1 and variance 1; the unbiased one is 2.
-TEST(reference, batch_normalisation_follows_the_rule_of_torch) {
+TEST(reference, batch_normalization_follows_the_rule_of_torch) {
   Values values;
   const Tensor input = shaped(vector_of(values, {0, 2}), {2, 1}),
                sums = values.zeros(DType::fp64, {3}),

@@ -32,7 +32,7 @@ double share_of_clicks(const Samples& samples) {
 }
 
 // Share of labels that are the more likely one.
-double best_accuracy(const ClickTruth& truth, const Samples& samples, std::size_t width) {
+double best_accuracy(const ClickModel& truth, const Samples& samples, std::size_t width) {
   std::size_t right = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i)
     right += (truth.probability(row(samples, i, width)) > 0.5) == (samples.labels[i] == 1);
@@ -40,7 +40,7 @@ double best_accuracy(const ClickTruth& truth, const Samples& samples, std::size_
 }
 
 // Expected accuracy of the best guess according to the generator: the Bayes rate.
-double bayes_rate(const ClickTruth& truth, const Samples& samples, std::size_t width) {
+double bayes_rate(const ClickModel& truth, const Samples& samples, std::size_t width) {
   double sum = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
     const double click = truth.probability(row(samples, i, width));
@@ -137,7 +137,7 @@ TEST(Clicks, are_25_to_35_in_a_hundred_whatever_the_seed_and_the_sizes) {
 // Among samples with a click probability of about p, a share of p are clicks.
 TEST(Clicks, follow_the_probabilities_of_the_truth) {
   const DataSpec spec = clicks(50'000);
-  const ClickTruth truth(spec);
+  const ClickModel truth(spec);
   const Samples samples = read_all(*make(spec), Split::train);
   std::array<double, 10> expected{}, clicked{}, count{};
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
@@ -156,7 +156,7 @@ TEST(Clicks, follow_the_probabilities_of_the_truth) {
 TEST(Clicks, without_noise_follow_the_score_alone) {
   DataSpec spec = clicks(2000);
   spec.noise = 0;
-  const ClickTruth truth(spec);
+  const ClickModel truth(spec);
   const Samples samples = read_all(*make(spec), Split::train);
   EXPECT_EQ(best_accuracy(truth, samples, width_of(spec)), 1);
   EXPECT_EQ(bayes_rate(truth, samples, width_of(spec)), 1);
@@ -218,7 +218,7 @@ TEST(Clicks, can_be_learned_up_to_what_chance_leaves) {
     const Samples held_out = read_all(*set, Split::held_out);
     LogisticModel model(spec);
     model.train(read_all(*set, Split::train), 10);
-    const ClickTruth truth(spec);
+    const ClickModel truth(spec);
     const double base_rate = 1 - share_of_clicks(held_out),
                  bayes = bayes_rate(truth, held_out, width_of(spec)),
                  learned = model.accuracy(held_out);

@@ -73,7 +73,7 @@ TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
 TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
   const auto set = digits(100);
   ASSERT_NE(set->byte_values(), nullptr);
-  const MakeRoom make_room = [](std::int64_t bytes) {
+  const AllocateBytes make_room = [](std::int64_t bytes) {
     return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)],
                                       std::default_delete<std::byte[]>());
   };

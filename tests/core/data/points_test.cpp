@@ -22,7 +22,7 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-double nearest_neighbour_accuracy(const Dataset& set) {
+double nearest_neighbor_accuracy(const Dataset& set) {
   const auto known = read_all(set, Split::train), asked = read_all(set, Split::held_out);
   const auto width = static_cast<std::size_t>(set.summary().features());
   std::size_t right = 0;
@@ -75,15 +75,15 @@ TEST(Points, at_the_default_difficulty_can_be_told_apart) {
   for (const std::uint64_t seed : {1, 2, 3})
     for (auto spec : {points(DataKind::spirals, 3), points(DataKind::blobs, 3)}) {
       spec.seed = static_cast<std::int64_t>(seed);
-      EXPECT_GT(nearest_neighbour_accuracy(*open(spec, "").value()), 0.9)
+      EXPECT_GT(nearest_neighbor_accuracy(*open(spec, "").value()), 0.9)
           << base::name_of(spec.kind) << ", seed " << seed;
     }
 }
 
 TEST(Points, get_harder_with_noise) {
   for (const DataKind kind : {DataKind::spirals, DataKind::blobs})
-    EXPECT_LT(nearest_neighbour_accuracy(*open(points(kind, 3, 2, 10), "").value()),
-              nearest_neighbour_accuracy(*open(points(kind, 3, 2, 0), "").value()));
+    EXPECT_LT(nearest_neighbor_accuracy(*open(points(kind, 3, 2, 10), "").value()),
+              nearest_neighbor_accuracy(*open(points(kind, 3, 2, 0), "").value()));
 }
 
 TEST(Points, an_empty_set_or_one_class_is_a_problem) {

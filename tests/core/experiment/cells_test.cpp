@@ -15,7 +15,7 @@ namespace {
 
 using S = PipelineSchedule;
 
-std::vector<int> in_turn(int ranks, int chunks = 1) {
+std::vector<int> is_round_robin(int ranks, int chunks = 1) {
   std::vector<int> list;
   for (int k = 0; k < ranks * chunks; ++k) list.push_back(k % ranks);
   return list;
@@ -95,24 +95,27 @@ double bubble(const Played& played) {
 }
 
 TEST(Cells, are_those_of_the_papers) {
-  EXPECT_EQ(text(cells_of(S::naive, in_turn(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
-  EXPECT_EQ(text(cells_of(S::gpipe, in_turn(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
-  EXPECT_EQ(text(cells_of(S::one_f_one_b, in_turn(3), 0, 4)),
+  EXPECT_EQ(text(cells_of(S::naive, is_round_robin(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
+  EXPECT_EQ(text(cells_of(S::gpipe, is_round_robin(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
+  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, is_round_robin(3), 0, 4)),
             "F0.0 F0.1 F0.2 B0.0 F0.3 B0.1 B0.2 B0.3");
-  EXPECT_EQ(text(cells_of(S::one_f_one_b, in_turn(3), 2, 3)), "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2");
-  EXPECT_EQ(text(cells_of(S::zb_h1, in_turn(3), 1, 4)),
+  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, is_round_robin(3), 2, 3)),
+            "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2");
+  EXPECT_EQ(text(cells_of(S::zb_h1, is_round_robin(3), 1, 4)),
             "F1.0 F1.1 B1.0 F1.2 B1.1 W1.0 F1.3 B1.2 W1.1 B1.3 W1.2 W1.3");
-  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, in_turn(2, 2), 1, 4)),
+  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, is_round_robin(2, 2), 1, 4)),
             "F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 F1.2 B1.0 F1.3 B1.1 F3.2 B3.2 F3.3 B3.3 B1.2 B1.3");
 }
 
 TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_come_to_an_end) {
-  for (const S schedule : {S::naive, S::gpipe, S::one_f_one_b, S::interleaved_1f1b, S::zb_h1})
+  for (const S schedule :
+       {S::naive, S::gpipe, S::one_forward_one_backward, S::interleaved_1f1b, S::zb_h1})
     for (int p = 1; p <= 8; ++p)
       for (int m = 1; m <= 3 * p + 1; ++m)
         for (const int chunks : {1, 3}) {
-          if (chunks > 1 && (schedule == S::one_f_one_b || schedule == S::zb_h1)) continue;
-          const auto ranks = in_turn(p, chunks);
+          if (chunks > 1 && (schedule == S::one_forward_one_backward || schedule == S::zb_h1))
+            continue;
+          const auto ranks = is_round_robin(p, chunks);
           SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(p) +
                        " ranks, " + std::to_string(chunks) + " chunks, " + std::to_string(m));
           EXPECT_TRUE(play(schedule, ranks, m));
@@ -139,13 +142,15 @@ TEST(Cells, idle_as_long_as_the_formulas_say) {
     for (int m = p; m <= 4 * p; m += p) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
       const double n = p - 1;
-      EXPECT_DOUBLE_EQ(bubble(*play(S::gpipe, in_turn(p), m)), n / (m + n));
-      EXPECT_DOUBLE_EQ(bubble(*play(S::one_f_one_b, in_turn(p), m)), n / (m + n));
-      EXPECT_DOUBLE_EQ(bubble(*play(S::naive, in_turn(p), m)), n / p);
+      EXPECT_DOUBLE_EQ(bubble(*play(S::gpipe, is_round_robin(p), m)), n / (m + n));
+      EXPECT_DOUBLE_EQ(bubble(*play(S::one_forward_one_backward, is_round_robin(p), m)),
+                       n / (m + n));
+      EXPECT_DOUBLE_EQ(bubble(*play(S::naive, is_round_robin(p), m)), n / p);
       for (const int v : {2, 3})
-        EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, in_turn(p, v), m)), n / (v * m + n));
+        EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, is_round_robin(p, v), m)),
+                         n / (v * m + n));
       for (const auto& [f, b, w] : {std::tuple{1, 1, 1}, {3, 4, 2}}) {
-        const Played played = *play(S::zb_h1, in_turn(p), m + p, f, b, w);
+        const Played played = *play(S::zb_h1, is_round_robin(p), m + p, f, b, w);
         for (const int idle : played.idle) EXPECT_EQ(idle, (p - 1) * (f + b - w));
       }
     }
@@ -155,10 +160,11 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
   for (int p = 1; p <= 8; ++p)
     for (const int m : {1, p, 4 * p})
       for (int k = 0; k < p; ++k) {
-        EXPECT_EQ(most_held(cells_of(S::one_f_one_b, in_turn(p), k, m), k), std::min(p - k, m));
-        EXPECT_EQ(most_held(cells_of(S::zb_h1, in_turn(p), k, m), k), std::min(p, m));
-        EXPECT_EQ(most_held(cells_of(S::gpipe, in_turn(p), k, m), k), m);
-        EXPECT_EQ(most_held(cells_of(S::naive, in_turn(p), k, m), k), 1);
+        EXPECT_EQ(most_held(cells_of(S::one_forward_one_backward, is_round_robin(p), k, m), k),
+                  std::min(p - k, m));
+        EXPECT_EQ(most_held(cells_of(S::zb_h1, is_round_robin(p), k, m), k), std::min(p, m));
+        EXPECT_EQ(most_held(cells_of(S::gpipe, is_round_robin(p), k, m), k), m);
+        EXPECT_EQ(most_held(cells_of(S::naive, is_round_robin(p), k, m), k), 1);
       }
 }
 

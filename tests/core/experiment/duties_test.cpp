@@ -129,7 +129,7 @@ TEST(Duties, what_would_mean_nothing_on_the_virtual_clock_is_refused_there) {
   Experiment e = strategy::small(3);
   e.strategy.kind = StrategyKind::parameter_server;
   e.topology.hosts[0].devices[0].role = topology::Role::parameter_server;
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   EXPECT_TRUE(resolve(e, "."));
   e.run.links = LinkSpeed::imposed;
   EXPECT_EQ(resolve(e, ".").error().where, "run.links");

@@ -56,7 +56,7 @@ TEST(Engine, of_another_kind_takes_no_imposed_links_and_no_transport_of_ours) {
   e.run.links = LinkSpeed::imposed;
   e.run.transport = TransportKind::shm;
   EXPECT_THAT(places(engine_problems(e)), testing::ElementsAre("run.links", "run.transport"));
-  EXPECT_THAT(places(problems_of_meaning(e, nullptr)),
+  EXPECT_THAT(places(semantic_problems(e, nullptr)),
               testing::IsSupersetOf({"run.links", "run.transport"}));
   e.strategy.engine = Engine::own;
   EXPECT_TRUE(engine_problems(e).empty());

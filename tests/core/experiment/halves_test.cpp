@@ -28,28 +28,30 @@ Experiment in_pairs(int ranks, GossipGraph graph) {
   return e;
 }
 
-Halves halves(int ranks, GossipGraph graph) { return halves_of(graph_of(in_pairs(ranks, graph))); }
+Bipartition halves(int ranks, GossipGraph graph) {
+  return bipartition_of(graph_of(in_pairs(ranks, graph)));
+}
 
-TEST(Halves, of_an_even_ring_are_every_second_rank) {
+TEST(Bipartition, of_an_even_ring_are_every_second_rank) {
   for (const int ranks : {2, 4, 6, 10}) {
-    const Halves found = halves(ranks, GossipGraph::ring);
-    EXPECT_THAT(found.odd_circle, IsEmpty());
+    const Bipartition found = halves(ranks, GossipGraph::ring);
+    EXPECT_THAT(found.odd_cycle, IsEmpty());
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], rank % 2 == 0);
   }
 }
 
-TEST(Halves, of_an_even_torus_are_a_chessboard) {
-  const Halves found = halves(16, GossipGraph::torus);
-  ASSERT_THAT(found.odd_circle, IsEmpty());
+TEST(Bipartition, of_an_even_torus_are_a_chessboard) {
+  const Bipartition found = halves(16, GossipGraph::torus);
+  ASSERT_THAT(found.odd_cycle, IsEmpty());
   for (int rank = 0; rank < 16; ++rank)
     EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], (rank / 4 + rank % 4) % 2 == 0);
 }
 
 // The hub of a star answers all others, and rank 0 need not be one that asks.
-TEST(Halves, the_larger_one_asks) {
-  const Halves found = halves_of({{1, 2, 3}, {0}, {0}, {0}});
-  EXPECT_THAT(found.odd_circle, IsEmpty());
+TEST(Bipartition, the_larger_one_asks) {
+  const Bipartition found = bipartition_of({{1, 2, 3}, {0}, {0}, {0}});
+  EXPECT_THAT(found.odd_cycle, IsEmpty());
   EXPECT_THAT(found.asks, ElementsAre(false, true, true, true));
 }
 
@@ -59,14 +61,14 @@ void expect_odd_circle(const Graph& graph, const std::vector<int>& circle) {
   ASSERT_EQ(circle.size() % 2, 1u);
   EXPECT_EQ(std::set<int>(circle.begin(), circle.end()).size(), circle.size()) << "each once";
   for (std::size_t i = 0; i < circle.size(); ++i) {
-    const auto& neighbours = graph[static_cast<std::size_t>(circle[i])];
+    const auto& neighbors = graph[static_cast<std::size_t>(circle[i])];
     EXPECT_TRUE(
-        std::binary_search(neighbours.begin(), neighbours.end(), circle[(i + 1) % circle.size()]))
+        std::binary_search(neighbors.begin(), neighbors.end(), circle[(i + 1) % circle.size()]))
         << circle[i];
   }
 }
 
-TEST(Halves, there_are_none_where_a_circle_is_odd) {
+TEST(Bipartition, there_are_none_where_a_circle_is_odd) {
   for (const auto& [ranks, graph] : {std::pair{3, GossipGraph::ring},
                                      {7, GossipGraph::ring},
                                      {3, GossipGraph::complete},
@@ -76,15 +78,15 @@ TEST(Halves, there_are_none_where_a_circle_is_odd) {
                                      {4, GossipGraph::exponential},
                                      {8, GossipGraph::exponential}}) {
     SCOPED_TRACE(std::to_string(ranks));
-    expect_odd_circle(graph_of(in_pairs(ranks, graph)), halves(ranks, graph).odd_circle);
+    expect_odd_circle(graph_of(in_pairs(ranks, graph)), halves(ranks, graph).odd_cycle);
   }
-  EXPECT_EQ(halves(7, GossipGraph::ring).odd_circle.size(), 7u);
-  EXPECT_EQ(halves(6, GossipGraph::complete).odd_circle.size(), 3u);
+  EXPECT_EQ(halves(7, GossipGraph::ring).odd_cycle.size(), 7u);
+  EXPECT_EQ(halves(6, GossipGraph::complete).odd_cycle.size(), 3u);
 }
 
 // For any connected graph: either no edge is inside a half of the bipartition, or there is an odd
 // cycle.
-RC_GTEST_PROP(Halves, part_all_neighbours_or_name_an_odd_circle, ()) {
+RC_GTEST_PROP(Bipartition, part_all_neighbors_or_name_an_odd_circle, ()) {
   const int ranks = *rc::gen::inRange(2, 12);
   std::vector<std::set<int>> joined(static_cast<std::size_t>(ranks));
   const auto join = [&](int a, int b) {
@@ -96,8 +98,8 @@ RC_GTEST_PROP(Halves, part_all_neighbours_or_name_an_odd_circle, ()) {
       join(a, b);
   Graph graph;
   for (const auto& one : joined) graph.emplace_back(one.begin(), one.end());
-  const Halves found = halves_of(graph);
-  if (!found.odd_circle.empty()) return expect_odd_circle(graph, found.odd_circle);
+  const Bipartition found = bipartition_of(graph);
+  if (!found.odd_cycle.empty()) return expect_odd_circle(graph, found.odd_cycle);
   for (int rank = 0; rank < ranks; ++rank)
     for (const int other : graph[static_cast<std::size_t>(rank)])
       RC_ASSERT(found.asks[static_cast<std::size_t>(rank)] !=
@@ -111,7 +113,7 @@ std::string refusal(const Experiment& e) {
                               : std::to_string(problems.size()) + " problems";
 }
 
-TEST(Halves, a_graph_without_them_is_refused_at_its_field) {
+TEST(Bipartition, a_graph_without_them_is_refused_at_its_field) {
   EXPECT_THAT(gossip_problems(in_pairs(6, GossipGraph::ring)), IsEmpty());
   EXPECT_THAT(
       refusal(in_pairs(5, GossipGraph::ring)),
@@ -122,12 +124,12 @@ TEST(Halves, a_graph_without_them_is_refused_at_its_field) {
               AllOf(HasSubstr("in a circle of 3"), HasSubstr("strategy.gossip.graph to ring")));
   EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)),
               HasSubstr("and 5 others are neighbours in a circle of 13"));
-  Experiment in_step = in_pairs(5, GossipGraph::ring);
-  in_step.strategy.gossip.mode = GossipMode::synchronous;
-  EXPECT_THAT(gossip_problems(in_step), IsEmpty());
+  Experiment is_lockstep = in_pairs(5, GossipGraph::ring);
+  is_lockstep.strategy.gossip.mode = GossipMode::synchronous;
+  EXPECT_THAT(gossip_problems(is_lockstep), IsEmpty());
 }
 
-TEST(Halves, who_is_cut_off_is_named_first) {
+TEST(Bipartition, who_is_cut_off_is_named_first) {
   Experiment e = in_pairs(1, GossipGraph::drawn);
   e.topology.hosts.clear();
   for (const char* name : {"a", "b"}) e.topology.hosts.push_back(tests::drawn_host(name, 3));
@@ -135,7 +137,7 @@ TEST(Halves, who_is_cut_off_is_named_first) {
 }
 
 // No matrix says how they come together: who averages when is the run's own.
-TEST(Halves, without_steps_in_common_there_is_no_second_eigenvalue) {
+TEST(Bipartition, without_steps_in_common_there_is_no_second_eigenvalue) {
   Experiment e = in_pairs(4, GossipGraph::ring);
   EXPECT_FALSE(lambda_2(resolve(e, ".").value()));
   e.strategy.gossip.mode = GossipMode::synchronous;

@@ -33,25 +33,25 @@ TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
 }
 
 TEST(Imposed, what_is_said_is_what_is_done) {
-  EXPECT_EQ(speeds_said(small().run), "speeds of devices and links: drawn, not imposed");
-  EXPECT_EQ(speeds_said(imposed(1).run),
+  EXPECT_EQ(speeds_line(small().run), "speeds of devices and links: drawn, not imposed");
+  EXPECT_EQ(speeds_line(imposed(1).run),
             "speeds of links: imposed; of devices: drawn, not imposed");
-  EXPECT_EQ(speeds_said(imposed(0.05).run),
+  EXPECT_EQ(speeds_line(imposed(0.05).run),
             "speeds of links: imposed at 0.05 of drawn; of devices: drawn, not imposed");
-  EXPECT_EQ(link_speeds_said(small().run), "drawn, not imposed");
-  EXPECT_EQ(link_speeds_said(imposed(1).run), "imposed");
-  EXPECT_EQ(link_speeds_said(imposed(0.1).run), "imposed at 0.1 of drawn");
+  EXPECT_EQ(link_speeds_line(small().run), "drawn, not imposed");
+  EXPECT_EQ(link_speeds_line(imposed(1).run), "imposed");
+  EXPECT_EQ(link_speeds_line(imposed(0.1).run), "imposed at 0.1 of drawn");
 }
 
 TEST(Imposed, pacing_and_slowness_have_words) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
-  EXPECT_EQ(speeds_said(run),
+  EXPECT_EQ(speeds_line(run),
             "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
-  EXPECT_EQ(slowness_said(1, 0), "not slowed down");
-  EXPECT_EQ(slowness_said(2.5, 0), "slowed down 2.5 times");
-  EXPECT_EQ(slowness_said(1, 0.2), "with a jitter of 0.2");
-  EXPECT_EQ(slowness_said(3, 0.2), "slowed down 3 times, with a jitter of 0.2");
+  EXPECT_EQ(slow_down_line(1, 0), "not slowed down");
+  EXPECT_EQ(slow_down_line(2.5, 0), "slowed down 2.5 times");
+  EXPECT_EQ(slow_down_line(1, 0.2), "with a jitter of 0.2");
+  EXPECT_EQ(slow_down_line(3, 0.2), "slowed down 3 times, with a jitter of 0.2");
 }
 
 TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
@@ -62,9 +62,9 @@ TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
   const Resolved resolved = resolve(experiment, ".").value();
   const double bits =
       static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
-  EXPECT_DOUBLE_EQ(longest_silence_seconds(resolved), bits / 1e5 + 4);
+  EXPECT_DOUBLE_EQ(max_op_gap_seconds(resolved), bits / 1e5 + 4);
   experiment.run.links = LinkSpeed::drawn_only;
-  EXPECT_EQ(longest_silence_seconds(resolve(experiment, ".").value()), 0);
+  EXPECT_EQ(max_op_gap_seconds(resolve(experiment, ".").value()), 0);
 }
 
 TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
@@ -75,9 +75,9 @@ TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
   e.strategy.kind = StrategyKind::mirrored;
   e.model.layers = {{model::LayerKind::linear, 0}};
   e.training.batch_per_rank = 64;
-  const double mirrored = longest_silence_seconds(resolve(e, ".").value());
+  const double mirrored = max_op_gap_seconds(resolve(e, ".").value());
   e.strategy.kind = StrategyKind::data_parallel;
-  EXPECT_GT(longest_silence_seconds(resolve(e, ".").value()), mirrored);
+  EXPECT_GT(max_op_gap_seconds(resolve(e, ".").value()), mirrored);
 }
 
 TEST(Imposed, an_impossible_scale_is_a_problem) {

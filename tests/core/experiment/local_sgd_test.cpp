@@ -63,30 +63,30 @@ TEST(LocalSgd, what_needs_the_gradient_of_all_is_refused) {
   e.strategy.compression.kind = compute::compression::Scheme::fp16;
   EXPECT_THAT(wrong_places(e), ElementsAre("strategy.compression.kind"));
   e = meeting(4);
-  e.strategy.average = Average::weights;
+  e.strategy.average = AveragedQuantity::weights;
   EXPECT_THAT(wrong_places(e), ElementsAre("strategy.average"));
   e = meeting(4);
   e.data.sharding.kind = data::ShardingKind::vertical;
   EXPECT_THAT(wrong_places(e), ElementsAre("data.sharding.kind"));
-  e = strategy::synchronised(strategy::small_normalised_images(2));
+  e = strategy::synchronized(strategy::small_normalized_images(2));
   e.strategy.kind = StrategyKind::local_sgd;
   EXPECT_THAT(wrong_places(e), ElementsAre("model.layers[3].synchronised"));
 }
 
 TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {
   Experiment e = meeting(4);
-  EXPECT_THAT(unlike_one_device(e).value_or(""),
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
               HasSubstr("weights are averaged every 8 steps, moments never"));
   e.training.optimizer.momentum = 0;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), testing::Not(HasSubstr("moments")));
+  EXPECT_THAT(equivalence_caveats(e).value_or(""), testing::Not(HasSubstr("moments")));
   e.strategy.local_sgd.rule = LocalRule::elastic;
-  EXPECT_THAT(unlike_one_device(e).value_or(""),
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
               HasSubstr("weights are pulled to a centre every 8 steps"));
   e.training.steps = 7;
-  EXPECT_THAT(unlike_one_device(e).value_or(""),
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
               HasSubstr("never moves: the run is over after 7 steps, and they meet every 8 steps"));
   e.strategy.local_sgd.rule = LocalRule::average;
-  EXPECT_THAT(unlike_one_device(e).value_or(""),
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
               HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));
 }
 

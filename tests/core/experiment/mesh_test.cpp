@@ -38,11 +38,11 @@ TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
   const Mesh mesh{2, 3, 4};
   for (int rank = 0; rank < mesh.ranks(); ++rank)
     EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
-  EXPECT_EQ(mesh.place_of(0), (MeshPlace{0, 0, 0}));
-  EXPECT_EQ(mesh.place_of(5), (MeshPlace{1, 0, 1}));
-  EXPECT_EQ(mesh.place_of(23), (MeshPlace{1, 2, 3}));
-  EXPECT_THAT(mesh.parts_with(6), ElementsAre(4, 5, 6, 7));
-  EXPECT_THAT(mesh.replicas_like(13), ElementsAre(9, 13));
+  EXPECT_EQ(mesh.place_of(0), (MeshCoordinates{0, 0, 0}));
+  EXPECT_EQ(mesh.place_of(5), (MeshCoordinates{1, 0, 1}));
+  EXPECT_EQ(mesh.place_of(23), (MeshCoordinates{1, 2, 3}));
+  EXPECT_THAT(mesh.tensor_group(6), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(mesh.replicas_of(13), ElementsAre(9, 13));
   EXPECT_THAT(mesh.stage(1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
 }
 
@@ -66,7 +66,7 @@ TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
   const Resolved resolved = strategy::resolved(e);
   EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
   EXPECT_EQ(resolved.global_batch, 16);
-  EXPECT_EQ(mesh_said(resolved),
+  EXPECT_EQ(mesh_line(resolved),
             "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers");
 }
 
@@ -125,10 +125,10 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   Experiment compressed = meshed(2, 2, 1);
   compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
   EXPECT_THAT(first_problem(compressed).what, HasSubstr("hybrid does not compress gradients"));
-  Experiment synchronised = strategy::synchronised(strategy::small_normalised_images(4));
-  synchronised.strategy.kind = StrategyKind::hybrid;
-  synchronised.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
-  EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
+  Experiment synchronized = strategy::synchronized(strategy::small_normalized_images(4));
+  synchronized.strategy.kind = StrategyKind::hybrid;
+  synchronized.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
+  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronised"));
 }
 
 // All ranks stand evenly, those that sum do not; and the other way round.
@@ -163,24 +163,24 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
 TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
   Experiment e = meshed(1, 2, 2);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_said(strategy::resolved(e)),
+  EXPECT_THAT(*mesh_line(strategy::resolved(e)),
               HasSubstr("; strategy.mesh.shards_data changes nothing"));
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
+  EXPECT_THAT(*mesh_line(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
 }
 
 TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
   Experiment e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
-  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
+  EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(shards_in_vain(strategy::resolved(e)),
+  EXPECT_EQ(unused_shard_group(strategy::resolved(e)),
             "strategy.fsdp.group=host changes nothing: all who share are on one host");
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), std::nullopt);
+  EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt);
 }
 
 TEST(Mesh, shares_a_step_out_among_replicas) {
@@ -197,15 +197,16 @@ TEST(Mesh, shares_a_step_out_among_replicas) {
 
 TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_parts_have_alike) {
   const Resolved e = strategy::resolved(meshed(2, 2, 2));
-  EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  EXPECT_EQ(identical_parameter_groups(e),
+            (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
   Experiment sharded = meshed(2, 2, 2);
   sharded.strategy.mesh.shards_data = true;
-  EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U)
+  EXPECT_EQ(identical_parameter_groups(strategy::resolved(sharded)).size(), 8U)
       << "of all parameters each has but its part";
   Experiment on_hosts = on(meshed(4, 1, 2), tests::drawn_hosts(2, 4));
   on_hosts.strategy.mesh.shards_data = true;
   on_hosts.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(ranks_alike(strategy::resolved(on_hosts)),
+  EXPECT_EQ(identical_parameter_groups(strategy::resolved(on_hosts)),
             (std::vector<std::vector<int>>{{0, 4}, {2, 6}, {1, 5}, {3, 7}}))
       << "one of each host";
   for (int replica = 0; replica < 2; ++replica) {
@@ -246,8 +247,8 @@ TEST(Mesh, idles_as_one_of_its_pipelines) {
   e.training.batch_per_rank = 2;
   e.training.accumulation_steps = 4;
   const Resolved resolved = strategy::resolved(e);
-  EXPECT_DOUBLE_EQ(ideal_bubble(resolved).value(), 1.0 / (4 + 1));
-  EXPECT_THAT(stages_said(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
+  EXPECT_DOUBLE_EQ(ideal_bubble_fraction(resolved).value(), 1.0 / (4 + 1));
+  EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
   EXPECT_THAT(split_said(resolved).value(), HasSubstr("of its stage"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing matrices against what is known of their eigenvalues; matrices that are no good are
+// MixingMatrix matrices against what is known of their eigenvalues; matrices that are no good are
 // refused, and say why.
 #include "core/experiment/mixing.h"
 
@@ -31,7 +31,7 @@ Experiment gossiping(int ranks, GossipGraph graph) {
 }
 
 // Sorted, the largest first.
-std::vector<double> eigenvalues(const Mixing& mixing) {
+std::vector<double> eigenvalues(const MixingMatrix& mixing) {
   std::vector<double> values = spectrum(mixing).values;
   std::sort(values.begin(), values.end(), std::greater<>());
   return values;
@@ -58,7 +58,7 @@ double absolute_second(std::vector<double> values) {
 }
 
 // W v = lambda v, |v| = 1, and v is orthogonal to the mean.
-void expect_second_eigenvector(const Mixing& mixing) {
+void expect_second_eigenvector(const MixingMatrix& mixing) {
   const SecondEigenvalue second = second_eigenvalue(mixing);
   double length = 0, sum = 0, along = 0;
   for (int i = 0; i < mixing.ranks; ++i) {
@@ -74,9 +74,9 @@ void expect_second_eigenvector(const Mixing& mixing) {
   EXPECT_NEAR(std::abs(along), second.absolute, 1e-12);
 }
 
-TEST(Mixing, of_a_ring_has_the_eigenvalues_of_the_formula) {
+TEST(MixingMatrix, of_a_ring_has_the_eigenvalues_of_the_formula) {
   for (const int ranks : {3, 4, 5, 8, 16, 33}) {
-    const Mixing ring = mixing(gossiping(ranks, GossipGraph::ring));
+    const MixingMatrix ring = mixing(gossiping(ranks, GossipGraph::ring));
     EXPECT_EQ(ring.denominator, 3);
     EXPECT_EQ(ring.at(0, 1), 1);
     EXPECT_EQ(ring.at(0, 0), 1);
@@ -90,23 +90,23 @@ TEST(Mixing, of_a_ring_has_the_eigenvalues_of_the_formula) {
   }
 }
 
-TEST(Mixing, of_two_ranks_is_their_mean) {
+TEST(MixingMatrix, of_two_ranks_is_their_mean) {
   for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
                                   GossipGraph::complete, GossipGraph::drawn}) {
-    const Mixing two = mixing(gossiping(2, graph));
-    EXPECT_EQ(two, (Mixing{2, 2, {1, 1, 1, 1}}));
+    const MixingMatrix two = mixing(gossiping(2, graph));
+    EXPECT_EQ(two, (MixingMatrix{2, 2, {1, 1, 1, 1}}));
     EXPECT_NEAR(second_eigenvalue(two).absolute, 0, 1e-15);
   }
 }
 
-TEST(Mixing, of_the_exponential_graph_has_the_eigenvalues_of_a_circle) {
+TEST(MixingMatrix, of_the_exponential_graph_has_the_eigenvalues_of_a_circle) {
   for (const int ranks : {4, 7, 8, 16}) {
     std::set<int> distances;
     for (int hop = 1; hop < ranks; hop *= 2) distances.insert(hop), distances.insert(ranks - hop);
     std::vector<std::pair<int, double>> weights{
         {0, 1.0 / static_cast<double>(distances.size() + 1)}};
     for (const int distance : distances) weights.emplace_back(distance, weights.front().second);
-    const Mixing exponential = mixing(gossiping(ranks, GossipGraph::exponential));
+    const MixingMatrix exponential = mixing(gossiping(ranks, GossipGraph::exponential));
     EXPECT_THAT(eigenvalues(exponential), Pointwise(DoubleNear(1e-12), of_circle(ranks, weights)))
         << ranks;
     expect_second_eigenvector(exponential);
@@ -114,7 +114,7 @@ TEST(Mixing, of_the_exponential_graph_has_the_eigenvalues_of_a_circle) {
 }
 
 // 5 W = 1 + A x 1 + 1 x B of two circles: every eigenvalue is the sum of one of each.
-TEST(Mixing, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
+TEST(MixingMatrix, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
   for (const auto& [rows, columns] : {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 6}}) {
     std::vector<double> expected;
     for (int r = 0; r < rows; ++r)
@@ -123,34 +123,34 @@ TEST(Mixing, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
                             2 * std::cos(2 * std::numbers::pi * c / columns)) /
                            5);
     std::sort(expected.begin(), expected.end(), std::greater<>());
-    const Mixing torus = mixing(gossiping(rows * columns, GossipGraph::torus));
+    const MixingMatrix torus = mixing(gossiping(rows * columns, GossipGraph::torus));
     EXPECT_THAT(eigenvalues(torus), Pointwise(DoubleNear(1e-12), expected))
         << rows << " x " << columns;
     expect_second_eigenvector(torus);
   }
 }
 
-TEST(Mixing, of_a_torus_of_a_prime_number_is_a_ring) {
+TEST(MixingMatrix, of_a_torus_of_a_prime_number_is_a_ring) {
   EXPECT_EQ(mixing(gossiping(7, GossipGraph::torus)), mixing(gossiping(7, GossipGraph::ring)));
 }
 
-TEST(Mixing, of_everybody_brings_all_together_in_one_step) {
-  const Mixing complete = mixing(gossiping(6, GossipGraph::complete));
-  EXPECT_EQ(complete, (Mixing{6, 6, std::vector<std::int64_t>(36, 1)}));
+TEST(MixingMatrix, of_everybody_brings_all_together_in_one_step) {
+  const MixingMatrix complete = mixing(gossiping(6, GossipGraph::complete));
+  EXPECT_EQ(complete, (MixingMatrix{6, 6, std::vector<std::int64_t>(36, 1)}));
   EXPECT_NEAR(second_eigenvalue(complete).absolute, 0, 1e-12);
 }
 
 // Two devices on each of three hosts, the middle one linked with both others.
-TEST(Mixing, of_a_drawing_joins_hosts_that_are_linked) {
+TEST(MixingMatrix, of_a_drawing_joins_hosts_that_are_linked) {
   Experiment e = small(3, 2);
   e.strategy.kind = StrategyKind::gossip;
   e.strategy.gossip.graph = GossipGraph::drawn;
   e.topology.switches.clear();
   const auto& hosts = e.topology.hosts;
   e.topology.links = {{hosts[0].name, hosts[1].name}, {hosts[2].name, hosts[1].name}};
-  const Mixing drawn = mixing(e);
-  EXPECT_THAT(drawn.neighbours(0), ElementsAre(1, 2, 3));
-  EXPECT_THAT(drawn.neighbours(2), ElementsAre(0, 1, 3, 4, 5));
+  const MixingMatrix drawn = mixing(e);
+  EXPECT_THAT(drawn.neighbors(0), ElementsAre(1, 2, 3));
+  EXPECT_THAT(drawn.neighbors(2), ElementsAre(0, 1, 3, 4, 5));
   EXPECT_DOUBLE_EQ(drawn.weight(0, 1), 1.0 / 4);
   EXPECT_DOUBLE_EQ(drawn.weight(0, 2), 1.0 / 6);
   EXPECT_DOUBLE_EQ(drawn.weight(2, 3), 1.0 / 6);
@@ -159,7 +159,7 @@ TEST(Mixing, of_a_drawing_joins_hosts_that_are_linked) {
   EXPECT_TRUE(gossip_problems(e).empty());
 }
 
-RC_GTEST_PROP(Mixing, of_metropolis_is_doubly_stochastic_whatever_the_graph, ()) {
+RC_GTEST_PROP(MixingMatrix, of_metropolis_is_doubly_stochastic_whatever_the_graph, ()) {
   const int ranks = *rc::gen::inRange(2, 30);
   Graph graph(static_cast<std::size_t>(ranks));
   const auto join = [&](int a, int b) {
@@ -172,10 +172,10 @@ RC_GTEST_PROP(Mixing, of_metropolis_is_doubly_stochastic_whatever_the_graph, ())
   for (int extra = *rc::gen::inRange(0, 60); extra > 0; --extra)
     join(*rc::gen::inRange(0, ranks), *rc::gen::inRange(0, ranks));
   for (auto& list : graph) std::sort(list.begin(), list.end());
-  const Mixing made = metropolis(graph);
+  const MixingMatrix made = metropolis(graph);
   RC_ASSERT(mixing_problems(made, "").empty());
   for (int i = 0; i < ranks; ++i) {
-    RC_ASSERT(made.neighbours(i) == graph[static_cast<std::size_t>(i)]);
+    RC_ASSERT(made.neighbors(i) == graph[static_cast<std::size_t>(i)]);
     double row = 0;
     for (int j = 0; j < ranks; ++j) row += made.weight(i, j);
     RC_ASSERT(std::abs(row - 1) < 1e-12);
@@ -184,9 +184,9 @@ RC_GTEST_PROP(Mixing, of_metropolis_is_doubly_stochastic_whatever_the_graph, ())
   RC_ASSERT(second < 1 - 1e-6);
 }
 
-// Numbers of neighbours from 1 to 40: their least common multiple is beyond a trillion, so weights
+// Numbers of neighbors from 1 to 40: their least common multiple is beyond a trillion, so weights
 // are rounded, and still sum to one.
-TEST(Mixing, of_many_degrees_is_rounded_and_still_exact_in_its_sums) {
+TEST(MixingMatrix, of_many_degrees_is_rounded_and_still_exact_in_its_sums) {
   Graph graph(42);
   for (int i = 0; i < 42; ++i)
     for (int j = 0; j < i; ++j)
@@ -194,18 +194,18 @@ TEST(Mixing, of_many_degrees_is_rounded_and_still_exact_in_its_sums) {
         graph[static_cast<std::size_t>(i)].push_back(j),
             graph[static_cast<std::size_t>(j)].push_back(i);
   for (auto& list : graph) std::sort(list.begin(), list.end());
-  const Mixing made = metropolis(graph);
+  const MixingMatrix made = metropolis(graph);
   EXPECT_TRUE(mixing_problems(made, "").empty());
   const auto most = static_cast<double>(std::max(graph[41].size(), graph[40].size()));
   EXPECT_NEAR(made.weight(41, 40), 1 / (1 + most), 1e-12);
 }
 
-std::string refusal(const Mixing& mixing) {
+std::string refusal(const MixingMatrix& mixing) {
   const auto problems = mixing_problems(mixing, "here");
   return problems.empty() ? "" : base::to_string(problems.front());
 }
 
-TEST(Mixing, that_is_no_good_is_refused_and_says_which_rank) {
+TEST(MixingMatrix, that_is_no_good_is_refused_and_says_which_rank) {
   EXPECT_EQ(refusal({2, 4, {3, 1, 1, 3}}), "");
   EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}),
               HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
@@ -221,7 +221,7 @@ TEST(Mixing, that_is_no_good_is_refused_and_says_which_rank) {
 TEST(GossipWeights, by_hand_are_those_of_the_pair_both_ways_and_leave_the_rest_to_the_rank) {
   Experiment e = gossiping(3, GossipGraph::ring);
   e.strategy.gossip.weights = {{0, 1, 0.25}, {2, 1, 0.5}};
-  const Mixing made = mixing(e);
+  const MixingMatrix made = mixing(e);
   EXPECT_DOUBLE_EQ(made.weight(0, 1), 0.25);
   EXPECT_DOUBLE_EQ(made.weight(1, 0), 0.25);
   EXPECT_DOUBLE_EQ(made.weight(1, 2), 0.5);
@@ -262,7 +262,7 @@ TEST(GossipProblems, name_what_gossip_cannot_do) {
   EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }),
             "training.non_finite");
   EXPECT_EQ(where([](Experiment& e) { e.strategy.engine = Engine::gloo; }), "strategy.engine");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }),
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = AveragedQuantity::weights; }),
             "strategy.average");
   EXPECT_EQ(where([](Experiment& e) {
               e.strategy.compression.kind = compute::compression::Scheme::bf16;

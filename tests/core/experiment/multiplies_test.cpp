@@ -17,12 +17,12 @@ using ::testing::HasSubstr;
 TEST(Multiplies, left_open_are_full_but_of_a_tpu) {
   Experiment e = small();
   EXPECT_EQ(e.training.multiplies, Multiplies::automatic);
-  EXPECT_EQ(multiplies_of(e), Multiplies::full);
+  EXPECT_EQ(factor_format_of(e), Multiplies::full);
   e.training.multiplies = Multiplies::bfloat16;
-  EXPECT_EQ(multiplies_of(e), Multiplies::bfloat16);
+  EXPECT_EQ(factor_format_of(e), Multiplies::bfloat16);
   e.training.multiplies = Multiplies::automatic;
   e.strategy.kind = StrategyKind::tpu;
-  EXPECT_EQ(multiplies_of(e), Multiplies::bfloat16);
+  EXPECT_EQ(factor_format_of(e), Multiplies::bfloat16);
 }
 
 TEST(Multiplies, are_resolved_and_stay_those_of_one_device) {
@@ -67,14 +67,14 @@ TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
   EXPECT_EQ(tf32_said(e), std::nullopt);
   e.training.multiplies = Multiplies::tf32;
   EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here"));
-  EXPECT_EQ(multiplies_of(e), Multiplies::full);
+  EXPECT_EQ(factor_format_of(e), Multiplies::full);
   auto& devices = e.topology.hosts.front().devices;
   ASSERT_GE(devices.size(), 2u);
   devices.front().kind = topology::DeviceKind::gpu;
   EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here")) << "it is emulated";
   devices.front().gpu = 0;
   EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
-  EXPECT_EQ(multiplies_of(e), Multiplies::tf32);
+  EXPECT_EQ(factor_format_of(e), Multiplies::tf32);
   for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
   EXPECT_EQ(tf32_said(e), std::nullopt);
 }

@@ -12,18 +12,18 @@ namespace {
 
 TEST(Placement, ranks_that_share_cores_are_counted_by_the_cores_they_want) {
   topology::Topology topology = small(1, 4).topology;
-  EXPECT_EQ(shared_cores(topology, {}, 4), std::nullopt);
-  EXPECT_EQ(shared_cores(topology, {}, 2),
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 4), std::nullopt);
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 2),
             "4 ranks share 2 cores: times include waiting for each other");
-  EXPECT_EQ(shared_cores(topology, {.clock = RunClock::made_up}, 2), std::nullopt)
+  EXPECT_EQ(shared_cores_caveat(topology, {.clock = RunClock::virtual_time}, 2), std::nullopt)
       << "its times are the drawn ones";
   topology.hosts[0].devices[0].cores = 5;
-  EXPECT_EQ(shared_cores(topology, {}, 7),
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 7),
             "4 ranks share 7 cores: times include waiting for each other");
   topology.hosts[0].devices[0].role = topology::Role::idle;
-  EXPECT_EQ(shared_cores(topology, {}, 3), std::nullopt);
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 3), std::nullopt);
   topology.hosts[0].devices[1].role = topology.hosts[0].devices[2].role = topology::Role::idle;
-  EXPECT_EQ(shared_cores(topology, {}, 0), std::nullopt) << "one rank shares with nobody";
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 0), std::nullopt) << "one rank shares with nobody";
 }
 
 TEST(Placement, a_worker_that_is_drawn_as_an_accelerator_is_emulated) {
@@ -41,15 +41,15 @@ TEST(Placement, ranks_that_share_a_gpu_are_counted_gpu_by_gpu) {
   topology::Topology topology = small(1, 4).topology;
   std::vector<topology::Device>& devices = topology.hosts[0].devices;
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d].gpu = d == 0 ? 1 : 0;
-  EXPECT_EQ(shared_gpus(topology), std::nullopt) << "they are cpus";
+  EXPECT_EQ(shared_gpus_caveat(topology), std::nullopt) << "they are cpus";
   for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu;
-  EXPECT_EQ(shared_gpus(topology),
+  EXPECT_EQ(shared_gpus_caveat(topology),
             "GPU 0 is shared by 3 ranks: times include waiting for each other");
   devices[1].gpu = 1;
-  EXPECT_EQ(shared_gpus(topology),
+  EXPECT_EQ(shared_gpus_caveat(topology),
             "GPU 0 is shared by 2 ranks, GPU 1 by 2: times include waiting for each other");
   devices[1].role = devices[2].role = topology::Role::idle;
-  EXPECT_EQ(shared_gpus(topology), std::nullopt);
+  EXPECT_EQ(shared_gpus_caveat(topology), std::nullopt);
 }
 
 TEST(Placement, ranks_with_the_same_place_are_on_different_gpus) {
@@ -61,7 +61,7 @@ TEST(Placement, ranks_with_the_same_place_are_on_different_gpus) {
     }
     const topology::Network network(topology);
     std::vector<int> of;
-    for (int rank = 0; rank < 6; ++rank) of.push_back(place_on_gpu(network, network.ranks(), rank));
+    for (int rank = 0; rank < 6; ++rank) of.push_back(index_on_gpu(network, network.ranks(), rank));
     return of;
   };
   EXPECT_EQ(places({0, 1, 2, 3, 4, 5}), (std::vector{0, 0, 0, 0, 0, 0})) << "none is shared";
@@ -75,13 +75,14 @@ TEST(Placement, ranks_with_the_same_place_are_on_different_gpus) {
 
 TEST(Placement, replicas_on_cpus_and_on_gpus_are_alike_among_themselves) {
   Experiment e = small(1, 4);
-  EXPECT_EQ(unlike_one_device(e), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(e), std::nullopt);
   for (const std::size_t d : {1U, 2U})
     e.topology.hosts[0].devices[d].kind = topology::DeviceKind::gpu,
     e.topology.hosts[0].devices[d].gpu = 0;
-  EXPECT_THAT(unlike_one_device(e).value_or(""),
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
               testing::HasSubstr("replicas on CPUs and on GPUs, which round otherwise"));
-  EXPECT_EQ(ranks_alike(resolve(e, ".").value()), (std::vector<std::vector<int>>{{0, 3}, {1, 2}}));
+  EXPECT_EQ(identical_parameter_groups(resolve(e, ".").value()),
+            (std::vector<std::vector<int>>{{0, 3}, {1, 2}}));
 }
 
 }  // namespace

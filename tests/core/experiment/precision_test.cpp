@@ -51,7 +51,7 @@ TEST(MixedPrecision, in_fp16_needs_ranks_that_see_one_gradient) {
   expect_problem(served, "training.precision",
                  "in parameter_server every worker's gradient is applied by itself");
   Experiment weights = in(Precision::fp16);
-  weights.strategy.average = Average::weights;
+  weights.strategy.average = AveragedQuantity::weights;
   expect_problem(weights, "training.precision", "where weights are averaged");
   Experiment pipedream = in(Precision::fp16, pipeline);
   pipedream.strategy.stages.schedule = PipelineSchedule::pipedream;
@@ -96,9 +96,9 @@ TEST(MixedPrecision, in_fp16_resolves_to_skipping_what_is_not_finite) {
 }
 
 TEST(MixedPrecision, is_the_training_of_one_device_but_where_outputs_are_summed_over_ranks) {
-  EXPECT_EQ(unlike_one_device(in(Precision::bf16)), std::nullopt);
-  EXPECT_EQ(unlike_one_device(in(Precision::fp32, StrategyKind::tensor_parallel)), std::nullopt);
-  EXPECT_THAT(unlike_one_device(in(Precision::fp16, StrategyKind::tensor_parallel)).value_or(""),
+  EXPECT_EQ(equivalence_caveats(in(Precision::bf16)), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(in(Precision::fp32, StrategyKind::tensor_parallel)), std::nullopt);
+  EXPECT_THAT(equivalence_caveats(in(Precision::fp16, StrategyKind::tensor_parallel)).value_or(""),
               HasSubstr("outputs are summed over ranks in fp16"));
 }
 

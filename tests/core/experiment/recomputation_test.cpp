@@ -46,13 +46,12 @@ TEST(Recomputation, keeps_what_comes_into_a_run_and_the_last_run) {
   EXPECT_EQ(in_words(of(chain(2, 9, 1))), "") << "each output comes into the next run";
   EXPECT_EQ(in_words(of(chain(2, 9, 9))), "") << "one run, which goes back at once";
   const Recomputation one = of(chain(2, 9, 3));
-  EXPECT_TRUE(one.gives_up(0) && one.gives_up(1) && !one.gives_up(2) && one.gives_up(4) &&
-              !one.gives_up(7));
+  EXPECT_TRUE(one.frees(0) && one.frees(1) && !one.frees(2) && one.frees(4) && !one.frees(7));
 }
 
-// Segments of small_gpt: embedding 0, then of the block a normalised row 1, query, key and value 2,
-// attention 3, a linear layer 4, a sum 5, a normalised row 6, linear 7, gelu 8, linear 9, a sum 10;
-// a normalised row 11, the last linear layer 12.
+// Segments of small_gpt: embedding 0, then of the block a normalized row 1, query, key and value 2,
+// attention 3, a linear layer 4, a sum 5, a normalized row 6, linear 7, gelu 8, linear 9, a sum 10;
+// a normalized row 11, the last linear layer 12.
 TEST(Recomputation, makes_again_only_what_the_backward_pass_wants_and_what_leads_to_it) {
   Experiment e = strategy::small_gpt(2);
   e.training.recompute_segments = 11;
@@ -83,8 +82,9 @@ TEST(Recomputation, of_stages_keeps_what_comes_in_and_what_is_taken_back_at_once
       << "what goes out is there on the rank that it goes to";
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 1)), "3-5 again 3 4 5");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 2), 1)), "3-4 again 3, 5-5 again 5");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_f_one_b, 9), 0)), "0-2 again 0 1 2");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_f_one_b, 9), 1)), "");
+  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 0)),
+            "0-2 again 0 1 2");
+  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 1)), "");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "")
       << "one micro-batch after the other";
 }
@@ -95,8 +95,8 @@ TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
   e.strategy.stages.partition = Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"1", 1}, {"5", 0}};  // the sum in 5 takes the output of 0
   const Recomputation first = of(e, 0);
-  EXPECT_FALSE(first.gives_up(0));
-  EXPECT_TRUE(first.gives_up(5));
+  EXPECT_FALSE(first.frees(0));
+  EXPECT_TRUE(first.frees(5));
 }
 
 // Segments of small_gpt as above: the table, 4 and 9 are summed over ranks. What each computes by
@@ -107,8 +107,8 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   e.training.recompute_segments = 11;
   const Recomputation one = of(e);
   EXPECT_EQ(in_words(one), "0-10 again 1 2 3 5 6 7 8");
-  EXPECT_FALSE(one.gives_up(0) || one.gives_up(4) || one.gives_up(9));
-  EXPECT_THAT(*recomputation_said(strategy::resolved(e)),
+  EXPECT_FALSE(one.frees(0) || one.frees(4) || one.frees(9));
+  EXPECT_THAT(*recomputation_line(strategy::resolved(e)),
               HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
 }
 
@@ -127,10 +127,10 @@ TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
 }
 
 TEST(Recomputation, is_said_with_what_it_costs) {
-  EXPECT_EQ(recomputation_said(strategy::resolved(chain(2, 9, 0))), std::nullopt);
-  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 3))),
+  EXPECT_EQ(recomputation_line(strategy::resolved(chain(2, 9, 0))), std::nullopt);
+  EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 3))),
               HasSubstr("of 9 outputs 4 are given up after the forward pass, and 4 made again"));
-  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 1))),
+  EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 1))),
               HasSubstr("nothing is computed again: of 1 segments in a row"));
   EXPECT_EQ(recomputed_share(strategy::resolved(chain(2, 9, 1))), 0);
   EXPECT_GT(recomputed_share(strategy::resolved(chain(2, 9, 3))), 0.1);

@@ -36,7 +36,7 @@ TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
   EXPECT_EQ(resolved.servers, 1);
   EXPECT_TRUE(resolved.serves(3));
   EXPECT_FALSE(resolved.serves(4));
-  EXPECT_TRUE(resolved.evaluates_alone(4));
+  EXPECT_TRUE(resolved.is_evaluator(4));
   const topology::Network network(resolved.document.topology);
   EXPECT_EQ(network.device(resolved.ranks[4]).name,
             resolved.document.topology.hosts[0].devices[0].name);
@@ -66,7 +66,7 @@ TEST(Roles, with_an_evaluator_checkpoints_are_written_whenever_there_is_to_be_an
 
 TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refused) {
   Experiment e = evaluated();
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
   EXPECT_THAT(refused(e).what, HasSubstr("on the virtual clock none are written"));
   e = evaluated();

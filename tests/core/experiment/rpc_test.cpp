@@ -32,35 +32,36 @@ TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_on
   EXPECT_EQ(mesh.ranks(), 5);
   for (int rank = 0; rank < mesh.ranks(); ++rank)
     EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
-  EXPECT_EQ(mesh.place_of(2), (MeshPlace{2, 0, 0}));
-  EXPECT_EQ(mesh.place_of(4), (MeshPlace{0, 2, 0}));
+  EXPECT_EQ(mesh.place_of(2), (MeshCoordinates{2, 0, 0}));
+  EXPECT_EQ(mesh.place_of(4), (MeshCoordinates{0, 2, 0}));
   EXPECT_EQ(mesh.rank_of({2, 1, 0}), 3) << "whoever calls it";
-  EXPECT_THAT(mesh.replicas_like(1), ElementsAre(0, 1, 2));
-  EXPECT_THAT(mesh.replicas_like(4), ElementsAre(4));
+  EXPECT_THAT(mesh.replicas_of(1), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.replicas_of(4), ElementsAre(4));
   EXPECT_THAT(mesh.stage(1), ElementsAre(3));
-  EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 1, 2}, {3}, {4}}));
+  EXPECT_EQ(identical_parameter_groups(e), (std::vector<std::vector<int>>{{0, 1, 2}, {3}, {4}}));
   EXPECT_EQ(duty_of(e.document, 3), "parameter_server");
   EXPECT_EQ(e.servers, 0) << "nobody is answered out of step";
 }
 
 TEST(Rpc, says_what_is_asked_for_in_vain) {
   Experiment e = called(strategy::small(1), 2, 1);
-  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty());
+  EXPECT_THAT(unused_stage_settings(strategy::resolved(e)), testing::IsEmpty());
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   e.strategy.stages.partition = Partition::memory;
   EXPECT_THAT(
-      stages_in_vain(strategy::resolved(e)),
+      unused_stage_settings(strategy::resolved(e)),
       ElementsAre(
           HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the "
                     "other passes whom its trainer calls"),
           HasSubstr("strategy.stages.partition=memory changes nothing: there is one server")));
   e = called(strategy::small(1), 2, 2);
   e.strategy.stages.partition = Partition::memory;
-  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty())
+  EXPECT_THAT(unused_stage_settings(strategy::resolved(e)), testing::IsEmpty())
       << "three layers for two servers";
   e = called(strategy::small_wide_and_deep(1), 2, 2, kTables);
   e.strategy.stages.partition = Partition::memory;
-  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), ElementsAre(HasSubstr("each server has one")));
+  EXPECT_THAT(unused_stage_settings(strategy::resolved(e)),
+              ElementsAre(HasSubstr("each server has one")));
 }
 
 TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {
@@ -85,7 +86,7 @@ TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
   const Resolved tied = strategy::resolved(called(strategy::small_tied_gpt(1), 2, 1, kTables));
   EXPECT_EQ(owners_of(tied).front(), 1);
   EXPECT_EQ(owners_of(tied).back(), 1) << "it learns the table";
-  EXPECT_THAT(stages_said(strategy::resolved(called(strategy::small(1), 3, 1))).value(),
+  EXPECT_THAT(stages_line(strategy::resolved(called(strategy::small(1), 3, 1))).value(),
               HasSubstr("rank 3 has layers 0 to 4; ranks 0 to 2 call what others have"));
   for (const Partition by : {Partition::cost, Partition::memory, Partition::measured}) {
     Experiment e = called(strategy::small(1), 2, 2);
@@ -111,7 +112,7 @@ TEST(Rpc, servers_share_out_by_their_own_speed) {
 // 0: the trainers; between two servers by value too, and last for the loss.
 TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
   const auto ranks = [](RemoteOutput output) {
-    const model::Course course =
+    const model::StageGraph course =
         course_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
     std::vector<int> list;
     for (const model::Stage& stage : course.stages) list.push_back(stage.rank);
@@ -123,7 +124,7 @@ TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
 
 TEST(RpcCourse, brings_samples_to_tables_and_their_numbers_to_dropout) {
   const auto crossed = [](const Experiment& e, int value) {
-    const model::Course course = course_of(strategy::resolved(e));
+    const model::StageGraph course = course_of(strategy::resolved(e));
     std::vector<int> to;
     for (const model::Crossing& crossing : course.crossings)
       if (crossing.value == value) to.push_back(course.rank_of(crossing.to));
@@ -169,11 +170,11 @@ TEST(Rpc, refuses_what_it_cannot_do) {
   EXPECT_EQ(first_problem(gloo).where, "strategy.engine");
   resumed.run.checkpoint_every_steps = 5;
   EXPECT_EQ(first_problem(resumed).where, "run.checkpoint_every_steps");
-  Experiment synchronised =
-      called(strategy::synchronised(strategy::small_normalised_images(1)), 2, 1);
-  EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
+  Experiment synchronized =
+      called(strategy::synchronized(strategy::small_normalized_images(1)), 2, 1);
+  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronised"));
   EXPECT_EQ(
-      first_problem(called(strategy::synchronised(strategy::small_normalised_images(1)), 1, 1))
+      first_problem(called(strategy::synchronized(strategy::small_normalized_images(1)), 1, 1))
           .what,
       "");
   EXPECT_EQ(first_problem(plain).what, "");
@@ -222,10 +223,10 @@ TEST(Rpc, takes_no_schedule_and_says_so) {
       first_problem(e).what,
       HasSubstr("pipedream updates after every micro-batch, and rpc takes one after the other"));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)),
+  EXPECT_THAT(*stages_line(strategy::resolved(e)),
               HasSubstr("strategy.stages.schedule=gpipe changes nothing"));
   e.strategy.stages.schedule = StageSpec{}.schedule;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
 }
 
 // With one there is no way from server to server to be saved.
@@ -241,9 +242,9 @@ TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
     return list;
   };
   EXPECT_EQ(ranks(value), ranks(reference));
-  EXPECT_THAT(*stages_said(reference), HasSubstr("strategy.rpc.output=reference changes nothing"));
-  EXPECT_THAT(*stages_said(value), testing::Not(HasSubstr("changes nothing")));
-  EXPECT_THAT(*stages_said(outcome(2, RemoteOutput::reference)),
+  EXPECT_THAT(*stages_line(reference), HasSubstr("strategy.rpc.output=reference changes nothing"));
+  EXPECT_THAT(*stages_line(value), testing::Not(HasSubstr("changes nothing")));
+  EXPECT_THAT(*stages_line(outcome(2, RemoteOutput::reference)),
               testing::Not(HasSubstr("changes nothing")));
 }
 

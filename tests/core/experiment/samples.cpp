@@ -34,7 +34,7 @@ void vary_topology(topology::Topology& topology) {
   topology.hosts[0].devices[0].role = topology::Role::worker;
 }
 
-model::ModelSpec any_model(bool synchronised) {
+model::ModelSpec any_model(bool synchronized) {
   model::ModelSpec spec{{}};
   for (int layer = *rc::gen::inRange(0, 4); layer > 0; --layer) {
     spec.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 2000)});
@@ -46,7 +46,7 @@ model::ModelSpec any_model(bool synchronised) {
           {*rc::gen::element(model::LayerKind::layer_norm, model::LayerKind::rms_norm), 0});
   }
   if (*rc::gen::arbitrary<bool>())
-    spec.layers.push_back({.kind = model::LayerKind::batch_norm, .synchronised = synchronised});
+    spec.layers.push_back({.kind = model::LayerKind::batch_norm, .synchronized = synchronized});
   spec.layers.push_back({model::LayerKind::linear, 0});
   return spec;
 }
@@ -139,9 +139,10 @@ Experiment any_experiment() {
   experiment.strategy.algorithm =
       *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   experiment.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
-  experiment.strategy.average = *rc::gen::element(Average::gradients, Average::weights);
-  experiment.model =
-      any_model(experiment.strategy.average == Average::gradients && *rc::gen::arbitrary<bool>());
+  experiment.strategy.average =
+      *rc::gen::element(AveragedQuantity::gradients, AveragedQuantity::weights);
+  experiment.model = any_model(experiment.strategy.average == AveragedQuantity::gradients &&
+                               *rc::gen::arbitrary<bool>());
   if (experiment.data.kind == data::DataKind::clicks) look_up_indices(experiment);
   experiment.data.sharding.kind = *rc::gen::element(
       data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
@@ -149,7 +150,7 @@ Experiment any_experiment() {
       any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);
   if (experiment.training.precision == Precision::fp32 &&
-      experiment.strategy.average == Average::gradients)
+      experiment.strategy.average == AveragedQuantity::gradients)
     experiment.strategy.compression = any_compression();
   experiment.run.transport = *rc::gen::element(TransportKind::automatic, TransportKind::inproc,
                                                TransportKind::shm, TransportKind::zmq);

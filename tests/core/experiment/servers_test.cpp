@@ -221,7 +221,7 @@ TEST(Servers, backups_need_one_server) {
 
 TEST(Servers, a_virtual_clock_is_for_who_comes_before_whom) {
   Experiment e = served(3, 1);
-  e.run.clock = RunClock::made_up;
+  e.run.clock = RunClock::virtual_time;
   EXPECT_EQ(refused(e).what, "");
   e.topology.hosts[0].devices[0].role = topology::Role::idle;
   e.strategy.kind = StrategyKind::mirrored;
@@ -245,7 +245,7 @@ TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_
   const auto said = [](int workers, std::int64_t n, ServerMode mode = ServerMode::softsync) {
     Experiment e = served(workers, 1);
     e.strategy.servers.mode = mode, e.strategy.servers.softsync = n;
-    return softsync_said(e).value_or("");
+    return softsync_line(e).value_or("");
   };
   for (const std::int64_t divides : {1, 2, 4, 8}) EXPECT_EQ(said(8, divides), "");
   EXPECT_EQ(said(8, 3, ServerMode::asynchronous), "");
@@ -276,7 +276,7 @@ TEST(Servers, what_needs_the_whole_gradient_is_refused) {
               e.strategy.compression.kind = compute::compression::Scheme::fp16;
             }),
             "strategy.compression.kind");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }),
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = AveragedQuantity::weights; }),
             "strategy.average");
 }
 

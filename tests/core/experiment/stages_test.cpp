@@ -19,7 +19,8 @@ using model::LayerKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Experiment piped(Experiment e, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+Experiment piped(Experiment e,
+                 PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward) {
   e.strategy.kind = StrategyKind::pipeline;
   e.strategy.stages.schedule = schedule;
   e.training.batch_per_rank = 4;
@@ -111,13 +112,13 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
       Experiment e = deep(ranks, {9, 9, 9, 9, 9, 9});
       e.topology.hosts[0].devices[static_cast<std::size_t>(ranks - 1)].peak_flops *= 2;
       e.strategy.stages.partition = Partition::measured;
-      ASSERT_TRUE(awaits_times(e.strategy));
+      ASSERT_TRUE(needs_measured_times(e.strategy));
       Resolved r = strategy::resolved(e);
       std::vector<SegmentTime> times;
       for (std::size_t s = 0; s < seconds.size(); ++s)
         times.push_back({place_name(r.model.segments[s]), seconds[s]});
-      take_times(r, times);
-      EXPECT_FALSE(awaits_times(r.document.strategy));
+      set_measured_times(r, times);
+      EXPECT_FALSE(needs_measured_times(r.document.strategy));
       const auto taken = [&](const std::vector<int>&
                                  owners) {  // by the slowest rank, and the squares of all together
         std::vector<double> of_rank(static_cast<std::size_t>(ranks));
@@ -140,16 +141,16 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
 TEST(Schedule, that_changes_nothing_is_said_to) {
   Experiment e = deep(2, {9, 9});
   e.strategy.kind = StrategyKind::model_parallel;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   EXPECT_THAT(
-      *stages_said(strategy::resolved(e)),
+      *stages_line(strategy::resolved(e)),
       HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other"));
   e.strategy.kind = StrategyKind::pipeline;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("the one stage"));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), HasSubstr("the one stage"));
 }
 
 // It would silently train something else.
@@ -182,12 +183,12 @@ TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
   e.strategy.stages.partition = Partition::measured;
   Resolved r = strategy::resolved(e);
   EXPECT_EQ(owners_of(r), owners_of(by_cost));
-  EXPECT_THAT(*stages_said(r), HasSubstr("by cost, until layers are measured before the run"));
+  EXPECT_THAT(*stages_line(r), HasSubstr("by cost, until layers are measured before the run"));
   std::vector<SegmentTime> times;
   for (const model::Segment& segment : r.model.segments)
     times.push_back({place_name(segment), 0.001});
-  take_times(r, times);
-  EXPECT_THAT(*stages_said(r), HasSubstr("as measured, 2 ms, 2 ms, 3 ms for a sample"));
+  set_measured_times(r, times);
+  EXPECT_THAT(*stages_line(r), HasSubstr("as measured, 2 ms, 2 ms, 3 ms for a sample"));
 }
 
 TEST(Partition, by_times_of_other_layers_is_refused) {
@@ -338,7 +339,7 @@ TEST(StageProblems, say_what_and_what_to_do) {
   tied = by_hand(std::move(tied), {{"0", 0}, {"1.4", 1}});
   EXPECT_THAT(problem_of(tied),
               HasSubstr("uses the weight of layer 0, which is on another worker: what both learn"));
-  tied.strategy.stages.schedule = PipelineSchedule::one_f_one_b;
+  tied.strategy.stages.schedule = PipelineSchedule::one_forward_one_backward;
   EXPECT_EQ(problem_of(tied), "");
   Experiment sharded = strategy::small_tied_gpt(4);
   sharded.strategy.kind = StrategyKind::hybrid;
@@ -408,7 +409,7 @@ TEST(StageProblems, of_what_is_out_of_range_are_not_looked_for) {
   e = deep(2, {9, 9, 9});
   e.topology.hosts.clear();
   for (const PipelineSchedule schedule :
-       {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b}) {
+       {PipelineSchedule::one_forward_one_backward, PipelineSchedule::interleaved_1f1b}) {
     e.strategy.stages.schedule = schedule;
     EXPECT_THAT(problem_of(e), HasSubstr("no device has the role worker"));
   }

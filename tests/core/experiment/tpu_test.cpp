@@ -76,8 +76,8 @@ TEST(Tpu, refuses_what_it_does_not_do) {
                  "training.multiplies", "a tpu rounds what it multiplies to bfloat16");
   expect_problem([](Experiment& e) { e.training.precision = Precision::fp64; },
                  "training.precision", "fp64 is nothing that a tpu has");
-  expect_problem([](Experiment& e) { e.strategy.average = Average::weights; }, "strategy.average",
-                 "tpu does not average weights");
+  expect_problem([](Experiment& e) { e.strategy.average = AveragedQuantity::weights; },
+                 "strategy.average", "tpu does not average weights");
   for (const Algorithm algorithm : {Algorithm::torus, Algorithm::automatic}) {
     Experiment gathered = on_tpus(1, 4);
     gathered.strategy.algorithm = algorithm;
@@ -118,15 +118,15 @@ TEST(Tpu, takes_its_torus_where_a_document_names_no_algorithm) {
 }
 
 TEST(Tpu, is_emulated_and_said_to_be) {
-  EXPECT_EQ(emulation_said(on_tpus(1, 4).topology),
+  EXPECT_EQ(emulation_caveat(on_tpus(1, 4).topology),
             "4 of 4 devices run on the CPU, whose speed says nothing about a TPU");
-  EXPECT_EQ(emulation_said(tests::drawn_storage(2)),
+  EXPECT_EQ(emulation_caveat(tests::drawn_storage(2)),
             "2 of 3 devices run on the CPU, whose speed says nothing about a GPU");
-  EXPECT_EQ(emulation_said(tests::drawn_hosts(1, 2)), std::nullopt);
+  EXPECT_EQ(emulation_caveat(tests::drawn_hosts(1, 2)), std::nullopt);
   Experiment mixed = on_tpus(1, 4);
   mixed.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
   mixed.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_EQ(emulation_said(mixed.topology),
+  EXPECT_EQ(emulation_caveat(mixed.topology),
             "3 of 3 devices run on the CPU, whose speed says nothing about GPUs or TPUs");
 }
 
@@ -148,7 +148,7 @@ TEST(Tpu, a_device_that_cannot_be_read_is_not_judged_as_what_it_is_not) {
   const auto read = from_json(json);
   ASSERT_FALSE(read);
   ASSERT_EQ(read.error().size(), 1u);
-  EXPECT_EQ(problems_besides(read.error(), json, nullptr), base::Problems{});
+  EXPECT_EQ(remaining_problems(read.error(), json, nullptr), base::Problems{});
 }
 
 // In the example every message of the all-reduce crosses one drawn link, and nothing else.

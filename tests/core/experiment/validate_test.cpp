@@ -236,29 +236,29 @@ TEST(Validate, shards_by_label_need_labels) {
 
 TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) {
   Experiment experiment = small(2, 2);
-  experiment.strategy.average = Average::weights;
+  experiment.strategy.average = AveragedQuantity::weights;
   experiment.training.optimizer.momentum = 0;
-  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.clip_norm = 1;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
               HasSubstr("clipped by its own norm: this is not the training of one device"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("momentum of its own"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("momentum of its own"));
   experiment.training.optimizer.kind = OptimizerKind::adam;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("moments of its own"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("moments of its own"));
   experiment.topology = star(1, 1);
-  EXPECT_EQ(unlike_one_device(experiment), std::nullopt) << "one rank averages nothing";
+  EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank averages nothing";
 }
 
-TEST(Validate, batch_normalisation_sees_a_micro_step_only) {
+TEST(Validate, batch_normalization_sees_a_micro_step_only) {
   Experiment experiment = small();
   experiment.topology = star(1, 1);
   experiment.model.layers.insert(experiment.model.layers.begin() + 1,
                                  {model::LayerKind::batch_norm, 0});
-  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.accumulation_steps = 2;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
               HasSubstr("the samples of each micro-step"));
 }
 
@@ -267,7 +267,7 @@ TEST(Validate, only_mirrored_averages_weights) {
     const auto with = [kind](Experiment& e) {
       e.topology = star(2, 2);
       e.strategy.kind = kind;
-      e.strategy.average = Average::weights;
+      e.strategy.average = AveragedQuantity::weights;
     };
     expect_problem(with, "strategy.average", "does not average weights");
   }
@@ -306,26 +306,26 @@ TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
 
 TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
-  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew,
                           data::ShardingKind::size_skew}) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
-    EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+    EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
                 HasSubstr("not the training of one device"))
         << base::name_of(kind);
     experiment.topology = star(1, 1);
-    EXPECT_EQ(unlike_one_device(experiment), std::nullopt) << "one rank owns all";
+    EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all";
   }
 }
 
 TEST(Validate, compressed_gradients_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = compute::compression::Scheme::top_k;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
               HasSubstr("gradients are compressed (top_k)"));
   experiment.topology = star(1, 1);
-  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
 }
 
 TEST(Validate, compression_is_of_fp32_gradients) {
@@ -434,12 +434,12 @@ TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
       "training.accumulation_steps", "data_parallel hands out its batch in one", 1);
   expect_problem(
       [](Experiment& e) {
-        e.strategy.average = Average::weights, e.strategy.compression.kind = Scheme::fp16;
+        e.strategy.average = AveragedQuantity::weights, e.strategy.compression.kind = Scheme::fp16;
       },
       "strategy.compression.kind", "weights are averaged, and only gradients are compressed", 1);
   expect_problem(
       [](Experiment& e) {
-        e.strategy.average = Average::weights, e.training.non_finite = NonFinite::skip;
+        e.strategy.average = AveragedQuantity::weights, e.training.non_finite = NonFinite::skip;
       },
       "training.non_finite", "skip is judged by the sum of all ranks' gradients", 1);
   expect_problem(

@@ -35,7 +35,7 @@ TEST(Vertical, goes_with_every_strategy_that_all_reduces_gradients) {
        {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
     e.strategy.kind = kind;
     EXPECT_THAT(validate(e, "."), IsEmpty());
-    EXPECT_TRUE(shares_columns(resolve(e, ".").value())) << base::name_of(kind);
+    EXPECT_TRUE(shards_columns(resolve(e, ".").value())) << base::name_of(kind);
   }
 }
 
@@ -51,7 +51,7 @@ TEST(Vertical, is_without_effect_on_one_rank) {
 }
 
 TEST(Vertical, keeps_the_promise_that_n_ranks_equal_one_device) {
-  EXPECT_EQ(unlike_one_device(vertical()), std::nullopt);
+  EXPECT_EQ(equivalence_caveats(vertical()), std::nullopt);
   EXPECT_FALSE(data::owns_samples(vertical().data.sharding));
 }
 
@@ -82,14 +82,14 @@ TEST(Vertical, is_refused_where_ranks_exchange_no_rows) {
 
 TEST(Vertical, is_refused_where_weights_are_averaged) {
   Experiment e = vertical();
-  e.strategy.average = Average::weights;
+  e.strategy.average = AveragedQuantity::weights;
   expect_columns_refused(e, "that of its columns alone", "Set strategy.average to gradients");
 }
 
 TEST(Vertical, is_refused_by_an_engine_that_only_all_reduces) {
   Experiment e = vertical();
   e.strategy.engine = Engine::gloo;
-  base::Problems problems = problems_of_meaning(e, nullptr);
+  base::Problems problems = semantic_problems(e, nullptr);
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].where, "data.sharding.kind");
   EXPECT_THAT(problems[0].what, HasSubstr("gloo only all-reduces here"));

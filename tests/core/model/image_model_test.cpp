@@ -196,7 +196,7 @@ TEST(ImageModel, a_convolution_starts_within_the_root_of_what_its_window_sees_an
   const Model model = build({{conv(16, 3), norm(), conv(16, 3), {kLinear}}}, kDigit, 10).value();
   std::vector<double> values(static_cast<std::size_t>(model.elements)),
       state(static_cast<std::size_t>(model.state_elements), -1);
-  initialise(
+  initialize(
       model, 1,
       {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())},
       {compute::DType::fp64, {model.state_elements}, reinterpret_cast<std::byte*>(state.data())});

@@ -9,7 +9,7 @@ std::vector<double> initial(const Model& model) {
     return compute::Tensor{
         base::DType::fp64, {count}, reinterpret_cast<std::byte*>(values.data() + first)};
   };
-  initialise(
+  initialize(
       model, 7, tensor(0, model.elements),
       model.state_elements > 0 ? tensor(model.elements, model.state_elements) : compute::Tensor{});
   return values;

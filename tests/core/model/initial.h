@@ -7,7 +7,7 @@
 
 namespace trainyard::model {
 
-// Its parameters, and then its state, as they are initialised.
+// Its parameters, and then its state, as they are initialized.
 std::vector<double> initial(const Model& model);
 
 }  // namespace trainyard::model

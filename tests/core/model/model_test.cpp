@@ -40,7 +40,7 @@ Tensor tensor(std::vector<T>& values, Shape shape) {
 template <class T>
 std::vector<T> initial(const Model& model, std::int64_t seed) {
   std::vector<T> values(static_cast<std::size_t>(model.elements));
-  initialise(model, seed, tensor(values, {model.elements}));
+  initialize(model, seed, tensor(values, {model.elements}));
   return values;
 }
 
@@ -268,7 +268,7 @@ TEST(Validate, tells_all_problems) {
   EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), {}, 10, "model").size(), 3u);
 }
 
-RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ()) {
+RC_GTEST_PROP(Initialize, equal_seeds_give_equal_weights_in_both_precisions, ()) {
   const Model model = build(kSmall, *rc::gen::inRange(1, 50), *rc::gen::inRange(2, 20)).value();
   const auto seed = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 52);
   const auto fine = initial<double>(model, seed);
@@ -277,13 +277,13 @@ RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ())
   for (std::size_t i = 0; i < fine.size(); ++i) RC_ASSERT(static_cast<float>(fine[i]) == coarse[i]);
 }
 
-TEST(Initialise, another_seed_gives_other_weights) {
+TEST(Initialize, another_seed_gives_other_weights) {
   const Model model = build(kSmall, 4, 2).value();
   EXPECT_NE(initial<double>(model, 1), initial<double>(model, 2));
 }
 
 // A parameter's numbers depend on its place in the list, not on the sizes of the others.
-TEST(Initialise, a_layer_keeps_its_weights_when_a_later_one_changes) {
+TEST(Initialize, a_layer_keeps_its_weights_when_a_later_one_changes) {
   const Model narrow = build(layers({{kLinear, 8}, {kRelu, 0}, {kLinear, 0}}), 4, 2).value(),
               wide = build(layers({{kLinear, 8}, {kRelu, 0}, {kLinear, 0}}), 4, 9).value();
   const auto a = initial<double>(narrow, 1), b = initial<double>(wide, 1);
@@ -291,7 +291,7 @@ TEST(Initialise, a_layer_keeps_its_weights_when_a_later_one_changes) {
 }
 
 // Uniform in +-1/sqrt(100) = +-0.1: mean 0 and variance 0.1^2 / 3, with the error of 100,000 draws.
-TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
+TEST(Initialize, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
   const Model model = build(layers({{kLinear, 1000}}), 100, 1000).value();
   const auto values = initial<double>(model, 3);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -308,7 +308,7 @@ TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
 }
 
 // Bound for 4 summed numbers: +-1/2.
-TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) {
+TEST(Initialize, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) {
   const Model model =
       build(layers({{.kind = LayerKind::embedding_bag, .slot_count = 4, .rows = 1000, .width = 8},
                     {kLinear, 0}}),
@@ -323,7 +323,7 @@ TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) 
 }
 
 // As a linear model of the indices does in TensorFlow. The deep part begins as it does alone.
-TEST(Initialise, a_wide_table_begins_at_zero) {
+TEST(Initialize, a_wide_table_begins_at_zero) {
   ModelSpec deep = kWideAndDeep;
   deep.layers.pop_back();
   const Model both = build(kWideAndDeep, 5, 2).value(), alone = build(deep, 5, 2).value();
@@ -333,7 +333,7 @@ TEST(Initialise, a_wide_table_begins_at_zero) {
   EXPECT_TRUE(std::all_of(wide, values.end(), [](double value) { return value == 0; }));
 }
 
-TEST(Initialise, tensors_do_not_repeat_each_other) {
+TEST(Initialize, tensors_do_not_repeat_each_other) {
   const Model model = build(layers({{kLinear, 64}, {kRelu, 0}, {kLinear, 64}}), 64, 64).value();
   const auto values = initial<double>(model, 1);
   EXPECT_FALSE(

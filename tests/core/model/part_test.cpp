@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A convolution, a residual block with a batch normalisation, and dropout.
+// A convolution, a residual block with a batch normalization, and dropout.
 Model images() {
   const ModelSpec spec{{{.kind = LayerKind::conv2d, .channels = 3, .kernel = 5, .stride = 3},
                         {LayerKind::relu, 0},

@@ -31,7 +31,7 @@ std::vector<int> owners(const Model& whole, int ranks, const Parameter& of) {
   for (int rank = 0; rank < ranks; ++rank)
     for (const Parameter& own : split_of(whole, ranks, rank).parameters)
       for (std::int64_t i = 0; own.name == of.name && i < own.shape.elements(); ++i)
-        ++count[static_cast<std::size_t>(own.in_whole(i))];
+        ++count[static_cast<std::size_t>(own.index_in_full(i))];
   return count;
 }
 
@@ -90,7 +90,7 @@ TEST(Split, begins_with_the_parameters_of_the_whole) {
                                    [&](const Parameter& p) { return p.name == parameter.name; });
       for (std::int64_t i = 0; i < parameter.shape.elements(); ++i)
         ASSERT_EQ(own[static_cast<std::size_t>(parameter.offset + i)],
-                  all[static_cast<std::size_t>(at->offset + parameter.in_whole(i))])
+                  all[static_cast<std::size_t>(at->offset + parameter.index_in_full(i))])
             << parameter.name << "[" << i << "]";
     }
   }

@@ -35,10 +35,10 @@ TEST(TransformerModel, a_root_mean_square_learns_no_shift) {
   EXPECT_EQ(model.segments[7].first, model.segments[6].first + 6);
 }
 
-TEST(TransformerModel, a_normalisation_begins_by_changing_nothing_more) {
+TEST(TransformerModel, a_normalization_begins_by_changing_nothing_more) {
   const Model model = build(kBlock, {4}, 3).value();
   std::vector<double> values(static_cast<std::size_t>(model.elements), -1);
-  initialise(model, 1,
+  initialize(model, 1,
              {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())},
              {});
   const auto at = [&](int segment, int element) {
@@ -66,7 +66,7 @@ TEST(TransformerModel, relu_does_not_follow_gelu) {
   EXPECT_EQ(problems[0].where, "model.layers[2]");
 }
 
-// An embedding of 6 numbers, two blocks, a normalised row and the logits, on 5 characters of a
+// An embedding of 6 numbers, two blocks, a normalized row and the logits, on 5 characters of a
 // vocabulary of 7.
 const ModelSpec kGpt{{{.kind = LayerKind::embedding, .rows = 0, .width = 6},
                       {.kind = LayerKind::transformer, .heads = 3, .blocks = 2},
@@ -91,7 +91,7 @@ TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
 }
 
 // As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the
-// last normalisation 2 d; and the logits' layer here.
+// last normalization 2 d; and the logits' layer here.
 TEST(TransformerModel, has_as_many_parameters_as_the_formula_says) {
   const std::int64_t d = 6, vocabulary = 7, places = 5;
   const std::int64_t block = 12 * d * d + 13 * d;

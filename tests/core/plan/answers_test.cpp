@@ -8,7 +8,7 @@
 namespace trainyard::plan {
 namespace {
 
-Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) {
+Answer answers(int rank, int active, std::int64_t step, StepPosition place = {}) {
   return {Answer::Kind::answers, rank, place, active, step};
 }
 Answer ends(int rank, std::int64_t step) { return {Answer::Kind::ends, rank, {step, 0}, -1, 0}; }
@@ -44,8 +44,8 @@ TEST(Answers, that_cannot_be_are_told) {
 }
 
 TEST(Answers, a_place_is_before_what_comes_later) {
-  EXPECT_LT((StepPlace{3, 9}), (StepPlace{4, 0}));
-  EXPECT_LT((StepPlace{4, 0}), (StepPlace{4, 1}));
+  EXPECT_LT((StepPosition{3, 9}), (StepPosition{4, 0}));
+  EXPECT_LT((StepPosition{4, 0}), (StepPosition{4, 1}));
 }
 
 // Each as who answered, whom and for which step; what follows on what was not written down is left.

@@ -27,7 +27,7 @@ ArrivalRule synchronous(int workers, int backups = 0) {
 }
 
 struct Observed {
-  std::vector<Arrivals::Push> pushes;
+  std::vector<ArrivalQueue::Push> pushes;
   std::vector<int> by;  // the worker of each push
   std::int64_t most_ahead = 0;
   double seconds = 0;
@@ -41,20 +41,20 @@ struct Observed {
   }
   std::int64_t most_stale() const {
     std::int64_t most = 0;
-    for (const Arrivals::Push& push : pushes)
+    for (const ArrivalQueue::Push& push : pushes)
       if (!push.dropped) most = std::max(most, push.staleness);
     return most;
   }
   std::int64_t dropped() const {
     return std::count_if(pushes.begin(), pushes.end(),
-                         [](const Arrivals::Push& push) { return push.dropped; });
+                         [](const ArrivalQueue::Push& push) { return push.dropped; });
   }
 };
 
 // Workers with a time for each round, drawn around `seconds`, until `updates` are made.
 Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int64_t updates,
                  double jitter = 0) {
-  Arrivals arrivals(rule);
+  ArrivalQueue arrivals(rule);
   arrivals.allow(rule.answers_after_update ? updates : updates * rule.gradients_per_update);
   Observed observed;
   std::mt19937_64 random(7);
@@ -131,7 +131,7 @@ TEST_P(Asynchronous, in_strict_turns_every_gradient_is_equally_late) {
     EXPECT_EQ(observed.pushes[i].staleness, workers - 1) << i;
 }
 
-TEST(Arrivals, softsync_is_late_by_n_times_one_less_a_part) {
+TEST(ArrivalQueue, softsync_is_late_by_n_times_one_less_a_part) {
   for (const int n : {1, 2, 4, 8}) {
     const double expected = n * (1 - 1.0 / 8);
     EXPECT_NEAR(observe(softsync(8, n), equal(8), 2000, 0.5).mean_staleness(), expected,
@@ -143,14 +143,15 @@ TEST(Arrivals, softsync_is_late_by_n_times_one_less_a_part) {
   }
 }
 
-TEST(Arrivals, softsync_is_hardly_ever_later_than_twice_n) {
+TEST(ArrivalQueue, softsync_is_hardly_ever_later_than_twice_n) {
   const Observed observed = observe(softsync(30, 15), equal(30), 20000, 0.5);
-  const auto late = std::count_if(observed.pushes.begin(), observed.pushes.end(),
-                                  [](const Arrivals::Push& push) { return push.staleness > 30; });
+  const auto late =
+      std::count_if(observed.pushes.begin(), observed.pushes.end(),
+                    [](const ArrivalQueue::Push& push) { return push.staleness > 30; });
   EXPECT_LT(static_cast<double>(late), 1e-4 * static_cast<double>(observed.pushes.size()));
 }
 
-TEST(Arrivals, nobody_is_further_ahead_than_the_bound) {
+TEST(ArrivalQueue, nobody_is_further_ahead_than_the_bound) {
   for (const std::int64_t bound : {0, 1, 3, 10}) {
     const Observed observed = observe(stale_synchronous(6, bound), with_straggler(6, 7), 1200, 1);
     EXPECT_EQ(observed.most_ahead, bound + 1) << "that pushed; it waits before it goes on";
@@ -158,8 +159,8 @@ TEST(Arrivals, nobody_is_further_ahead_than_the_bound) {
   }
 }
 
-TEST(Arrivals, whoever_goes_on_is_within_the_bound_of_the_slowest) {
-  Arrivals arrivals(stale_synchronous(2, 2));
+TEST(ArrivalQueue, whoever_goes_on_is_within_the_bound_of_the_slowest) {
+  ArrivalQueue arrivals(stale_synchronous(2, 2));
   arrivals.allow(100);
   arrivals.join(0), arrivals.join(1);
   ASSERT_TRUE(arrivals.answer() && arrivals.answer());
@@ -174,8 +175,8 @@ TEST(Arrivals, whoever_goes_on_is_within_the_bound_of_the_slowest) {
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
-TEST(Arrivals, who_has_not_come_yet_is_waited_for_as_the_slowest) {
-  Arrivals arrivals(stale_synchronous(3, 1));
+TEST(ArrivalQueue, who_has_not_come_yet_is_waited_for_as_the_slowest) {
+  ArrivalQueue arrivals(stale_synchronous(3, 1));
   arrivals.allow(100);
   arrivals.join(0);
   for (int round = 0; round < 2; ++round) {
@@ -191,25 +192,25 @@ TEST(Arrivals, who_has_not_come_yet_is_waited_for_as_the_slowest) {
   EXPECT_EQ(arrivals.answer()->worker, 0) << "nor will it";
 }
 
-TEST(Arrivals, a_bound_of_nothing_goes_round_by_round) {
+TEST(ArrivalQueue, a_bound_of_nothing_goes_round_by_round) {
   const Observed observed = observe(stale_synchronous(4, 0), with_straggler(4, 3), 400, 0.3);
   EXPECT_NEAR(observed.seconds, 100 * 3 * 1.15, 15) << "as slow as the slowest";
 }
 
-TEST(Arrivals, in_step_nothing_is_late_or_dropped) {
+TEST(ArrivalQueue, in_step_nothing_is_late_or_dropped) {
   const Observed observed = observe(synchronous(4), with_straggler(4, 5), 100, 0.5);
   EXPECT_EQ(observed.most_stale(), 0);
   EXPECT_EQ(observed.dropped(), 0);
   EXPECT_EQ(observed.pushes.size(), 400u);
 }
 
-TEST(Arrivals, in_step_the_rounds_are_those_of_all_reduce) {
+TEST(ArrivalQueue, in_step_the_rounds_are_those_of_all_reduce) {
   const Observed observed = observe(synchronous(3), equal(3), 10, 0.5);
   for (std::size_t i = 0; i < observed.pushes.size(); ++i)
     EXPECT_EQ(observed.pushes[i].round, observed.pushes[i].pulled * 3 + observed.by[i]);
 }
 
-TEST(Arrivals, one_backup_makes_up_for_one_straggler) {
+TEST(ArrivalQueue, one_backup_makes_up_for_one_straggler) {
   const double undisturbed = observe(synchronous(4), equal(4), 200).seconds;
   EXPECT_NEAR(observe(synchronous(4), with_straggler(4, 5), 200).seconds, 5 * undisturbed, 1e-6);
   const Observed backed = observe(synchronous(4, 1), with_straggler(4, 5), 200);
@@ -218,13 +219,13 @@ TEST(Arrivals, one_backup_makes_up_for_one_straggler) {
   EXPECT_EQ(backed.dropped(), static_cast<std::int64_t>(backed.pushes.size()) - 600);
 }
 
-TEST(Arrivals, asynchronous_workers_keep_their_speed) {
+TEST(ArrivalQueue, asynchronous_workers_keep_their_speed) {
   const double seconds = observe(asynchronous(4), with_straggler(4, 5), 3200).seconds;
   EXPECT_NEAR(3200 / seconds, 3 + 0.2, 0.05);
 }
 
-TEST(Arrivals, no_more_is_given_than_the_updates_take) {
-  Arrivals arrivals(softsync(4, 2));
+TEST(ArrivalQueue, no_more_is_given_than_the_updates_take) {
+  ArrivalQueue arrivals(softsync(4, 2));
   arrivals.allow(2);
   for (int worker = 0; worker < 4; ++worker) arrivals.join(worker);
   EXPECT_EQ(arrivals.answer()->round, 0);
@@ -239,8 +240,8 @@ TEST(Arrivals, no_more_is_given_than_the_updates_take) {
   EXPECT_EQ(arrivals.answer()->worker, 2) << "it has waited longest";
 }
 
-TEST(Arrivals, the_round_of_who_is_lost_is_given_again) {
-  Arrivals arrivals(asynchronous(3));
+TEST(ArrivalQueue, the_round_of_who_is_lost_is_given_again) {
+  ArrivalQueue arrivals(asynchronous(3));
   arrivals.allow(4);
   for (int worker = 0; worker < 3; ++worker) arrivals.join(worker);
   for (int worker = 0; worker < 3; ++worker) ASSERT_EQ(arrivals.answer()->round, worker);
@@ -253,8 +254,8 @@ TEST(Arrivals, the_round_of_who_is_lost_is_given_again) {
   EXPECT_TRUE(arrivals.spent());
 }
 
-TEST(Arrivals, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) {
-  Arrivals arrivals(stale_synchronous(2, 0));
+TEST(ArrivalQueue, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) {
+  ArrivalQueue arrivals(stale_synchronous(2, 0));
   arrivals.allow(100);
   arrivals.join(0), arrivals.join(1);
   ASSERT_TRUE(arrivals.answer() && arrivals.answer());
@@ -270,11 +271,12 @@ TEST(Arrivals, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) 
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
-TEST(Arrivals, whoever_goes_on_from_a_checkpoint_counts_on) {
-  for (const bool in_step : {false, true}) {
-    Arrivals arrivals(
-        {.workers = 2, .gradients_per_update = in_step ? 2 : 1, .answers_after_update = in_step});
-    arrivals.go_on_from(10, 10);
+TEST(ArrivalQueue, whoever_goes_on_from_a_checkpoint_counts_on) {
+  for (const bool is_lockstep : {false, true}) {
+    ArrivalQueue arrivals({.workers = 2,
+                           .gradients_per_update = is_lockstep ? 2 : 1,
+                           .answers_after_update = is_lockstep});
+    arrivals.resume_from(10, 10);
     arrivals.allow(12);
     EXPECT_EQ(arrivals.steps(), 10);
     for (const int worker : {0, 1}) {
@@ -282,15 +284,16 @@ TEST(Arrivals, whoever_goes_on_from_a_checkpoint_counts_on) {
       const auto answer = arrivals.answer();
       ASSERT_TRUE(answer);
       EXPECT_EQ(answer->version, 10);
-      EXPECT_EQ(answer->round, in_step ? 20 + worker : 10 + worker) << "the samples that come next";
+      EXPECT_EQ(answer->round, is_lockstep ? 20 + worker : 10 + worker)
+          << "the samples that come next";
     }
     EXPECT_EQ(arrivals.push(0).pulled, 10);
     arrivals.push(1);
-    EXPECT_EQ(arrivals.version(), in_step ? 11 : 12);
+    EXPECT_EQ(arrivals.version(), is_lockstep ? 11 : 12);
   }
 }
 
-RC_GTEST_PROP(Arrivals, every_round_is_pushed_once_whatever_the_speeds, ()) {
+RC_GTEST_PROP(ArrivalQueue, every_round_is_pushed_once_whatever_the_speeds, ()) {
   const int workers = *rc::gen::inRange(1, 9);
   ArrivalRule rule{.workers = workers, .gradients_per_update = *rc::gen::inRange(1, workers + 1)};
   if (*rc::gen::arbitrary<bool>()) rule.clock_bound = *rc::gen::inRange(0, 4);
@@ -299,7 +302,7 @@ RC_GTEST_PROP(Arrivals, every_round_is_pushed_once_whatever_the_speeds, ()) {
       rc::gen::map(rc::gen::inRange(1, 50), [](int n) { return n / 10.0; }));
   const Observed observed = observe(rule, seconds, 60);
   std::vector<std::int64_t> rounds;
-  for (const Arrivals::Push& push : observed.pushes) rounds.push_back(push.round);
+  for (const ArrivalQueue::Push& push : observed.pushes) rounds.push_back(push.round);
   std::sort(rounds.begin(), rounds.end());
   std::vector<std::int64_t> expected(static_cast<std::size_t>(60 * rule.gradients_per_update));
   std::iota(expected.begin(), expected.end(), 0);

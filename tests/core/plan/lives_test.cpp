@@ -29,51 +29,51 @@ RankPlan plan_of(const std::vector<Touch>& touches) {
 
 using Stretches = std::vector<Stretch>;
 
-TEST(Lives, go_from_what_writes_to_the_last_that_reads) {
-  const Lives lives(plan_of({{}, {{}, {{0, 10}}}, {}, {{{0, 10}}, {}}, {}}));
+TEST(Liveness, go_from_what_writes_to_the_last_that_reads) {
+  const Liveness lives(plan_of({{}, {{}, {{0, 10}}}, {}, {{{0, 10}}, {}}, {}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{1, 3}}));
   EXPECT_EQ(lives.of(0, 1), Stretches{});
-  EXPECT_TRUE(lives.begins_anew(0));
+  EXPECT_TRUE(lives.is_written_first(0));
 }
 
-TEST(Lives, are_several_where_all_is_overwritten_before_it_is_read_again) {
-  const Lives lives(
+TEST(Liveness, are_several_where_all_is_overwritten_before_it_is_read_again) {
+  const Liveness lives(
       plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 1}, {4, 5}}));
 }
 
-TEST(Lives, go_on_while_any_element_is_wanted) {
-  const Lives lives(
+TEST(Liveness, go_on_while_any_element_is_wanted) {
+  const Liveness lives(
       plan_of({{{}, {{0, 10}}}, {{{0, 4}}, {}}, {}, {{}, {{0, 6}}}, {{{0, 10}}, {}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}})) << "elements 6 to 9";
 }
 
-TEST(Lives, of_what_is_added_to_go_on) {
-  const Lives lives(plan_of({{{}, {{0, 10}}}, {}, {{{0, 10}}, {{0, 10}}}, {}, {{{0, 10}}, {}}}));
+TEST(Liveness, of_what_is_added_to_go_on) {
+  const Liveness lives(plan_of({{{}, {{0, 10}}}, {}, {{{0, 10}}, {{0, 10}}}, {}, {{{0, 10}}, {}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}}));
 }
 
-TEST(Lives, that_begin_before_the_program_are_told) {
-  EXPECT_FALSE(Lives(plan_of({{{{0, 10}}, {}}})).begins_anew(0));
-  EXPECT_FALSE(Lives(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).begins_anew(0))
+TEST(Liveness, that_begin_before_the_program_are_told) {
+  EXPECT_FALSE(Liveness(plan_of({{{{0, 10}}, {}}})).is_written_first(0));
+  EXPECT_FALSE(Liveness(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).is_written_first(0))
       << "of one element";
 }
 
-TEST(Lives, of_what_only_the_host_reads_are_one) {
-  const Lives lives(plan_of({{{}, {{0, 5}}}, {}, {{}, {{5, 5}}}}));
+TEST(Liveness, of_what_only_the_host_reads_are_one) {
+  const Liveness lives(plan_of({{{}, {{0, 5}}}, {}, {{}, {{5, 5}}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 2}}));
 }
 
-TEST(Lives, meet_where_an_op_needs_both) {
+TEST(Liveness, meet_where_an_op_needs_both) {
   RankPlan rank = plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}});
   auto& ops = rank.programs[0].ops;
   ops[2].writes = {{BufferId(1), 0, 10}};
   ops[2].reads = {{BufferId(1), 0, 10}};
-  EXPECT_FALSE(Lives(rank).begins_anew(1));
+  EXPECT_FALSE(Liveness(rank).is_written_first(1));
   ops[2].reads.clear();
-  EXPECT_FALSE(Lives(rank).meet(0, 1));
+  EXPECT_FALSE(Liveness(rank).meet(0, 1));
   ops[3].reads = {{BufferId(1), 0, 10}};
-  EXPECT_TRUE(Lives(rank).meet(0, 1));
+  EXPECT_TRUE(Liveness(rank).meet(0, 1));
 }
 
 // Plan in which the third of ten compute ops writes `a`, and the ninth reads it, with OUT and IN
@@ -98,27 +98,28 @@ RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in
 }
 
 // OUT stands at 3, and IN at 8.
-TEST(Lives, of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
-  const Lives lives(put_aside(3, 5, 6));
+TEST(Liveness,
+     of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
+  const Liveness lives(put_aside(3, 5, 6));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}}))
       << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
-  EXPECT_TRUE(lives.begins_anew(0));
+  EXPECT_TRUE(lives.is_written_first(0));
 }
 
-TEST(Lives, of_a_copy_that_nobody_waits_for_in_between_are_one) {
-  EXPECT_EQ(Lives(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}}))
+TEST(Liveness, of_a_copy_that_nobody_waits_for_in_between_are_one) {
+  EXPECT_EQ(Liveness(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}}))
       << "OUT is only known to be over when IN is";
-  EXPECT_EQ(Lives(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}}))
+  EXPECT_EQ(Liveness(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}}))
       << "IN may begin as soon as OUT is over";
 }
 
-TEST(Lives, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {
+TEST(Liveness, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {
   RankPlan rank = put_aside(3, 5, 6);
   rank.programs[0].ops[10].after = {};
-  EXPECT_FALSE(Lives(rank).begins_anew(0));
+  EXPECT_FALSE(Liveness(rank).is_written_first(0));
   RankPlan early = put_aside(3, 5, 6);
   early.programs[0].ops[3].after = {};
-  EXPECT_FALSE(Lives(early).begins_anew(0)) << "it may begin while the last step goes on";
+  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may begin while the last step goes on";
 }
 
 }  // namespace

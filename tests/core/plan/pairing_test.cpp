@@ -25,7 +25,7 @@ TEST(Pairing, a_partner_is_a_function_of_seed_step_and_rank) {
   EXPECT_EQ(pairing.partner(3), pairing.passive[pairing.choice(3)]);
 }
 
-TEST(Pairing, every_neighbour_is_asked_about_as_often) {
+TEST(Pairing, every_neighbor_is_asked_about_as_often) {
   std::map<std::int32_t, int> asked;
   for (const std::int32_t partner : first_partners({0, {1, 5, 7}, 1}, 6000)) ++asked[partner];
   EXPECT_THAT(asked, testing::UnorderedElementsAre(
@@ -34,7 +34,7 @@ TEST(Pairing, every_neighbour_is_asked_about_as_often) {
                          testing::Pair(7, testing::AllOf(testing::Gt(1850), testing::Lt(2150)))));
 }
 
-TEST(Pairing, who_has_one_neighbour_asks_it_always) {
+TEST(Pairing, who_has_one_neighbor_asks_it_always) {
   EXPECT_THAT(first_partners({2, {6}, 11}, 20), testing::Each(6));
 }
 

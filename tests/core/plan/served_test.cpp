@@ -11,25 +11,25 @@
 namespace trainyard::plan {
 namespace {
 
-Served event(int server, Served::Kind kind) {
-  Served made;
+ServerEvent event(int server, ServerEvent::Kind kind) {
+  ServerEvent made;
   made.server = server, made.kind = kind;
   return made;
 }
 
 // Events of one worker: "j" joins, "g" gives, "t" takes, "l" leaves.
-std::vector<Served> wrote(int server, const std::string& letters) {
-  std::vector<Served> events;
+std::vector<ServerEvent> wrote(int server, const std::string& letters) {
+  std::vector<ServerEvent> events;
   for (const char letter : letters)
-    events.push_back(event(server, letter == 'j'   ? Served::Kind::joins
-                                   : letter == 'g' ? Served::Kind::gives
-                                   : letter == 't' ? Served::Kind::takes
-                                                   : Served::Kind::leaves));
+    events.push_back(event(server, letter == 'j'   ? ServerEvent::Kind::joins
+                                   : letter == 'g' ? ServerEvent::Kind::gives
+                                   : letter == 't' ? ServerEvent::Kind::takes
+                                                   : ServerEvent::Kind::leaves));
   return events;
 }
 
 // The events in one order, each as its letter and server; what could not have been is left out.
-std::string merged(std::vector<std::vector<Served>> servers) {
+std::string merged(std::vector<std::vector<ServerEvent>> servers) {
   RecordedOrder order = RecordedOrder::make(std::move(servers), 1).value();
   std::string text;
   for (auto next = order.next(); next && *next; next = order.next())
@@ -74,7 +74,7 @@ TEST(RecordedOrder, whoever_was_lost_before_it_joined_everywhere_was_in_the_plac
 TEST(RecordedOrder, with_numbers_beyond_all_steps_is_refused) {
   for (const std::int64_t done :
        {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
-    Served takes = event(0, Served::Kind::takes);
+    ServerEvent takes = event(0, ServerEvent::Kind::takes);
     std::string bytes;
     append(takes, bytes);
     EXPECT_TRUE(served_of(std::as_bytes(std::span(bytes))));

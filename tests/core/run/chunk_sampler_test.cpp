@@ -68,7 +68,7 @@ class SampledRank {
 
   plan::RankPlan plan_;
   BoundPlan bound_;
-  telemetry::ValuesBox box_;
+  telemetry::ChunkValueQueue box_;
   std::optional<ChunkSampler> sampler_;
   std::int64_t instance_ = 0;
 
@@ -160,7 +160,7 @@ TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
   EXPECT_GT(all, kMostSampledBytes * 9 / 10);
 }
 
-// A plan of two collectives of one bucket in a step, as batch normalisation has them in
+// A plan of two collectives of one bucket in a step, as batch normalization has them in
 // micro-steps.
 TEST(ChunkSampler, takes_the_first_of_several_collectives_of_a_bucket) {
   plan::Plan twice =

@@ -59,15 +59,16 @@ BoundPlan plan_with_calls() {
   return plan;
 }
 
-const Onlooker kGoesOn{[](int, int) {}, [](int, int) {}, [] { return base::Result<void>(); }};
+const WarmUpCallbacks kGoesOn{[](int, int) {}, [](int, int) {},
+                              [] { return base::Result<void>(); }};
 
 TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
   Engine engine;
   std::vector<std::pair<int, int>> begun, ended;
-  const Onlooker onlooker{[&](int program, int at) { begun.emplace_back(program, at); },
-                          [&](int program, int at) { ended.emplace_back(program, at); },
-                          kGoesOn.may_go_on};
-  ASSERT_TRUE(make_each_call(engine, plan_with_calls(), onlooker));
+  const WarmUpCallbacks onlooker{[&](int program, int at) { begun.emplace_back(program, at); },
+                                 [&](int program, int at) { ended.emplace_back(program, at); },
+                                 kGoesOn.may_continue};
+  ASSERT_TRUE(warm_up_engine(engine, plan_with_calls(), onlooker));
   EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0, 8},
                                         std::tuple{1, CollectiveKind::all_gather, 0, 8},
                                         std::tuple{1, CollectiveKind::all_gather, 0, 9},
@@ -82,22 +83,22 @@ TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
 
 TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
   Engine engine;
-  Onlooker stops = kGoesOn;
-  stops.may_go_on = [] {
+  WarmUpCallbacks stops = kGoesOn;
+  stops.may_continue = [] {
     return base::Result<void>(
-        base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""}));
+        base::fail({base::ProblemCode::canceled, "test", "was told to stop", "", ""}));
   };
-  const auto made = make_each_call(engine, plan_with_calls(), stops);
+  const auto made = warm_up_engine(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().what, "was told to stop");
   EXPECT_EQ(engine.given.size(), 1u);
 }
 
-// Calls that were complete before the op started do not belong to the op.
+// RemoteCalls that were complete before the op started do not belong to the op.
 TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
   Engine engine;
   const BoundPlan plan = plan_with_calls();
-  ASSERT_TRUE(make_each_call(engine, plan, kGoesOn));
+  ASSERT_TRUE(warm_up_engine(engine, plan, kGoesOn));
   engine.ends = false;
   EngineCalls calls(engine);
   std::vector<Transfer> done;
@@ -113,7 +114,7 @@ TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
 TEST(EngineCalls, that_are_complete_at_once_are_seen_to_be) {
   Engine engine;
   const BoundPlan plan = plan_with_calls();
-  ASSERT_TRUE(make_each_call(engine, plan, kGoesOn));
+  ASSERT_TRUE(warm_up_engine(engine, plan, kGoesOn));
   EngineCalls calls(engine);
   std::vector<Transfer> done;
   std::int64_t busy_ns = 0;

@@ -70,7 +70,7 @@ TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
   EXPECT_TRUE(swapping.under_way()) << "what has ended is not taken yet";
-  std::vector<Swapped> ended;
+  std::vector<CompletedCopy> ended;
   ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));
   for (int i = 0; i < 2000 && swapping.under_way(); ++i)

@@ -14,7 +14,7 @@ namespace {
 class TextSampling : public testing::Test {
  protected:
   TextSampling() : values_(static_cast<std::size_t>(model_.elements)) {
-    model::initialise(model_, 3, parameters(), {});
+    model::initialize(model_, 3, parameters(), {});
   }
 
   compute::Tensor parameters() {

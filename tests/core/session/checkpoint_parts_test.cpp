@@ -19,7 +19,7 @@ using base::DType;
 using base::ProblemCode;
 using testing::HasSubstr;
 
-model::Model normalised_model() {
+model::Model normalized_model() {
   return *model::build({{{model::LayerKind::linear, 5},
                          {model::LayerKind::batch_norm, 0},
                          {model::LayerKind::relu, 0},
@@ -79,12 +79,12 @@ class CheckpointParts : public testing::Test {
                : "other numbers";
   }
 
-  model::Model model_ = normalised_model();
+  model::Model model_ = normalized_model();
   fs::path directory_;
   std::vector<float> parameters_, moment_, state_;
 };
 
-// Cut anywhere, in the midst of a tensor as well.
+// RunPartitioner anywhere, in the midst of a tensor as well.
 TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
   for (std::size_t cut = 0; cut <= parameters_.size(); ++cut) {
     const std::vector<CheckpointFile> files{
@@ -179,7 +179,7 @@ TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
 
 // A copy is written: what training does to the numbers meanwhile is not in it.
 TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
-  SavedBox box;
+  SavedQueue box;
   PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   const auto before = parameters_;
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
@@ -201,7 +201,7 @@ TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
 
 // The last step may be one whose turn it is anyway.
 TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
-  SavedBox box;
+  SavedQueue box;
   PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.write_now(7, 3, spans(0, std::string::npos)));
@@ -213,7 +213,7 @@ TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
 }
 
 TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
-  SavedBox box;
+  SavedQueue box;
   PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, nullptr, box);
   EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(8, 3, spans(0, std::string::npos)));

@@ -73,7 +73,7 @@ class Checkpoint : public testing::Test {
   std::string loaded(DType dtype = DType::fp32) {
     Parameters read(model_, dtype, 999);
     const auto loaded = read_checkpoint(directory_, model_, read.tensor());
-    passed_over_ = loaded ? base::to_string(loaded->passed_over) : "";
+    passed_over_ = loaded ? base::to_string(loaded->skipped) : "";
     if (!loaded)
       return read == Parameters(model_, dtype, 999) ? base::to_string(loaded.error())
                                                     : "touched the parameters before it failed";

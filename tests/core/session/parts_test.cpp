@@ -54,7 +54,7 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
 
 // The running statistics of a layer are with it, on a server too.
 TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
-  experiment::Experiment e = strategy::called(strategy::small_normalised_images(1), 2, 1);
+  experiment::Experiment e = strategy::called(strategy::small_normalized_images(1), 2, 1);
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const experiment::Resolved all = strategy::resolved(e);
   ASSERT_EQ(all.chief, 1);
@@ -75,8 +75,8 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
 // Shards that each rank of a split model writes: its layers, rows and columns. Shared layers are
 // written by their first rank. Replicas are written by the chief's, or by all if they are sharded.
 // Together they are the full model, each element once.
-std::vector<float> parts_of(const std::vector<float>& all,
-                            const std::vector<experiment::Part>& parts) {
+std::vector<float> shards_of_rank(const std::vector<float>& all,
+                                  const std::vector<experiment::Part>& parts) {
   std::vector<float> own;
   for (const experiment::Part& part : parts)
     own.insert(own.end(), all.begin() + part.first, all.begin() + part.first + part.count);
@@ -99,7 +99,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
     for (const model::Parameter& p : model.parameters)
       for (std::int64_t i = 0; i < p.shape.elements(); ++i)
         values[static_cast<std::size_t>(p.offset + i)] =
-            static_cast<float>(1000 * p.number + p.in_whole(i)) +
+            static_cast<float>(1000 * p.number + p.index_in_full(i)) +
             (p.box.any() || writes ? 0.F : 0.5F);
     return values;
   };
@@ -116,7 +116,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
     ++writers;
     memory.push_back(numbered(own.model, rank % mesh.tensor == 0));
     if (experiment::shards_parameters(own))
-      memory.back() = parts_of(memory.back(), experiment::parts_of(own, rank));
+      memory.back() = shards_of_rank(memory.back(), experiment::shards_of_rank(own, rank));
     for (const NamedTensor& piece :
          pieces_of(own.model, spans_of_part(own, rank, tensor(memory.back()), {})))
       pieces.push_back(piece);

@@ -79,7 +79,7 @@ bool eventually(const Done& done) {
 class RankLinkTest : public testing::Test {
  protected:
   Line line_, pulse_;
-  Heart heart_{pulse_.client(), {Hello{}}};
+  HeartbeatSender heart_{pulse_.client(), {Hello{}}};
   run::Gate gate_;
   telemetry::EventRing events_{8};
   std::unique_ptr<ControlClient> client_ = line_.client();

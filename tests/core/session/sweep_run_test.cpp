@@ -107,7 +107,7 @@ TEST_F(SweepRun, that_is_interrupted_passes_it_on_and_begins_nothing_more) {
   const Sweep over = sweep(
       "trap 'touch \"$4/told\"; exit 130' INT; touch \"$4/../interrupted\"; while true; do sleep "
       "0.02; done");
-  EXPECT_EQ(over.state, SweepState::cancelled);
+  EXPECT_EQ(over.state, SweepState::canceled);
   EXPECT_THAT(observed_.back(), "cancelled cancelled cancelled ");
   EXPECT_TRUE(fs::exists(directory_ / over.variants[0].directory / "told"));
   EXPECT_EQ(over.variants[1].directory, "");

@@ -145,12 +145,12 @@ TEST(SweepFigures, of_bytes_are_a_step_s_and_say_whether_they_are_those_of_the_f
   EXPECT_EQ(figures[3]->step_bytes, 6000);
   EXPECT_EQ(figures[3]->busiest_step_bytes, 1500);
   EXPECT_EQ(*figures[3]->formula_step_bytes, 6000);
-  EXPECT_TRUE(figures[3]->as_formula);
+  EXPECT_TRUE(figures[3]->equals_formula);
   const auto formula = static_cast<std::size_t>(SweepColumn::formula);
   EXPECT_EQ(row(sweep.variants[3], figures[3])[formula], "equal");
   sweep.variants[3].sent_bytes += 1;
   figures = scaled(sweep);
-  EXPECT_FALSE(figures[3]->as_formula) << "one byte is not too few";
+  EXPECT_FALSE(figures[3]->equals_formula) << "one byte is not too few";
   EXPECT_EQ(row(sweep.variants[3], figures[3])[formula], "+1 B in the run");
   sweep.variants[3].formula_sent_bytes = -1;
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3])[formula], "-");
@@ -179,14 +179,14 @@ TEST(SweepProgressTold, reckons_nothing_before_the_first_is_over_and_after_the_e
 TEST(SweepWords, name_what_belongs_beside_the_times) {
   Sweep sweep = measured_sweep();
   sweep.speeds = "speeds of links: imposed";
-  sweep.variants[3].shared_cores = sweep.variants[4].shared_cores =
+  sweep.variants[3].shared_cores_caveat = sweep.variants[4].shared_cores_caveat =
       "4 ranks share 2 cores: times include waiting for each other";
   sweep.variants[1].emulated_ranks = 2;
   EXPECT_THAT(
       truths(sweep),
       ElementsAre(
           "EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
-          sweep.variants[3].shared_cores, sweep.speeds));
+          sweep.variants[3].shared_cores_caveat, sweep.speeds));
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3]).back(), "done, cores shared");
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }

@@ -34,7 +34,7 @@ class WatchTest : public testing::Test {
     return std::nullopt;
   }
 
-  Watch watch_{{"rank 0 (a)", "rank 1 (b)", "rank 2 (c)"}, {3, 20, 0.5}};
+  LivenessMonitor watch_{{"rank 0 (a)", "rank 1 (b)", "rank 2 (c)"}, {3, 20, 0.5}};
   std::int64_t now_ = 0;
 };
 
@@ -87,7 +87,7 @@ TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
   WatchLimits limits{3, 20};
   limits.begin_seconds = 50;
   const auto problem_after = [&](int seconds, std::uint64_t ops_done) {
-    Watch watch({"rank 0 (a)"}, limits);
+    LivenessMonitor watch({"rank 0 (a)"}, limits);
     watch.start(0);
     for (now_ = 0; now_ < seconds * kSecond; now_ += kSecond / 10) {
       watch.heard({0, 0, ops_done, "", -1}, now_);
@@ -103,7 +103,7 @@ TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
 TEST_F(WatchTest, while_one_rank_is_before_its_first_op_the_others_wait_for_it) {
   WatchLimits limits{3, 20};
   limits.begin_seconds = 50;
-  Watch watch({"rank 0 (a)", "rank 1 (b)"}, limits);
+  LivenessMonitor watch({"rank 0 (a)", "rank 1 (b)"}, limits);
   watch.start(0);
   const auto problem_at = [&](int seconds) {
     for (; now_ < seconds * kSecond; now_ += kSecond / 10) {

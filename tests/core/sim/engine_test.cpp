@@ -19,7 +19,7 @@ collective::Work work(const topology::Network& network, std::int64_t elements) {
 }
 
 plan::Plan by_gloo(int ranks, std::int64_t elements) {
-  return plan::handed_to(collective::one_bucket(ranks, elements), "gloo");
+  return plan::assign_to_engine(collective::one_bucket(ranks, elements), "gloo");
 }
 
 TEST(EngineCost, of_an_all_reduce_is_that_of_a_ring_and_of_its_halves_half_of_it) {
@@ -55,7 +55,7 @@ TEST(EngineBytes, by_formula_are_those_of_a_ring) {
       const plan::Plan coarse = collective::one_bucket(ranks, 24'000, token),
                        ring = collective::expand(coarse, collective::Algorithm::ring);
       for (int rank = 0; rank < ranks; ++rank) {
-        const plan::RankPlan handed = plan::handed_to(coarse.rank_plan(rank), "nccl");
+        const plan::RankPlan handed = plan::assign_to_engine(coarse.rank_plan(rank), "nccl");
         EXPECT_EQ(collective::step_engine_bytes(handed, coarse.groups, coarse.schedule),
                   collective::step_sent_bytes(ring.rank_plan(rank), ring.schedule))
             << token << " among " << ranks;
@@ -70,7 +70,7 @@ TEST(EngineBytes, by_formula_are_those_of_a_ring) {
 TEST(EngineBytes, of_a_broadcast_come_to_each_member_but_the_root_once) {
   for (const int ranks : {2, 3, 8}) {
     const plan::Plan coarse =
-        plan::handed_to(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
+        plan::assign_to_engine(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
     std::int64_t bytes = 0;
     for (int rank = 0; rank < ranks; ++rank)
       bytes +=

@@ -58,7 +58,7 @@ TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
     const auto outcome = simulate(plan_, network_, impatience.options());
     EXPECT_LT(impatience.impatient(), 0.5 * impatience.patient()) << "after event " << at;
     ASSERT_FALSE(outcome) << "it had not ended before event " << at;
-    EXPECT_EQ(outcome.error().code, base::ProblemCode::cancelled);
+    EXPECT_EQ(outcome.error().code, base::ProblemCode::canceled);
     EXPECT_LE(impatience.events, at + kRanks);
   }
 }
@@ -71,7 +71,7 @@ TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
       judge(plan_, network_, replica({.ranks = 1}), network_, impatience.options());
   EXPECT_LT(impatience.impatient(), 0.5 * late.patient());
   ASSERT_FALSE(verdict);
-  EXPECT_EQ(verdict.error().code, base::ProblemCode::cancelled);
+  EXPECT_EQ(verdict.error().code, base::ProblemCode::canceled);
   EXPECT_EQ(impatience.events, 0);
 }
 

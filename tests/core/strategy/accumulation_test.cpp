@@ -108,7 +108,7 @@ TEST(Accumulation, of_one_micro_step_is_no_accumulation) {
 
 experiment::Experiment averaging_weights(int ranks) {
   auto e = small(ranks);
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   return e;
 }
 
@@ -135,7 +135,7 @@ TEST(WeightAverage, clips_each_rank_by_the_norm_of_its_own_gradient) {
 TEST(WeightAverage, on_one_rank_is_the_plan_of_one_device) {
   auto e = averaging_weights(1);
   const std::string text = plan::to_text(make_plan(resolved(e)).value());
-  e.strategy.average = experiment::Average::gradients;
+  e.strategy.average = experiment::AveragedQuantity::gradients;
   EXPECT_EQ(text, plan::to_text(make_plan(resolved(e)).value()));
 }
 

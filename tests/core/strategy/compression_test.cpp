@@ -72,26 +72,27 @@ RC_GTEST_PROP(CompressedPlans, send_as_many_times_less_as_the_savings_say, ()) {
   RC_ASSERT(std::fabs(*savings.sent - without / static_cast<double>(sent_in_a_step(
                                                     make_plan(resolved(e)).value()))) <
             1e-12 * *savings.sent);
-  const double shared_out = compute::compression::gathers(kind) ? 2.0 / n : 1;
-  RC_ASSERT(std::fabs(*savings.sent - savings.encoded * shared_out) < 1e-12 * *savings.sent);
+  const double partitioned_segments = compute::compression::gathers(kind) ? 2.0 / n : 1;
+  RC_ASSERT(std::fabs(*savings.sent - savings.encoded * partitioned_segments) <
+            1e-12 * *savings.sent);
 }
 
 TEST(CompressedPlans, are_said_to_send_more_where_they_do) {
   EXPECT_EQ(experiment::savings(resolved(small(3))), std::nullopt);
   EXPECT_EQ(experiment::savings(resolved(compressed(1, Scheme::fp16))), std::nullopt);
   EXPECT_EQ(
-      experiment::savings_said(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()),
+      experiment::savings_line(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()),
       "encoded 2x smaller, sent 2x less than uncompressed");
-  EXPECT_EQ(experiment::savings_said({3.98, 1.99}),
+  EXPECT_EQ(experiment::savings_line({3.98, 1.99}),
             "encoded 3.98x smaller, sent 1.99x less than uncompressed");
-  EXPECT_EQ(experiment::savings_said({4, 0.5}),
+  EXPECT_EQ(experiment::savings_line({4, 0.5}),
             "encoded 4x smaller, sent 2x more than uncompressed");
-  EXPECT_EQ(experiment::savings_said({4, {}}), "encoded 4x smaller");
-  EXPECT_EQ(experiment::savings_said({0.5, 0.25}),
+  EXPECT_EQ(experiment::savings_line({4, {}}), "encoded 4x smaller");
+  EXPECT_EQ(experiment::savings_line({0.5, 0.25}),
             "encoded 2x larger, sent 4x more than uncompressed");
-  EXPECT_EQ(experiment::savings_said({3.98, 0.999}),
+  EXPECT_EQ(experiment::savings_line({3.98, 0.999}),
             "encoded 3.98x smaller, sent as much as uncompressed");
-  EXPECT_EQ(experiment::savings_said({1.001, 1.001}),
+  EXPECT_EQ(experiment::savings_line({1.001, 1.001}),
             "encoded no smaller, sent as much as uncompressed");
 }
 

@@ -19,10 +19,10 @@ experiment::Resolved evaluated() {
 TEST(Evaluator, evaluates_and_workers_do_not) {
   const plan::Plan plan = make_plan(evaluated()).value();
   EXPECT_EQ(plan.schedule.evaluate_every_steps, 0);
-  EXPECT_TRUE(plan::evaluates_alone(plan.rank_plan(4)));
+  EXPECT_TRUE(plan::is_evaluator(plan.rank_plan(4)));
   for (int rank = 0; rank < 4; ++rank) {
     const plan::RankPlan of_rank = plan.rank_plan(rank);
-    EXPECT_FALSE(plan::evaluates_alone(of_rank));
+    EXPECT_FALSE(plan::is_evaluator(of_rank));
     EXPECT_LT(of_rank.program("evaluate"), 0);
     EXPECT_LT(of_rank.program("evaluate_tail"), 0);
   }

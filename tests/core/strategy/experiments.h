@@ -27,7 +27,7 @@ inline experiment::Experiment small(int ranks) {
   return e;
 }
 
-// Through a residual block as transformers have them: a normalised row, linear, gelu, linear, added
+// Through a residual block as transformers have them: a normalized row, linear, gelu, linear, added
 // to what came in; and a root mean square before the end.
 inline experiment::Experiment small_rows(int ranks) {
   using model::LayerKind;
@@ -40,7 +40,7 @@ inline experiment::Experiment small_rows(int ranks) {
 }
 
 // Sentences, 9 characters at a time, through a transformer of two heads: an embedding of 4 numbers,
-// a block, and a normalised row before the end.
+// a block, and a normalized row before the end.
 inline experiment::Experiment small_gpt(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
@@ -61,7 +61,7 @@ inline experiment::Experiment small_tied_gpt(int ranks) {
 }
 
 // Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch
-// normalisation.
+// normalization.
 inline experiment::Experiment small_images(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
@@ -78,18 +78,18 @@ inline experiment::Experiment small_images(int ranks) {
   return e;
 }
 
-// The same with a batch normalisation after the convolution of the block.
-inline experiment::Experiment small_normalised_images(int ranks) {
+// The same with a batch normalization after the convolution of the block.
+inline experiment::Experiment small_normalized_images(int ranks) {
   experiment::Experiment e = small_images(ranks);
   e.model.layers.insert(e.model.layers.begin() + 3, {model::LayerKind::batch_norm, 0});
   e.model.layers[4].back = 3;
   return e;
 }
 
-// Its batch normalisations over the samples of all ranks.
-inline experiment::Experiment synchronised(experiment::Experiment e) {
+// Its batch normalizations over the samples of all ranks.
+inline experiment::Experiment synchronized(experiment::Experiment e) {
   for (model::LayerSpec& layer : e.model.layers)
-    layer.synchronised = layer.kind == model::LayerKind::batch_norm;
+    layer.synchronized = layer.kind == model::LayerKind::batch_norm;
   return e;
 }
 

@@ -81,7 +81,7 @@ TEST(Golden, tpu_torus_of_two_by_two) {
   expect_golden_plan("tpu_torus_2x2", e);
 }
 
-// Four ranks, each with two neighbors; two buckets.
+// Vector4Of ranks, each with two neighbors; two buckets.
 TEST(Golden, gossip_in_a_ring_of_four) {
   auto e = tiny(4);
   e.strategy.kind = experiment::StrategyKind::gossip;
@@ -116,7 +116,7 @@ TEST(Golden, local_sgd_of_two_with_tail) {
   expect_golden_plan("local_sgd_2_tail", local(experiment::LocalRule::average));
 }
 
-TEST(Golden, local_sgd_of_two_to_a_centre) {
+TEST(Golden, local_sgd_of_two_to_a_center) {
   expect_golden_plan("local_sgd_2_elastic", local(experiment::LocalRule::elastic));
 }
 
@@ -229,10 +229,10 @@ TEST(Golden, mirrored_ring_of_three_with_unequal_shards) {
   expect_golden_plan("mirrored_ring_3_size_skew", e);
 }
 
-// A residual block with batch normalisation and dropout; two buckets, of which segments without
+// A residual block with batch normalization and dropout; two buckets, of which segments without
 // parameters are no part.
 TEST(Golden, mirrored_ring_of_two_with_images) {
-  auto e = small_normalised_images(2);
+  auto e = small_normalized_images(2);
   e.data.train_samples = 8 * 2 * 4;
   e.data.held_out_samples = 8 * 2;
   e.strategy.bucket_bytes = 400;
@@ -248,12 +248,12 @@ TEST(Golden, mirrored_ring_of_three_with_accumulation) {
   expect_golden_plan("mirrored_ring_3_accumulation", e);
 }
 
-// Two batch normalisations, the second within a residual block; in the tail rank 0 has a micro-step
+// Two batch normalizations, the second within a residual block; in the tail rank 0 has a micro-step
 // of 4 samples and one of 1, rank 1 but one of 4, and adds nothing to the second's sums.
-TEST(Golden, mirrored_direct_of_two_with_synchronised_batch_normalisation) {
-  auto e = small_normalised_images(2);
+TEST(Golden, mirrored_direct_of_two_with_synchronized_batch_normalization) {
+  auto e = small_normalized_images(2);
   e.model.layers.insert(e.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
-  e = synchronised(e);
+  e = synchronized(e);
   e.data.train_samples = 2 * 8 * 2 + 9;
   e.data.held_out_samples = 8 * 2;
   e.training.batch_per_rank = 4;
@@ -276,7 +276,7 @@ TEST(Golden, mirrored_ring_of_three_by_columns) {
 
 TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   auto e = tiny(2);
-  e.strategy.average = experiment::Average::weights;
+  e.strategy.average = experiment::AveragedQuantity::weights;
   expect_golden_plan("mirrored_ring_2_weights", e);
 }
 
@@ -292,7 +292,7 @@ experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule sch
 
 TEST(Golden, pipeline_of_two_1f1b) {
   expect_golden_plan("pipeline_2_1f1b",
-                     tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4));
+                     tiny_pipeline(2, experiment::PipelineSchedule::one_forward_one_backward, 4));
 }
 // The second rank stashes weights for the micro-batch in between.
 TEST(Golden, pipeline_of_three_pipedream) {
@@ -304,7 +304,7 @@ TEST(Golden, pipeline_of_two_zb_h1) {
   expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4));
 }
 
-// Four layers in runs of two: a replica makes the first again, and each stage both of its own.
+// Vector4Of layers in runs of two: a replica makes the first again, and each stage both of its own.
 experiment::Experiment tiny_chain(experiment::Experiment e) {
   using model::LayerKind;
   e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6},
@@ -331,7 +331,7 @@ TEST(Golden, one_device_that_puts_aside) {
   e.model.layers.assign(5, {LayerKind::linear, 4});
   e.model.layers.push_back({LayerKind::linear, 0});
   e.training.optimizer.momentum = 0.9;
-  e.training.swap = {experiment::SwapTo::host, experiment::SwapTo::disk, ""};
+  e.training.swap = {experiment::OffloadTarget::host, experiment::OffloadTarget::disk, ""};
   expect_golden_plan("one_device_swap", e);
 }
 

@@ -42,7 +42,7 @@ TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
     EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::fp32) << name;
 }
 
-TEST(Mixed, normalisations_and_tables_are_not_cast) {
+TEST(Mixed, normalizations_and_tables_are_not_cast) {
   const plan::RankPlan rank = rank_in(as(small_gpt(1), StrategyKind::one_device), Precision::bf16);
   const model::Model model = resolved(small_gpt(1)).model;
   for (const plan::Op& op : program_of(rank, "train").ops)

@@ -58,13 +58,13 @@ TEST(Recomputing, is_no_part_of_evaluation) {
 }
 
 // Its sums are kept, and nothing follows them once more.
-TEST(Recomputing, of_a_batch_normalisation_reads_its_sums_and_leaves_running_statistics_alone) {
-  for (const bool synchronises : {false, true}) {
-    experiment::Experiment e = small_normalised_images(2);
+TEST(Recomputing, of_a_batch_normalization_reads_its_sums_and_leaves_running_statistics_alone) {
+  for (const bool synchronizes : {false, true}) {
+    experiment::Experiment e = small_normalized_images(2);
     e.model.layers.insert(e.model.layers.begin() + 4,
                           {model::LayerKind::relu, 0});  // its backward pass reads the output
     e.model.layers[5].back = 4;
-    if (synchronises) e = synchronised(e);
+    if (synchronizes) e = synchronized(e);
     e.training.recompute_segments = 4;
     const plan::RankPlan rank = rank_of(e);
     const plan::Op& again = op_of(rank, "R.s2.m0");
@@ -72,7 +72,7 @@ TEST(Recomputing, of_a_batch_normalisation_reads_its_sums_and_leaves_running_sta
     EXPECT_EQ(again.reads.back().buffer, rank.buffer("sums.s2"));
     ASSERT_EQ(again.writes.size(), 1U);
     EXPECT_EQ(again.writes[0].buffer, rank.buffer("act.s2"));
-    EXPECT_LT(again.flops, op_of(rank, "F.s2.m0").flops + (synchronises ? 1 : 0));
+    EXPECT_LT(again.flops, op_of(rank, "F.s2.m0").flops + (synchronizes ? 1 : 0));
   }
 }
 
@@ -105,7 +105,7 @@ TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
   EXPECT_EQ(room(PipelineSchedule::gpipe, 1, "act.s1", 6), 8);
   EXPECT_EQ(room(PipelineSchedule::gpipe, 1, "act.s2", 6), 1);
   EXPECT_EQ(room(PipelineSchedule::gpipe, 1, "act.s4", 5), 1);
-  EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 0, "act.s0", 6), 1);
+  EXPECT_EQ(room(PipelineSchedule::one_forward_one_backward, 0, "act.s0", 6), 1);
 }
 
 // The second of four stages: weight gradients wait for one backward pass, so one is computed while

@@ -24,7 +24,7 @@ std::string tokens_on(const plan::RankPlan& rank, plan::LaneKind lane) {
 
 // Segments 0, 1 and 2 with one on each rank.
 TEST(Stages, pass_micro_batches_in_the_order_of_the_schedule) {
-  const auto e = piped(small(3), PipelineSchedule::one_f_one_b, 3);
+  const auto e = piped(small(3), PipelineSchedule::one_forward_one_backward, 3);
   EXPECT_EQ(tokens_on(expanded_rank_of(e, 1), plan::LaneKind::compute),
             "RATE F.s1.m0 F.s1.m1 B.s1.m0 W.s1.m0 F.s1.m2 B.s1.m1 W.s1.m1 B.s1.m2 W.s1.m2 UPD.s1");
   EXPECT_EQ(tokens_on(expanded_rank_of(e, 2), plan::LaneKind::compute),
@@ -61,10 +61,10 @@ TEST(Stages, have_room_for_the_micro_batches_that_they_hold) {
     return plan.buffers[plan.buffer(buffer).index()].elements / (3 * width);
   };
   EXPECT_EQ(room(PipelineSchedule::gpipe, 0, "act.s0", 6), 8);
-  EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 0, "act.s0", 6), 3);
-  EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 1, "act.s1", 4), 2);
-  EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 1, "act.s0", 6), 3);
-  EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 2, "act.s2", 5), 1);
+  EXPECT_EQ(room(PipelineSchedule::one_forward_one_backward, 0, "act.s0", 6), 3);
+  EXPECT_EQ(room(PipelineSchedule::one_forward_one_backward, 1, "act.s1", 4), 2);
+  EXPECT_EQ(room(PipelineSchedule::one_forward_one_backward, 1, "act.s0", 6), 3);
+  EXPECT_EQ(room(PipelineSchedule::one_forward_one_backward, 2, "act.s2", 5), 1);
   EXPECT_EQ(room(PipelineSchedule::naive, 1, "act.s0", 6), 1);
 }
 

@@ -64,8 +64,8 @@ TEST(Strategy, only_segments_with_parameters_are_updated) {
             "UPD.s5 UPD.s1 UPD.s0");
 }
 
-TEST(Strategy, a_batch_normalisation_sums_before_it_hands_its_gradient_on) {
-  const std::string ops = trained(small_normalised_images(1));
+TEST(Strategy, a_batch_normalization_sums_before_it_hands_its_gradient_on) {
+  const std::string ops = trained(small_normalized_images(1));
   EXPECT_NE(ops.find("B.s3.m0 W.s2.m0 B.s2.m0 B.s1.m0 W.s1.m0"), std::string::npos) << ops;
 }
 
@@ -88,7 +88,7 @@ TEST(Strategy, no_bucket_is_empty) {
 }
 
 TEST(Strategy, evaluation_asks_for_neither_step_nor_samples) {
-  const plan::RankPlan rank = make_plan(resolved(small_normalised_images(2))).value().rank_plan(0);
+  const plan::RankPlan rank = make_plan(resolved(small_normalized_images(2))).value().rank_plan(0);
   const plan::Program& evaluate = rank.programs[static_cast<std::size_t>(rank.program("evaluate"))];
   for (const plan::Op& op : evaluate.ops)
     for (const auto* accesses : {&op.reads, &op.writes})

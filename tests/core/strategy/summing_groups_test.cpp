@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which ranks sum, as experiments know it beforehand (experiment/mesh.h) and as plans have it.
+// OpKey ranks sum, as experiments know it beforehand (experiment/mesh.h) and as plans have it.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -66,7 +66,7 @@ TEST(SummingGroups, are_those_of_the_plan) {
   for (experiment::Experiment e :
        {replicas, parts, meshed(2, 2, 2), meshed(2, 2, 2, true), meshed(1, 2, 2, true),
         meshed(3, 2, 1), meshed(3, 2, 1, true), meshed(1, 3, 1), meshed(2, 1, 2),
-        tied(1, 2, 1, experiment::PipelineSchedule::one_f_one_b),
+        tied(1, 2, 1, experiment::PipelineSchedule::one_forward_one_backward),
         tied(2, 2, 2, experiment::PipelineSchedule::zb_h1), called(small(1), 3, 2),
         called(small(1), 1, 2), called(small_wide_and_deep(1), 3, 2, embeddings),
         called(small_wide_and_deep(1), 1, 1, embeddings)})

@@ -316,14 +316,14 @@ TEST(
   header["lambda_2"] = 0.5;
   take_json(history, FrameType::header, -1, header);
   take_events(history, 0,
-              {metric(Metric::squared_disagreement, 9, 10, 1),
-               metric(Metric::squared_disagreement, 11, 4, 2),
-               metric(Metric::squared_disagreement, 12, 32, 3)});
+              {metric(Metric::squared_consensus_distance, 9, 10, 1),
+               metric(Metric::squared_consensus_distance, 11, 4, 2),
+               metric(Metric::squared_consensus_distance, 12, 32, 3)});
   EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
   take_events(history, 1,
-              {metric(Metric::squared_disagreement, 9, 22, 1.5),
-               metric(Metric::squared_disagreement, 11, 0.5, 2.5),
-               metric(Metric::squared_disagreement, 12, 40, 3.5)});
+              {metric(Metric::squared_consensus_distance, 9, 22, 1.5),
+               metric(Metric::squared_consensus_distance, 11, 0.5, 2.5),
+               metric(Metric::squared_consensus_distance, 12, 40, 3.5)});
   ASSERT_EQ(history.consensus_distance().size(), 3u);
   EXPECT_EQ(history.consensus_distance()[0].step, 9);
   EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 4) << "the root of (10 + 22) / 2";
@@ -345,8 +345,8 @@ TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_l
   header["lambda_2"] = 0.999;
   take_json(history, FrameType::header, -1, header);
   take_events(history, 0,
-              {metric(Metric::squared_disagreement, 0, 1, 1),
-               metric(Metric::squared_disagreement, 5000, 1, 2)});
+              {metric(Metric::squared_consensus_distance, 0, 1, 1),
+               metric(Metric::squared_consensus_distance, 5000, 1, 2)});
   const auto& decay = history.consensus_decay();
   ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
   EXPECT_EQ(decay[History::kDecaySteps].step, History::kDecaySteps);
@@ -363,8 +363,8 @@ TEST(History, tells_of_the_longest_way_there_is) {
   constexpr int kLast = std::numeric_limits<std::int32_t>::max(),
                 kFirst = std::numeric_limits<std::int32_t>::min();
   take_events(history, 0,
-              {metric(Metric::squared_disagreement, kFirst, 1, 1),
-               metric(Metric::squared_disagreement, kLast, 1, 2)});
+              {metric(Metric::squared_consensus_distance, kFirst, 1, 1),
+               metric(Metric::squared_consensus_distance, kLast, 1, 2)});
   const auto& decay = history.consensus_decay();
   ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
   EXPECT_EQ(decay.back().step, kLast);
@@ -373,9 +373,9 @@ TEST(History, tells_of_the_longest_way_there_is) {
 TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {
   History history = history_of(2);
   take_events(history, 0,
-              {metric(Metric::squared_disagreement, 1, 1, 1),
-               metric(Metric::squared_disagreement, 2, 8, 2)});
-  take_events(history, 1, {metric(Metric::squared_disagreement, 2, 10, 2)});
+              {metric(Metric::squared_consensus_distance, 1, 1, 1),
+               metric(Metric::squared_consensus_distance, 2, 8, 2)});
+  take_events(history, 1, {metric(Metric::squared_consensus_distance, 2, 10, 2)});
   ASSERT_EQ(history.consensus_distance().size(), 1u);
   EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 3);
   EXPECT_TRUE(history.consensus_decay().empty()) << "the header names no eigenvalue";

@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/telemetry/frame.h"
+#include "core/telemetry/recording_summary.h"
 #include "tests/core/telemetry/support.h"
 
 namespace trainyard::telemetry {
@@ -353,7 +354,7 @@ TEST(Recording, a_glance_gives_header_and_result_with_and_without_an_index) {
   const std::string bytes = file_bytes(directory.recording());
   for (const std::size_t missing : {0u, 1u}) {
     write_bytes(directory.recording(), bytes.substr(0, bytes.size() - missing));
-    const auto seen = glance(directory.path());
+    const auto seen = read_summary(directory.path());
     ASSERT_TRUE(seen) << base::to_string(seen.error());
     EXPECT_EQ(seen->header.at("run"), "r1");
     EXPECT_EQ(seen->result.at("status"), "completed");
@@ -363,7 +364,7 @@ TEST(Recording, a_glance_gives_header_and_result_with_and_without_an_index) {
 TEST(Recording, a_glance_at_a_run_that_did_not_end_has_no_result) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(RecordingWriter::create(directory.recording(), small_header()));
-  const auto seen = glance(directory.path());
+  const auto seen = read_summary(directory.path());
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->result.is_null());
 }

@@ -46,7 +46,7 @@ class Bench {
     const Tensor made{dtype, shape, nullptr};
     // Numbers that the host writes are few.
     auto& memory = memory_.emplace_back(
-        must(dtype == DType::fp64 ? compute_->allocate_at_hand(made.bytes(), "figures")
+        must(dtype == DType::fp64 ? compute_->allocate_host_visible(made.bytes(), "figures")
                                   : compute_->allocate(made.bytes(), "figures")));
     return {dtype, shape, memory.get()};
   }

@@ -29,7 +29,7 @@ class Canvas : public ::testing::Test {
 
   const topology::Topology& drawn() const { return document_.experiment().topology; }
   std::vector<std::string> names() const {
-    const auto all = all_names(drawn());
+    const auto all = object_names(drawn());
     return {all.begin(), all.end()};
   }
   void act(const char* name) { actions_.action(name)->trigger(); }
@@ -66,7 +66,7 @@ class Canvas : public ::testing::Test {
   void key(int key, Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(&view_, static_cast<Qt::Key>(key), modifiers);
   }
-  void drop(PartKind kind, QPoint at) {
+  void drop(PaletteKind kind, QPoint at) {
     const auto data = to_mime(kind);
     QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
     QApplication::sendEvent(view_.viewport(), &enter);
@@ -76,19 +76,19 @@ class Canvas : public ::testing::Test {
   }
   // Two hosts, two devices on the first and one on the second, far apart.
   void draw_two_hosts() {
-    drop(PartKind::cpu, {200, 200});
-    drop(PartKind::cpu, pixel("host1"));
-    drop(PartKind::gpu, {900, 200});
+    drop(PaletteKind::cpu, {200, 200});
+    drop(PaletteKind::cpu, pixel("host1"));
+    drop(PaletteKind::gpu, {900, 200});
   }
 
-  // Pixels of exactly this colour where a thing is drawn.
-  int pixels_of(const QColor& colour, const std::string& name) {
+  // Pixels of exactly this color where a thing is drawn.
+  int pixels_of(const QColor& color, const std::string& name) {
     const QRect where =
         view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
     const QImage seen = view_.viewport()->grab(where).toImage();
     int count = 0;
     for (int y = 0; y < seen.height(); ++y)
-      for (int x = 0; x < seen.width(); ++x) count += seen.pixelColor(x, y) == colour ? 1 : 0;
+      for (int x = 0; x < seen.width(); ++x) count += seen.pixelColor(x, y) == color ? 1 : 0;
     return count;
   }
   void expect_nothing_overlaps() {

@@ -24,7 +24,7 @@ TEST_F(Canvas, a_device_dropped_on_nothing_brings_a_host_and_one_dropped_on_a_ho
 
 TEST_F(Canvas, a_topology_is_drawn_undone_to_the_start_and_redone_to_the_same) {
   draw_two_hosts();
-  drop(PartKind::network_switch, {600, 600});
+  drop(PaletteKind::network_switch, {600, 600});
   click(corner("host1"));
   act("connect_tool");
   drag(corner("host1"), pixel("switch1"));

@@ -87,7 +87,7 @@ TEST_F(Canvas, a_copy_of_everything_is_seen_whole_where_the_view_shows_but_a_par
         << copy;
 }
 
-// Hosts in rows and columns, so near each other that a card that grows would cover its neighbours.
+// Hosts in rows and columns, so near each other that a card that grows would cover its neighbors.
 struct Crowd {
   int columns, rows, devices;
   double gap;
@@ -155,7 +155,7 @@ TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_the
 }
 
 TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
-  for (const PartKind kind : {PartKind::cpu, PartKind::gpu, PartKind::tpu}) {
+  for (const PaletteKind kind : {PaletteKind::cpu, PaletteKind::gpu, PaletteKind::tpu}) {
     view_.place(kind, view_.topology_scene().layout().rect_of("host0").center());
     expect_nothing_overlaps();
   }
@@ -164,7 +164,8 @@ TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
 
 // Its middle is on nothing, its card would be.
 TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
-  for (const PartKind kind : {PartKind::cpu, PartKind::host, PartKind::network_switch}) {
+  for (const PaletteKind kind :
+       {PaletteKind::cpu, PaletteKind::host, PaletteKind::network_switch}) {
     const std::vector<Place> before = places();
     const QRectF host = view_.topology_scene().layout().rect_of("host0");
     view_.place(kind, host.topLeft() - QPointF(4, 4));
@@ -201,7 +202,8 @@ TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {
 TEST_F(Canvas, what_is_dropped_where_it_covers_nothing_stays_there) {
   document_.reset(drawn_crowd({2, 2, 1, 400}));
   const QRectF host = view_.topology_scene().layout().rect_of("host0");
-  view_.place(PartKind::gpu, QPointF(host.right() + 96, host.center().y()));  // eight pixels away
+  view_.place(PaletteKind::gpu,
+              QPointF(host.right() + 96, host.center().y()));  // eight pixels away
   EXPECT_EQ(drawn().hosts.back().x, host.right() + 8);
   EXPECT_EQ(drawn().hosts.back().y, host.y());
 }

@@ -19,13 +19,13 @@ class Holding : public Canvas {
     for (int rank = 0; rank < 4; ++rank) shards.push_back({rank, 4, true, true, true});
     view_.show_shards(shards);
   }
-  void run(bool as_drawn) {
+  void run(bool trains_drawing) {
     Overlay overlay;
     for (int rank = 0; rank < 4; ++rank) {
       overlay.devices["cpu" + std::to_string(rank)].rank = rank;
       overlay.devices["cpu" + std::to_string(rank)].state = "running";
     }
-    overlay.as_drawn = as_drawn;
+    overlay.trains_drawing = trains_drawing;
     view_.set_overlay(overlay);
   }
   QString said_of(const std::string& name) {
@@ -36,10 +36,10 @@ class Holding : public Canvas {
   bool overlay_as_drawn_ = true;
 };
 
-// In the colour of the rank, of each bar the part that is its own: below the number of the rank,
-// which has that colour too.
+// In the color of the rank, of each bar the part that is its own: below the number of the rank,
+// which has that color too.
 TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_rank_keeps) {
-  const auto middle_of_colour = [&](int rank) {
+  const auto middle_of_color = [&](int rank) {
     const std::string name = "cpu" + std::to_string(rank);
     const QRect where =
         view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
@@ -47,14 +47,14 @@ TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_
     double sum = 0, count = 0;
     for (int y = seen.height() / 2; y < seen.height(); ++y)
       for (int x = 0; x < seen.width() / 3; ++x)
-        if (seen.pixelColor(x, y) == Theme::instance().series_colour(rank)) sum += x, ++count;
+        if (seen.pixelColor(x, y) == Theme::instance().series_color(rank)) sum += x, ++count;
     return count > 0 ? sum / count : -1;
   };
   for (int rank = 0; rank < 4; ++rank)
-    EXPECT_EQ(middle_of_colour(rank), -1) << "nothing is shared out";
+    EXPECT_EQ(middle_of_color(rank), -1) << "nothing is shared out";
   share_out();
   for (int rank = 0; rank < 4; ++rank)
-    EXPECT_GT(middle_of_colour(rank), rank == 0 ? 0 : middle_of_colour(rank - 1))
+    EXPECT_GT(middle_of_color(rank), rank == 0 ? 0 : middle_of_color(rank - 1))
         << "the next part lies further right";
 }
 
@@ -68,16 +68,16 @@ TEST_F(Holding, of_layers_that_are_shared_out_is_both) {
   };
   share_out();
   const QImage bars = seen("cpu1");
-  const int coloured = pixels_of(Theme::instance().series_colour(1), "cpu1");
+  const int colored = pixels_of(Theme::instance().series_color(1), "cpu1");
   view_.show_layers({"0", "1\u20131.3", "2", "3"});
-  EXPECT_EQ(pixels_of(Theme::instance().series_colour(1), "cpu1"), coloured)
+  EXPECT_EQ(pixels_of(Theme::instance().series_color(1), "cpu1"), colored)
       << "the bars are still there";
   EXPECT_NE(seen("cpu1"), bars) << "and the layers besides";
 }
 
 TEST_F(Holding, stays_on_the_tiles_in_a_run_of_what_is_drawn_and_in_no_other) {
   share_out();
-  const QColor own = Theme::instance().series_colour(2);
+  const QColor own = Theme::instance().series_color(2);
   const int drawn = pixels_of(own, "cpu2");
   run(false);
   const int of_another = pixels_of(own, "cpu2");

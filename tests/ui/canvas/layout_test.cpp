@@ -120,16 +120,16 @@ TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_ea
 
 TEST(CanvasLayout, the_uppermost_thing_is_hit) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9"));
-  EXPECT_EQ(part_at(layout, {20, 50}), (Part{Part::Kind::device, "a.0", {}}));
-  EXPECT_EQ(part_at(layout, {4, 4}), (Part{Part::Kind::host, "a", {}}));
-  EXPECT_EQ(part_at(layout, {300, 74}), (Part{Part::Kind::link, {}, {"a", "b"}}));
-  EXPECT_FALSE(part_at(layout, {300, 200}));
+  EXPECT_EQ(object_at(layout, {20, 50}), (Part{Part::Kind::device, "a.0", {}}));
+  EXPECT_EQ(object_at(layout, {4, 4}), (Part{Part::Kind::host, "a", {}}));
+  EXPECT_EQ(object_at(layout, {300, 74}), (Part{Part::Kind::link, {}, {"a", "b"}}));
+  EXPECT_FALSE(object_at(layout, {300, 200}));
 }
 
 TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_between_them) {
   const Layout layout = lay_out(
       drawing("host a 0 0 cpu\nhost b 400 0 cpu\nhost c 2000 0\nlink a b 1e9\nlink b c 1e9"));
-  const Picked picked = within(layout, QRectF(-10, -10, 500, 50));
+  const SelectedObjects picked = within(layout, QRectF(-10, -10, 500, 50));
   EXPECT_THAT(picked.names, UnorderedElementsAre("a", "b"));
   EXPECT_THAT(picked.links, ElementsAre(LinkName{"a", "b"}));
 }
@@ -193,10 +193,10 @@ TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   std::string visited;
   Part at;
   for (int i = 0; i < 6; ++i)
-    at = next_part(layout, at, 1),
+    at = next_object(layout, at, 1),
     visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
   EXPECT_EQ(visited, "a a.0 a.1 s link a ");
-  EXPECT_EQ(next_part(layout, {}, -1).kind, Part::Kind::link);
+  EXPECT_EQ(next_object(layout, {}, -1).kind, Part::Kind::link);
 }
 
 TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
@@ -211,7 +211,7 @@ TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {
   const Layout layout =
       lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
   const auto go = [&](const Part& from, QPointF way) {
-    return nearest_part(layout, from, way).name;
+    return nearest_object(layout, from, way).name;
   };
   EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {1, 0}), "a.1");
   EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {0, 1}), "a.2");

@@ -74,7 +74,7 @@ TEST_F(LinkLabels, what_is_shown_is_painted) {
 }
 
 TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_is_asked_about) {
-  LinkLook look{
+  LinkAppearance look{
       .link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .speeds = "imposed", .marks = {}};
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
@@ -90,8 +90,10 @@ TEST_F(LinkLabels,
        what_crosses_is_named_and_of_one_that_is_asked_about_how_much_of_each_goes_where) {
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   LinkOverlay live{
-      3e6, 1.5e6, {{Cargo::activations, 3e6, 0}, {Cargo::activation_gradients, 0, 1e6}}};
-  LinkLook look{.link = drawn().links[0], .live = live, .speeds = {}, .marks = {}};
+      3e6,
+      1.5e6,
+      {{PayloadKind::activations, 3e6, 0}, {PayloadKind::activation_gradients, 0, 1e6}}};
+  LinkAppearance look{.link = drawn().links[0], .live = live, .speeds = {}, .marks = {}};
   look.marks.selected = true;
   const QString to = QString::fromStdString(look.link.to),
                 from = QString::fromStdString(look.link.from);
@@ -109,8 +111,8 @@ TEST_F(LinkLabels,
 TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_its_sum) {
   Overlay overlay;
   const LinkName name{"a", "b"};
-  overlay.links[name] = {2e6, 0, {{Cargo::gathered_parameters, 2e6, 0}}};
-  overlay.buses["host0"] = {3e6, 0, {{Cargo::scattered_gradients, 3e6, 0}}};
+  overlay.links[name] = {2e6, 0, {{PayloadKind::gathered_parameters, 2e6, 0}}};
+  overlay.buses["host0"] = {3e6, 0, {{PayloadKind::scattered_gradients, 3e6, 0}}};
   overlay.buses["host1"] = {3e6, 0};
   EXPECT_THAT(
       lines_of_picked(overlay, {{}, {name}}),
@@ -134,7 +136,7 @@ TEST_F(LinkLabels, a_link_that_is_cut_or_slowed_says_so_and_is_no_whole_line) {
   const topology::Link& link = drawn().links.front();
   const auto say = [&](double part) {
     Overlay overlay;
-    overlay.link_parts[{link.from, link.to}] = part;
+    overlay.link_fractions[{link.from, link.to}] = part;
     view_.set_overlay(overlay);
     return seen();
   };

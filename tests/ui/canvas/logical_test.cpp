@@ -8,8 +8,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Around four devices; the first sends the most.
-LogicalPicture ring_of_four(bool pointed = true) {
+// ConversionSteps four devices; the first sends the most.
+LogicalTopology ring_of_four(bool pointed = true) {
   return {{"cpu0", "cpu1", "cpu2", "cpu3"},
           {{0, 1, 4000}, {1, 2, 1000}, {2, 3, 1000}, {3, 0, 2000}},
           pointed};
@@ -46,10 +46,10 @@ class Logical : public Canvas {
     return arrow.path.pointAtPercent(middle / 1000.0);
   }
   // There, or a pixel beside: a thin line that lies askew covers few of its pixels wholly.
-  bool seen_beside(const QImage& image, QPoint at, const QColor& colour) {
+  bool seen_beside(const QImage& image, QPoint at, const QColor& color) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx)
-        if (image.pixelColor(at + QPoint(dx, dy)) == colour) return true;
+        if (image.pixelColor(at + QPoint(dx, dy)) == color) return true;
     return false;
   }
   // Pixels that are not what they were, where the arrow is.
@@ -88,7 +88,7 @@ TEST_F(Logical, more_bytes_are_wider) {
   EXPECT_EQ(arrow(1, 2).width, arrow(2, 3).width);
 }
 
-TEST_F(Logical, is_seen_in_the_colour_of_who_sends_in_both_themes_and_at_every_scale) {
+TEST_F(Logical, is_seen_in_the_color_of_who_sends_in_both_themes_and_at_every_scale) {
   for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark})
     for (const double scale : {1.0, 2.0}) {
       Theme::instance().apply(kind, scale);
@@ -98,11 +98,10 @@ TEST_F(Logical, is_seen_in_the_colour_of_who_sends_in_both_themes_and_at_every_s
       for (int rank = 0; rank < 4; ++rank) {
         const QPoint at =
             pixel(beside_tiles(arrow(rank, (rank + 1) % 4))) * image.devicePixelRatio();
-        EXPECT_TRUE(seen_beside(image, at, Theme::instance().series_colour(rank)))
+        EXPECT_TRUE(seen_beside(image, at, Theme::instance().series_color(rank)))
             << rank << " " << scale;
-        EXPECT_GE(
-            contrast(Theme::instance().series_colour(rank), Theme::instance().colours().canvas),
-            2.5);
+        EXPECT_GE(contrast(Theme::instance().series_color(rank), Theme::instance().colors().canvas),
+                  2.5);
       }
     }
   Theme::instance().apply(Theme::Kind::light);
@@ -157,7 +156,7 @@ TEST_F(Logical, a_device_that_is_gone_has_no_arrows) {
   view_.show_logical(ring_of_four());
   click(pixel("cpu3"));
   key(Qt::Key_Delete);
-  ASSERT_FALSE(all_names(drawn()).contains("cpu3"));
+  ASSERT_FALSE(object_names(drawn()).contains("cpu3"));
   EXPECT_EQ(item().arrows().size(), 2u) << "those of 0 to 1 and 1 to 2";
 }
 

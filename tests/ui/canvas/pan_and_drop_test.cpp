@@ -281,9 +281,9 @@ TEST_F(Dropping, layers_are_dropped_onto_a_device_that_trains) {
 TEST_F(Dropping, devices_that_another_panel_speaks_of_are_marked_while_they_are_there) {
   draw_two_hosts();
   const QImage unmarked = view_.grab().toImage();
-  view_.point_at({"cpu1", "nowhere"});
+  view_.highlight_devices({"cpu1", "nowhere"});
   EXPECT_NE(view_.grab().toImage(), unmarked);
-  view_.point_at({"nowhere"});
+  view_.highlight_devices({"nowhere"});
   EXPECT_EQ(view_.grab().toImage(), unmarked);
 }
 
@@ -291,7 +291,7 @@ TEST_F(Dropping, what_is_no_part_is_left_to_others) {
   taken_ = std::make_unique<QMimeData>();
   taken_->setUrls({QUrl::fromLocalFile("/tmp/experiment.json")});
   EXPECT_FALSE(tell<QDragEnterEvent>({300, 300})) << "files are for the window";
-  taken_ = to_mime(PartKind::cpu);
+  taken_ = to_mime(PaletteKind::cpu);
   taken_->setData(taken_->formats().first(), "99");
   EXPECT_FALSE(tell<QDragEnterEvent>({300, 300})) << "a part that nobody knows";
   EXPECT_THAT(drawn().hosts, IsEmpty());

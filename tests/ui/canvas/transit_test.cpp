@@ -99,9 +99,9 @@ TEST_F(CanvasTransit, goes_with_a_part_of_its_route_and_when_it_is_over) {
 
 TEST_F(CanvasTransit, is_painted_in_the_accent) {
   Theme::instance().set_reduced_motion(true);
-  const int before = pixels_of(Theme::instance().colours().accent, "host0");
+  const int before = pixels_of(Theme::instance().colors().accent, "host0");
   scene().set_transit(between_hosts());
-  EXPECT_GT(pixels_of(Theme::instance().colours().accent, "host0"), before + 20);
+  EXPECT_GT(pixels_of(Theme::instance().colors().accent, "host0"), before + 20);
 }
 
 }  // namespace

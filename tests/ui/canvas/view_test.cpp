@@ -127,10 +127,10 @@ TEST_F(
   Overlay failed;
   failed.ended = true;
   failed.devices["cpu1"] = {
-      .rank = 0, .state = "failed", .step = 12, .utilisation = -1, .failed = true};
+      .rank = 0, .state = "failed", .step = 12, .utilization = -1, .failed = true};
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
-    const QColor error = Theme::instance().colours().error;
+    const QColor error = Theme::instance().colors().error;
     for (const char* zoom : {"zoom_actual", "zoom_out"}) {
       for (int i = 0; i < (zoom == std::string("zoom_out") ? 6 : 1); ++i) act(zoom);
       view_.clear_overlay();
@@ -141,7 +141,7 @@ TEST_F(
     }
   }
   EXPECT_FALSE(view_.topology_scene().live()) << "nothing of a run goes on";
-  const QColor error = Theme::instance().colours().error;
+  const QColor error = Theme::instance().colors().error;
   document_.set_value("training.epochs", 3);
   document_.edit("move", [](experiment::Experiment& e) { e.topology.hosts[0].x += 80; });
   click(corner("host2"));
@@ -157,17 +157,17 @@ TEST_F(
   EXPECT_EQ(pixels_of(error, "cpu1"), 0) << "another run";
 }
 
-// A picture without colours, for those who do not see them.
-QImage grey(const QImage& picture) { return picture.convertToFormat(QImage::Format_Grayscale8); }
+// A picture without colors, for those who do not see them.
+QImage gray(const QImage& picture) { return picture.convertToFormat(QImage::Format_Grayscale8); }
 
 TEST_F(Canvas,
-       ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and_not_by_colour_alone) {
+       ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and_not_by_color_alone) {
   draw_two_hosts();
   const auto shown = [&](const char* state, Absence absence) {
     Overlay overlay;
     overlay.devices["cpu1"] = {.rank = 0, .state = state, .step = 12, .absence = absence};
     view_.set_overlay(overlay);
-    return grey(view_.grab().toImage());
+    return gray(view_.grab().toImage());
   };
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light})
     for (const double size : {1.0, 2.0}) {
@@ -179,8 +179,8 @@ TEST_F(Canvas,
         std::vector<QImage> all{shown("running", Absence::none)};
         for (const Absence absence : {Absence::stalled, Absence::lost, Absence::returning}) {
           all.push_back(shown("running", absence));
-          EXPECT_GT(pixels_of(Theme::instance().colours().warning, "cpu1"), 40) << zoom;
-          EXPECT_EQ(pixels_of(Theme::instance().colours().warning, "cpu2"), 0) << zoom;
+          EXPECT_GT(pixels_of(Theme::instance().colors().warning, "cpu1"), 40) << zoom;
+          EXPECT_EQ(pixels_of(Theme::instance().colors().warning, "cpu2"), 0) << zoom;
           for (std::size_t other = 0; other + 1 < all.size(); ++other)
             EXPECT_NE(all.back(), all[other]) << zoom << size << " " << other;
         }
@@ -193,7 +193,7 @@ TEST_F(Canvas, a_device_that_is_not_what_it_is_drawn_as_says_so_before_during_an
   draw_two_hosts();
   act("zoom_actual");
   const auto badge = [&](const char* name) {
-    return pixels_of(Theme::instance().colours().warning, name);
+    return pixels_of(Theme::instance().colors().warning, name);
   };
   click(corner("host1"));
   EXPECT_GT(badge("gpu1"), 40) << "before any run";
@@ -215,7 +215,7 @@ TEST_F(Canvas, a_device_that_is_not_what_it_is_drawn_as_says_so_before_during_an
 TEST_F(Canvas, a_live_run_neither_stops_editing_nor_is_touched_by_it) {
   draw_two_hosts();
   Overlay overlay;
-  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5};
+  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilization = 0.5};
   view_.set_overlay(overlay);
   const QImage before = view_.grab().toImage();
   click(pixel("cpu2"));

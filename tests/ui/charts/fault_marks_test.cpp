@@ -120,7 +120,7 @@ TEST_F(FaultMarks, of_every_kind_stand_on_every_chart) {
       << "the words name the link";
 }
 
-TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_colour) {
+TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_color) {
   show({{"killed", 1, 4},
         {"lost", 1, 4},
         {"back", 1, 9},
@@ -131,8 +131,8 @@ TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_colour) {
   for (const PlotOverlay::Mark& mark : drawn(ChartKind::loss)) shapes.push_back(mark.glyph);
   EXPECT_THAT(shapes, ElementsAre(Marker::cross, Marker::cross, Marker::triangle, Marker::square,
                                   Marker::triangle, Marker::diamond));
-  EXPECT_EQ(drawn(ChartKind::loss)[0].colour, Theme::instance().series_colour(1));
-  EXPECT_EQ(drawn(ChartKind::loss)[3].colour, Theme::instance().series_colour(0));
+  EXPECT_EQ(drawn(ChartKind::loss)[0].color, Theme::instance().series_color(1));
+  EXPECT_EQ(drawn(ChartKind::loss)[3].color, Theme::instance().series_color(0));
 }
 
 TEST_F(FaultMarks, say_under_the_pointer_who_what_and_when) {
@@ -170,15 +170,15 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
   EXPECT_NE(charts_.charts_menu().actions().back()->text(), "Mark what befell ranks");
 }
 
-TEST_F(FaultMarks, of_several_runs_are_in_their_colours_with_their_names) {
+TEST_F(FaultMarks, of_several_runs_are_in_their_colors_with_their_names) {
   const QTemporaryDir second_directory;
   run_ = recorded_faults(directory_, {{"lost", 1, 10}});
   const auto second = recorded_faults(second_directory, {{"lost", 0, 12}});
   charts_.set_runs({run_.get(), second.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
   ASSERT_EQ(drawn(ChartKind::loss).size(), 2u);
-  EXPECT_EQ(drawn(ChartKind::loss)[0].colour, Theme::instance().series_colour(0));
-  EXPECT_EQ(drawn(ChartKind::loss)[1].colour, Theme::instance().series_colour(1));
+  EXPECT_EQ(drawn(ChartKind::loss)[0].color, Theme::instance().series_color(0));
+  EXPECT_EQ(drawn(ChartKind::loss)[1].color, Theme::instance().series_color(1));
   EXPECT_TRUE(drawn(ChartKind::loss)[1].text.contains(" · rank 0 lost"))
       << drawn(ChartKind::loss)[1].text.toStdString();
 }

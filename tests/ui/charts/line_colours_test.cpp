@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which colours lines have: of a rank, of a run, of a part of a step, or of none of them.
+// OpKey colors lines have: of a rank, of a run, of a part of a step, or of none of them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kColours = 8;        // of ranks and runs, before they repeat
+constexpr int kColors = 8;         // of ranks and runs, before they repeat
 constexpr double kSeen = 3;        // the contrast that WCAG 2.1 asks for of what is drawn
 constexpr double kToldApart = 20;  // in CIELAB, where 2 can just be noticed
 
@@ -25,12 +25,12 @@ telemetry::History history_of_ranks(int ranks) {
 }
 
 // Converts sRGB (D65) to CIELAB.
-std::array<double, 3> cielab(const QColor& colour) {
+std::array<double, 3> cielab(const QColor& color) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
   };
   const auto root = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
-  const double r = linear(colour.redF()), g = linear(colour.greenF()), b = linear(colour.blueF());
+  const double r = linear(color.redF()), g = linear(color.greenF()), b = linear(color.blueF());
   const double x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505),
                y = root(0.2126 * r + 0.7152 * g + 0.0722 * b),
                z = root((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
@@ -42,56 +42,56 @@ double difference(const QColor& one, const QColor& other) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-TEST(LineColours, what_is_reduced_has_the_colour_of_no_rank) {
+TEST(LineColors, what_is_reduced_has_the_color_of_no_rank) {
   const auto lines = lines_of(ChartKind::gradient_norm, history_of_ranks(8), {}, {.segment = 0});
   ASSERT_EQ(lines.size(), 9u);
   for (const LineSpec& one : lines) {
-    EXPECT_EQ(one.id == "reduced0", one.style.colour == kTextColour) << one.id.toStdString();
-    for (int rank = 0; rank < kColours && one.id == "reduced0"; ++rank)
-      EXPECT_NE(colour_of(one.style), Theme::instance().series_colour(rank));
+    EXPECT_EQ(one.id == "reduced0", one.style.color == kTextColor) << one.id.toStdString();
+    for (int rank = 0; rank < kColors && one.id == "reduced0"; ++rank)
+      EXPECT_NE(color_of(one.style), Theme::instance().series_color(rank));
   }
 }
 
-TEST(LineColours, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_other_part) {
+TEST(LineColors, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_other_part) {
   const auto parts = lines_of(ChartKind::step_time, history_of_ranks(4), {}, {});
   ASSERT_EQ(parts.size(), kStepParts);
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     std::vector<QColor> others;
-    for (int rank = 0; rank < kColours; ++rank)
-      others.push_back(Theme::instance().series_colour(rank));
+    for (int rank = 0; rank < kColors; ++rank)
+      others.push_back(Theme::instance().series_color(rank));
     for (const LineSpec& part : parts) {
-      const QColor colour = series_pen(part.style, 1.5).color();
-      EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen)
+      const QColor color = series_pen(part.style, 1.5).color();
+      EXPECT_GE(contrast(color, Theme::instance().colors().card), kSeen)
           << part.style.label.toStdString();
       for (const QColor& other : others)
-        EXPECT_GE(difference(colour, other), kToldApart)
+        EXPECT_GE(difference(color, other), kToldApart)
             << part.style.label.toStdString() << " is like " << other.name().toStdString();
-      others.push_back(colour);
+      others.push_back(color);
     }
   }
 }
 
-TEST(LineColours, there_is_one_for_each_of_what_buffers_are_for) {
+TEST(LineColors, there_is_one_for_each_of_what_buffers_are_for) {
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     for (int part = 0; part < static_cast<int>(run::kMemoryParts); ++part) {
-      const QColor colour = Theme::instance().part_colour(part);
-      EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen) << part;
-      for (int rank = 0; rank < kColours; ++rank)
-        EXPECT_GE(difference(colour, Theme::instance().series_colour(rank)), kToldApart) << part;
+      const QColor color = Theme::instance().component_color(part);
+      EXPECT_GE(contrast(color, Theme::instance().colors().card), kSeen) << part;
+      for (int rank = 0; rank < kColors; ++rank)
+        EXPECT_GE(difference(color, Theme::instance().series_color(rank)), kToldApart) << part;
       for (int other = 0; other < part; ++other)
-        EXPECT_GE(difference(colour, Theme::instance().part_colour(other)), kToldApart)
+        EXPECT_GE(difference(color, Theme::instance().component_color(other)), kToldApart)
             << part << ", " << other;
     }
   }
 }
 
-TEST(LineColours, runs_laid_over_each_other_have_one_each) {
+TEST(LineColors, runs_laid_over_each_other_have_one_each) {
   const auto history = history_of_ranks(4);
   for (const ChartKind kind : kChartKinds)
-    for (const LineSpec& one : lines_of(kind, history, RunLook{"second", 1}, {})) {
-      EXPECT_EQ(one.style.colour, 1);
+    for (const LineSpec& one : lines_of(kind, history, RunStyle{"second", 1}, {})) {
+      EXPECT_EQ(one.style.color, 1);
       EXPECT_TRUE(one.style.label.startsWith("second"));
     }
 }

@@ -104,7 +104,7 @@ class LivePlot : public testing::Test {
     plot.show();
     for (int i = 0; i < 3; ++i)
       plot.put_series(QString::number(i),
-                      {.label = QString::number(i), .colour = i, .stacked = stacked});
+                      {.label = QString::number(i), .color = i, .stacked = stacked});
   }
   // Points of all series from `begin` on.
   void add(PlotView& plot, std::size_t begin, std::size_t end) {

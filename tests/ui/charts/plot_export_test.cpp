@@ -34,7 +34,7 @@ TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
 }
 
 TEST_F(PlotViewTest, over_a_count_of_things_exports_that_count) {
-  plot_.set_counts("ranks");
+  plot_.set_count_axis("ranks");
   add({1, 1.9, 2.7}, 1);
   QTemporaryDir directory;
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.csv")));
@@ -57,12 +57,12 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
 }
 
-// The rows that hold a colour, of a picture as high as the chart.
-std::pair<int, int> rows_of(const QImage& picture, const QColor& colour) {
+// The rows that hold a color, of a picture as high as the chart.
+std::pair<int, int> rows_of(const QImage& picture, const QColor& color) {
   std::pair<int, int> rows{picture.height(), -1};
   for (int y = 0; y < picture.height(); ++y)
     for (int x = 0; x < picture.width(); ++x)
-      if (picture.pixelColor(x, y).rgb() == colour.rgb()) rows = {std::min(rows.first, y), y};
+      if (picture.pixelColor(x, y).rgb() == color.rgb()) rows = {std::min(rows.first, y), y};
   return rows;
 }
 

@@ -22,7 +22,7 @@ TEST_F(PlotViewTest, a_line_alone_is_named_if_it_has_a_name) {
 }
 
 TEST_F(PlotViewTest, the_legend_hides_a_line_by_mouse_or_key) {
-  plot_.put_series("b", {.label = "b", .colour = 1});
+  plot_.put_series("b", {.label = "b", .color = 1});
   add({1, 2});
   plot_.append("b", points_of({100, 200}));
   plot_.refresh();
@@ -66,7 +66,7 @@ TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole
 }
 
 TEST_F(PlotViewTest, the_legend_can_be_read_after_every_change_of_the_look) {
-  plot_.put_series("b", {.label = "another line", .colour = 1});
+  plot_.put_series("b", {.label = "another line", .color = 1});
   plot_.refresh();
   for (const auto kind :
        {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark, Theme::Kind::light}) {

@@ -35,22 +35,22 @@ TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
 TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
-    const QColor card = Theme::instance().colours().card;
-    for (int colour = 0; colour < 8; ++colour) {
+    const QColor card = Theme::instance().colors().card;
+    for (int color = 0; color < 8; ++color) {
       const QColor pale =
-          series_pen({.label = {}, .colour = colour, .dashed = true, .pale = true}, 1.5).color();
+          series_pen({.label = {}, .color = color, .dashed = true, .pale = true}, 1.5).color();
       EXPECT_GE(contrast(mixed(card, pale, pale.alphaF()), card), 2.95)
-          << colour;  // to the next of 255 shades
-      EXPECT_LT(pale.alpha(), 255) << colour;
-      EXPECT_LT(series_pen({.label = {}, .colour = colour}, 1.5, true).color().alpha(),
+          << color;  // to the next of 255 shades
+      EXPECT_LT(pale.alpha(), 255) << color;
+      EXPECT_LT(series_pen({.label = {}, .color = color}, 1.5, true).color().alpha(),
                 pale.alpha() + 1)
           << "behind its own smoothed line";
     }
   }
 }
 
-// By shape alone: what a colour-blind eye, or a print without colours, tells apart.
-TEST(PlotPainter, markers_can_be_told_apart_without_their_colours) {
+// By shape alone: what a color-blind eye, or a print without colors, tells apart.
+TEST(PlotPainter, markers_can_be_told_apart_without_their_colors) {
   for (const bool hollow : {false, true}) {
     std::vector<QImage> pictures;
     for (int marker = 0; marker < kMarkers; ++marker) {

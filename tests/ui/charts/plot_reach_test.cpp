@@ -22,8 +22,8 @@ std::vector<double> spiked(std::size_t points) {
 
 class PlotReach : public PlotViewTest {
  protected:
-  PlotReach() { put("a", Reach::nearly_all); }
-  void put(const QString& id, Reach reach, Joining joining = Joining::never) {
+  PlotReach() { put("a", AxisLimit::percentile); }
+  void put(const QString& id, AxisLimit reach, Joining joining = Joining::never) {
     plot_.put_series(id, {.label = id, .joining = joining, .reach = reach});
   }
   double top() {
@@ -36,7 +36,7 @@ TEST_F(PlotReach, an_axis_leaves_out_the_few_values_that_would_take_most_of_it) 
   add(spiked(1000));
   EXPECT_LT(top(), 6);
   EXPECT_THAT(all_badges(), HasSubstr("▴ up to 400"));
-  put("a", Reach::whole);
+  put("a", AxisLimit::whole);
   EXPECT_GT(top(), 400);
   EXPECT_THAT(all_badges(), Not(HasSubstr("▴")));
 }
@@ -72,7 +72,7 @@ TEST_F(PlotReach, what_is_read_there_is_the_value) {
 
 TEST_F(PlotReach, lines_that_say_so_are_on_the_axis_whole) {
   add(spiked(1000));
-  put("bound", Reach::whole, Joining::always);
+  put("bound", AxisLimit::whole, Joining::always);
   plot_.append("bound", points_of({15, 15}));
   EXPECT_GT(top(), 15);
   EXPECT_LT(top(), 30);
@@ -80,7 +80,7 @@ TEST_F(PlotReach, lines_that_say_so_are_on_the_axis_whole) {
 
 TEST_F(PlotReach, a_summary_takes_no_more_than_what_it_sums_up_while_that_is_shown) {
   add(spiked(1000));
-  put("most", Reach::rest, Joining::always);
+  put("most", AxisLimit::rest, Joining::always);
   plot_.append("most", points_of(std::vector<double>(500, 400)));
   EXPECT_LT(top(), 6);
   ASSERT_EQ(drawn(1).beyond.size(), 500u);
@@ -115,7 +115,7 @@ TEST_F(PlotReach, the_menu_has_the_axis_go_on_to_the_last) {
   (*action)->trigger();
   EXPECT_GT(top(), 400);
   EXPECT_TRUE(plot_.whole());
-  put("a", Reach::whole);
+  put("a", AxisLimit::whole);
   emit plot_.menu().aboutToShow();
   EXPECT_FALSE((*action)->isVisible()) << "it is there anyway";
 }

@@ -91,12 +91,11 @@ class BarsTest : public PlotViewTest {
  protected:
   BarsTest() {
     plot_.clear_series();
-    plot_.set_counts("versions");
+    plot_.set_count_axis("versions");
     for (const char* id : {"low", "high"})
-      plot_.put_series(id, {.label = id,
-                            .colour = id[0] == 'l' ? 0 : 1,
-                            .stacked = true,
-                            .joining = Joining::never});
+      plot_.put_series(
+          id,
+          {.label = id, .color = id[0] == 'l' ? 0 : 1, .stacked = true, .joining = Joining::never});
   }
   QRectF bar(std::size_t series, std::size_t at) {
     return drawn(series).areas.at(static_cast<qsizetype>(at)).boundingRect();
@@ -111,7 +110,7 @@ TEST_F(BarsTest, stand_around_their_counts_from_zero_to_their_height) {
   EXPECT_TRUE(low.dots.empty());
   EXPECT_TRUE(low.lines.empty());
   ASSERT_EQ(low.areas.size(), 2u) << "none where nothing was counted";
-  EXPECT_EQ(low.fill, Theme::instance().series_colour(0));
+  EXPECT_EQ(low.fill, Theme::instance().series_color(0));
   EXPECT_NEAR(bar(1, 0).left(), at(-kHalfBar, 0).x(), 1e-9) << "whole, beside the axis";
   EXPECT_NEAR(bar(1, 0).right(), at(kHalfBar, 0).x(), 1e-9);
   EXPECT_NEAR(bar(1, 0).top(), at(0, 3).y(), 1e-9);

@@ -79,7 +79,7 @@ TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greate
   }
 }
 
-TEST_F(PlotViewTest, a_point_without_neighbours_is_a_dot) {
+TEST_F(PlotViewTest, a_point_without_neighbors_is_a_dot) {
   plot_.append("a", points_of({1, 2}));
   plot_.append("a", points_of({5}, 7));
   plot_.refresh();
@@ -131,15 +131,14 @@ TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
 }
 
 // True if this color is painted there, within two pixels up or down.
-bool is_painted(const QImage& image, const QPointF& at, const QColor& colour,
-                const QColor& ground) {
+bool is_painted(const QImage& image, const QPointF& at, const QColor& color, const QColor& ground) {
   const auto apart = [](const QColor& a, const QColor& b) {
     return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) +
            std::abs(a.blue() - b.blue());
   };
   for (int up = -2; up <= 2; ++up)
     if (const QColor seen = image.pixelColor(at.toPoint() + QPoint(0, up));
-        apart(seen, colour) < apart(seen, ground))
+        apart(seen, color) < apart(seen, ground))
       return true;
   return false;
 }
@@ -162,7 +161,7 @@ TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the
   EXPECT_NEAR(placed.y(), there.y(), 0.01);
   const QPointF middle = plot_.shown().at(0.45, 1 + 0.45 * 2.3, Side::left);
   EXPECT_TRUE(is_painted(plot_.canvas().grab().toImage(), middle, drawn().pen.color(),
-                         Theme::instance().colours().card));
+                         Theme::instance().colors().card));
   plot_.set_frozen(false);
   plot_.refresh();
   EXPECT_TRUE(plot_.canvas().lines().placing().isIdentity());
@@ -176,12 +175,12 @@ TEST_F(PlotViewTest, draws_many_additions_in_one_frame_by_itself) {
 }
 
 TEST_F(PlotViewTest, follows_the_theme) {
-  plot_.put_series("a", {.label = "a", .colour = 1});
+  plot_.put_series("a", {.label = "a", .color = 1});
   add({1, 2});
   Theme::instance().apply(Theme::Kind::dark);
   plot_.refresh();
   const QColor dark = drawn().pen.color();
-  EXPECT_EQ(dark, Theme::instance().series_colour(1));
+  EXPECT_EQ(dark, Theme::instance().series_color(1));
   Theme::instance().apply(Theme::Kind::light);
   plot_.refresh();
   EXPECT_NE(drawn().pen.color(), dark);

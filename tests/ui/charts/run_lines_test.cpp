@@ -58,7 +58,7 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_n
       << "of ranks that have the same parameters";
 }
 
-// History with the planned and measured memory of each rank, by run::MemoryPart.
+// History with the planned and measured memory of each rank, by run::MemoryPurpose.
 telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by_rank) {
   const QTemporaryDir directory;
   const test::SyntheticRun run{.ranks = static_cast<int>(by_rank.size())};
@@ -287,28 +287,28 @@ TEST(RunLines, the_traffic_of_links_is_that_of_each_drawn_link_each_way) {
                          "host2 → switch", "switch → host2", "host3 → switch", "switch → host3"}));
   for (const LineSpec& one : lines)
     EXPECT_NEAR(points_of(history, one).back().value, kRate, 1) << one.id.toStdString();
-  EXPECT_EQ(lines[0].style.colour, lines[1].style.colour);
+  EXPECT_EQ(lines[0].style.color, lines[1].style.color);
   EXPECT_NE(lines[0].style.dashed, lines[1].style.dashed);
 }
 
 TEST(RunLines, charts_that_fall_behind_say_so) {
-  EXPECT_EQ(told_behind(31'861, 12'400),
+  EXPECT_EQ(lag_message(31'861, 12'400),
             QStringList("charts are 19,461 steps behind the run, and catch up"));
-  EXPECT_EQ(told_behind(31'861, 31'000), QStringList()) << "nobody sees that";
-  EXPECT_EQ(told_behind(120, 0), QStringList());
-  EXPECT_EQ(told_behind(0, 500), QStringList()) << "an old run";
+  EXPECT_EQ(lag_message(31'861, 31'000), QStringList()) << "nobody sees that";
+  EXPECT_EQ(lag_message(120, 0), QStringList());
+  EXPECT_EQ(lag_message(0, 500), QStringList()) << "an old run";
 }
 
 TEST(RunLines, names_of_runs_are_what_tells_them_apart) {
-  EXPECT_EQ(what_tells_apart({"Four devices 10:26:22", "Four devices 10:26:19"}),
+  EXPECT_EQ(distinct_suffixes({"Four devices 10:26:22", "Four devices 10:26:19"}),
             QStringList({"10:26:22", "10:26:19"}));
-  EXPECT_EQ(what_tells_apart({"Four devices, ring 10:26:22", "Four devices, tree 10:26:22"}),
+  EXPECT_EQ(distinct_suffixes({"Four devices, ring 10:26:22", "Four devices, tree 10:26:22"}),
             QStringList({"ring 10:26:22", "tree 10:26:22"}));
-  EXPECT_EQ(what_tells_apart({"one", "two 1"}), QStringList({"one", "two 1"}));
-  EXPECT_EQ(what_tells_apart({"same 1", "same 1", "same"}),
+  EXPECT_EQ(distinct_suffixes({"one", "two 1"}), QStringList({"one", "two 1"}));
+  EXPECT_EQ(distinct_suffixes({"same 1", "same 1", "same"}),
             QStringList({"same 1", "same 1", "same"}));
-  EXPECT_EQ(what_tells_apart({"same 1", "same 1"}), QStringList({"1", "1"}));
-  EXPECT_EQ(what_tells_apart({}), QStringList());
+  EXPECT_EQ(distinct_suffixes({"same 1", "same 1"}), QStringList({"1", "1"}));
+  EXPECT_EQ(distinct_suffixes({}), QStringList());
 }
 
 TEST(RunLines, all_that_links_and_buses_carry_is_what_ranks_sent_times_the_hops) {
@@ -322,7 +322,7 @@ TEST(RunLines, all_that_links_and_buses_carry_is_what_ranks_sent_times_the_hops)
   EXPECT_NEAR(total, sent_times_hops(topology), 10);
   EXPECT_NEAR(points_of(history, line(lines, "bus left")).back().value, 3 * kRate, 3)
       << "of 0 to 1 within, 1 to 2 out, 3 to 0 in";
-  const auto busiest = lines_of(ChartKind::link_bytes, history, RunLook{"run", 0}, {});
+  const auto busiest = lines_of(ChartKind::link_bytes, history, RunStyle{"run", 0}, {});
   ASSERT_EQ(busiest.size(), 1u);
   EXPECT_NEAR(points_of(history, busiest[0]).back().value, 3 * kRate, 3)
       << "the busiest, not the busiest pair of ranks";
@@ -486,7 +486,7 @@ TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {
   const auto left = lines_of(ChartKind::residual_norm, history, {}, {});
   ASSERT_EQ(left.size(), 3u);
   EXPECT_EQ(points_of(history, line(left, "rank2"))[5].value, test::SyntheticRun::residual(2, 5));
-  const auto laid_over = lines_of(ChartKind::residual_norm, history, RunLook{"one", 0}, {});
+  const auto laid_over = lines_of(ChartKind::residual_norm, history, RunStyle{"one", 0}, {});
   ASSERT_EQ(laid_over.size(), 1u);
   EXPECT_EQ(points_of(history, laid_over[0])[5].value, test::SyntheticRun::residual(2, 5))
       << "the greatest";
@@ -499,7 +499,7 @@ TEST(RunLines, what_rows_of_tables_save_is_told_of_each_worker) {
   const auto lines = lines_of(ChartKind::table_ratio, history, {}, {});
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(points_of(history, line(lines, "rank2"))[5].value, 42);
-  const auto laid_over = lines_of(ChartKind::table_ratio, history, RunLook{"one", 0}, {});
+  const auto laid_over = lines_of(ChartKind::table_ratio, history, RunStyle{"one", 0}, {});
   ASSERT_EQ(laid_over.size(), 1u);
   EXPECT_EQ(points_of(history, laid_over[0])[5].value, 42) << "the greatest";
   EXPECT_TRUE(lines_of(ChartKind::table_ratio, history_of({}, 5), {}, {}).empty());
@@ -513,7 +513,7 @@ TEST(RunLines, the_loss_scale_is_told_once_where_there_is_one) {
   EXPECT_TRUE(lines_of(ChartKind::loss_scale, history_of({}, 5), {}, {}).empty());
 }
 
-TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
+TEST(RunLines, averages_with_one_neighbor_are_counted_of_each_rank) {
   const auto history = history_of({.ranks = 3, .averages = 2}, 20);
   const auto lines = lines_of(ChartKind::averages, history, {}, {});
   ASSERT_EQ(lines.size(), 3u);

@@ -112,18 +112,18 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
 // A gradient pushed by a worker after it evaluates is a hundred times as stale: the axis is scaled
 // for the others, and for the theory.
 TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
-  std::map<QString, Reach> reach;
+  std::map<QString, AxisLimit> reach;
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
     reach[spec.id] = spec.style.reach;
   for (int worker = 0; worker < kServer; ++worker)
-    EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), Reach::nearly_all);
-  EXPECT_EQ(reach.at("theory_mean"), Reach::whole);
+    EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), AxisLimit::percentile);
+  EXPECT_EQ(reach.at("theory_mean"), AxisLimit::whole);
 }
 
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
-  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}))
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunStyle{"first", 0}, {}))
     EXPECT_TRUE(spec.id.startsWith("worker"));
 }
 
@@ -153,7 +153,7 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   std::map<QString, std::vector<double>> values;
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
     if (spec.gathered && !spec.level) {
-      EXPECT_EQ(spec.style.reach, Reach::rest) << "an axis is for what they sum up";
+      EXPECT_EQ(spec.style.reach, AxisLimit::rest) << "an axis is for what they sum up";
       for (const telemetry::StepValue& value : (history.*spec.gathered)())
         values[spec.id].push_back(value.value);
     }
@@ -162,7 +162,7 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   EXPECT_EQ(values["p95"], (std::vector<double>{48, 48}));
   EXPECT_EQ(values["most"], (std::vector<double>{50, 50}));
   EXPECT_EQ(history.staleness_mean()[1].step, 99);
-  EXPECT_EQ(lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}).size(),
+  EXPECT_EQ(lines_of(ChartKind::staleness, history, RunStyle{"first", 0}, {}).size(),
             static_cast<std::size_t>(kServer))
       << "beside another run its workers alone";
 }

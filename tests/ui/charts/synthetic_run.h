@@ -19,7 +19,7 @@ struct SyntheticRun {
                                     "2 linear 512-10"};
   double seconds_per_step = 0.005;
   double compression_ratio = 0;  // 0: nothing is compressed
-  double averages = 0;           // with one neighbour, in a step; 0: none
+  double averages = 0;           // with one neighbor, in a step; 0: none
   double table_ratio = 0;        // 0: no rows of tables are named
   double loss_scale = 0;         // in the first step, halved in each; 0: the loss is not scaled
   int held_back = -1;            // a rank that is slowed down
@@ -96,7 +96,7 @@ struct SyntheticRun {
     if (loss_scale > 0) metric(Metric::loss_scale, std::ldexp(loss_scale, -static_cast<int>(at)));
     if (table_ratio > 0) metric(Metric::table_ratio, table_ratio + rank);
     if (lambda_2 > 0 && at % 50 == 49)
-      metric(Metric::squared_disagreement, distance(at) * distance(at));
+      metric(Metric::squared_consensus_distance, distance(at) * distance(at));
     if (at % 250 == 249) {
       metric(Metric::held_out_loss_sum, 500 * (loss(at) + 0.05));
       metric(Metric::held_out_correct, std::floor(500 * (0.99 - loss(at) / 2.6)));

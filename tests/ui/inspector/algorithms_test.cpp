@@ -76,8 +76,9 @@ class Algorithms : public InspectorTest {
       if (row.chosen) all.push_back(row.offer.algorithm);
     return all;
   }
-  LogicalPicture picture() {
-    return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>();
+  LogicalTopology picture() {
+    return pictures_.empty() ? LogicalTopology()
+                             : pictures_.last().first().value<LogicalTopology>();
   }
   QString note() {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
@@ -154,13 +155,13 @@ TEST_F(Algorithms, auto_is_told_with_its_reason_below_its_field) {
   EXPECT_EQ(note(), "");
 }
 
-TEST_F(Algorithms, what_does_not_fit_is_grey_says_why_and_is_not_picked) {
+TEST_F(Algorithms, what_does_not_fit_is_gray_says_why_and_is_not_picked) {
   topology::Topology uneven = tests::drawn_hosts(2, 2);
   uneven.hosts[1].devices.pop_back();
   draw(uneven);
   wait_for_ranks(3);
   const QModelIndex unfit = cell(Algorithm::sharded_hierarchical, AlgorithmModel::name_column);
-  EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colours().dim);
+  EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colors().dim);
   EXPECT_TRUE(unfit.data(Qt::ToolTipRole).toString().contains("equally many ranks on every host"));
   EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("does not fit"));
   click(Algorithm::sharded_hierarchical);

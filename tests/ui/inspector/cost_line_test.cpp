@@ -42,11 +42,11 @@ class Judges {
       if (plan.ranks == 2) return QString("As drawn: well.");
       for (const QDeadlineTimer limit(20'000); !stop.stop_requested() && !limit.hasExpired();)
         QThread::msleep(1);
-      if (stop.stop_requested()) ++given_up;
-      return base::fail({base::ProblemCode::cancelled, "", "given up", "", ""});
+      if (stop.stop_requested()) ++freed;
+      return base::fail({base::ProblemCode::canceled, "", "given up", "", ""});
     };
   }
-  std::atomic<int> begun{0}, given_up{0};
+  std::atomic<int> begun{0}, freed{0};
 };
 
 // A cost line of the small experiment, alone, with such judges.
@@ -146,11 +146,11 @@ TEST_F(JudgedLine, typing_on_gives_up_the_verdict_of_what_stood_there) {
     document_.set_value("model.layers[0].units", 33 + typed);
     ASSERT_TRUE(QTest::qWaitFor([&] { return line_->cost_text() != before; }))
         << "the old one is in the way";
-    EXPECT_EQ(judges_.given_up, typed + 1);
+    EXPECT_EQ(judges_.freed, typed + 1);
   }
   document_.edit("two", [](experiment::Experiment& e) { e.topology = sample().topology; });
   ASSERT_TRUE(says_verdict_of_two());
-  EXPECT_EQ(judges_.given_up, 4) << "nothing is left of those of three";
+  EXPECT_EQ(judges_.freed, 4) << "nothing is left of those of three";
   EXPECT_EQ(judges_.begun, 5);
 }
 
@@ -159,7 +159,7 @@ TEST_F(JudgedLine, that_goes_gives_up_its_verdict) {
   ASSERT_TRUE(waits_for_three());
   line_.reset();
   EXPECT_EQ(judges_.begun, 1);
-  EXPECT_EQ(judges_.given_up, 1);
+  EXPECT_EQ(judges_.freed, 1);
 }
 
 TEST_F(InspectorTest, a_text_that_is_refused_leaves_nothing_said_as_if_it_were_valid) {
@@ -228,9 +228,9 @@ TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
 }
 
 TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has) {
-  ToldProblems room;
-  QObject::connect(&inspector_.cost(), &CostLine::room_known, &inspector_,
-                   [&](const ToldProblems& now) { room = now; });
+  ReadableProblems room;
+  QObject::connect(&inspector_.cost(), &CostLine::memory_problems_known, &inspector_,
+                   [&](const ReadableProblems& now) { room = now; });
   document_.edit("small", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices[1].memory_bytes = 1'000'000;
   });

@@ -18,8 +18,8 @@ Cost cost_of(const experiment::Experiment& e) {
 
 // Stages in the middle send both ways.
 TEST(Cost, is_of_the_rank_that_sends_most_wherever_it_stands) {
-  const experiment::Resolved known =
-      test::resolved(test::drawn_pipeline(experiment::PipelineSchedule::one_f_one_b, 4, 4));
+  const experiment::Resolved known = test::resolved(
+      test::drawn_pipeline(experiment::PipelineSchedule::one_forward_one_backward, 4, 4));
   const plan::Plan plan = strategy::make_plan(known).value();
   std::vector<std::int64_t> sent;
   for (int rank = 0; rank < 4; ++rank)

@@ -148,8 +148,9 @@ TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_w
 
 TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
   show();
-  for (const Picked& picked : {Picked{{"cpu1"}, {}}, Picked{{"a host with a rather long name"}, {}},
-                               Picked{{}, {{"a host with a rather long name", "other"}}}}) {
+  for (const SelectedObjects& picked :
+       {SelectedObjects{{"cpu1"}, {}}, SelectedObjects{{"a host with a rather long name"}, {}},
+        SelectedObjects{{}, {{"a host with a rather long name", "other"}}}}) {
     selection_.set(picked);
     settle();
     for (const QLabel* label : inspector_.findChildren<QLabel*>())

@@ -42,8 +42,9 @@ TEST_F(InspectorTest, a_switch_is_toggled) {
 
 TEST_F(InspectorTest, what_is_measured_of_the_thing_that_is_selected_stands_above_its_fields) {
   QStringList lines{"3 MB/s cross its bus:", "activations 3 MB/s"};
-  inspector_.set_measured(
-      [&](const Picked& picked) { return picked.names.contains("host0") ? lines : QStringList(); });
+  inspector_.set_measured([&](const SelectedObjects& picked) {
+    return picked.names.contains("host0") ? lines : QStringList();
+  });
   selection_.set({{"cpu0"}, {}});
   EXPECT_EQ(inspector_.measured(), "");
   selection_.set({{"host0"}, {}});
@@ -116,7 +117,7 @@ TEST_F(InspectorTest, what_must_be_given_and_where_a_thing_was_put_have_no_defau
     e.topology.hosts[0].address = "10.0.0.1";
     e.topology.hosts[0].devices[0].cores = 3;
   });
-  const auto resets = [&](const Picked& picked) {
+  const auto resets = [&](const SelectedObjects& picked) {
     selection_.set(picked);
     return resets_of(inspector_.item_form());
   };

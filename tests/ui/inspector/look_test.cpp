@@ -13,7 +13,7 @@ class InspectorLook : public InspectorTest {
  protected:
   ~InspectorLook() override { Theme::instance().apply(Theme::Kind::light); }
 
-  // Right of its icon, which is drawn in the theme's colour anyway.
+  // Right of its icon, which is drawn in the theme's color anyway.
   static QImage words_of(Section& section) {
     const auto* heading = section.findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly);
     return section.grab(heading->geometry().adjusted(heading->iconSize().width() + kGrid, 0, 0, 0))

@@ -45,16 +45,16 @@ TEST_F(Bars, say_all_numbers_to_who_cannot_see_them) {
             "rank 0: 5 samples, by class 4, 0, 1\nrank 1: 10 samples, by class 0, 8, 2");
 }
 
-TEST_F(Bars, are_in_the_colour_of_their_rank_in_both_themes) {
+TEST_F(Bars, are_in_the_color_of_their_rank_in_both_themes) {
   for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
     bars_.resize(300, bars_.sizeHint().height());
     const QImage image = bars_.grab().toImage();
-    const auto colour_at = [&](const QPointF& place) {
+    const auto color_at = [&](const QPointF& place) {
       return image.pixelColor((place * image.devicePixelRatio()).toPoint());
     };
-    EXPECT_EQ(colour_at(bars_.bar(0, 0).center()), Theme::instance().series_colour(0));
-    EXPECT_EQ(colour_at(bars_.bar(1, 1).center()), Theme::instance().series_colour(1));
+    EXPECT_EQ(color_at(bars_.bar(0, 0).center()), Theme::instance().series_color(0));
+    EXPECT_EQ(color_at(bars_.bar(1, 1).center()), Theme::instance().series_color(1));
   }
 }
 
@@ -134,12 +134,12 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
   set("data.kind", "csv");
   ASSERT_TRUE(wait_for([&] { return shards().empty(); }));
   EXPECT_EQ(inspector_.shards().caption(), "") << "nothing is known, so nothing is shown";
-  inspector_.set_recorded_dealt([] { return Dealt{kShards, {}}; });
+  inspector_.set_recorded_assignment([] { return DataAssignment{kShards, {}}; });
   set("data.file", "gone.csv");
   ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
   EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded it"));
-  inspector_.set_recorded_dealt([] {
-    return Dealt{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}};
+  inspector_.set_recorded_assignment([] {
+    return DataAssignment{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}};
   });
   set("data.file", "gone_too.csv");
   ASSERT_TRUE(wait_for([&] {

@@ -16,7 +16,7 @@ class Stages : public InspectorTest {
  protected:
   Stages() : pictures_(&inspector_, &Inspector::picture_wanted) {
     QObject::connect(&inspector_.cost(), &CostLine::stages_known, &inspector_,
-                     [this](const StagePicture& stages) { layers_ = stages.layers; });
+                     [this](const StageAssignment& stages) { layers_ = stages.layers; });
   }
 
   QString shown(const char* form, const QString& part) {
@@ -24,8 +24,9 @@ class Stages : public InspectorTest {
       if (label->text().contains(part) && label->isVisibleTo(&inspector_)) return label->text();
     return {};
   }
-  LogicalPicture picture() {
-    return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>();
+  LogicalTopology picture() {
+    return pictures_.empty() ? LogicalTopology()
+                             : pictures_.last().first().value<LogicalTopology>();
   }
   void pipe() {
     document_.edit("pipeline", [](experiment::Experiment& e) {
@@ -44,7 +45,7 @@ TEST_F(Stages, are_said_beside_the_partition_with_what_they_idle_at_best) {
   pipe();
   const auto resolved = experiment::resolve(now(), "").value();
   ASSERT_EQ(resolved.document.strategy.stages.places.size(), 2u);
-  EXPECT_EQ(*experiment::stages_said(resolved), "rank 0 has layer 0, rank 1 has layer 2");
+  EXPECT_EQ(*experiment::stages_line(resolved), "rank 0 has layer 0, rank 1 has layer 2");
   EXPECT_EQ(shown("strategy", "Rank 0 has").toStdString(),
             "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and free links ranks would "
             "idle 25.0 % of the time.");
@@ -62,7 +63,7 @@ TEST_F(Stages, are_wanted_on_the_drawing_until_nothing_is_split) {
   EXPECT_EQ(picture().flows[1], (collective::Flow{1, 0, crosses}));
   EXPECT_EQ(layers_[0], "0");
   document_.set_value("strategy.kind", "mirrored");
-  EXPECT_TRUE(QTest::qWaitFor([&] { return picture() == LogicalPicture(); }));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return picture() == LogicalTopology(); }));
   EXPECT_EQ(shown("strategy", "Rank 0 has layer"), "");
 }
 
@@ -76,7 +77,7 @@ TEST_F(Stages, of_split_layers_are_said_beside_the_strategy) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return !shown("strategy", "by outputs").isEmpty(); }));
   EXPECT_EQ(shown("strategy", "by outputs"),
             "Layer 0 by outputs, layer 2 by inputs; every rank has all of the others.");
-  EXPECT_EQ(picture(), LogicalPicture());
+  EXPECT_EQ(picture(), LogicalTopology());
   EXPECT_EQ(layers_, (std::vector<std::string>{"0\u20132 (1/2)", "0\u20132 (2/2)"}));
   EXPECT_EQ(shown("training", "Global batch"), "Global batch: 32 samples, each through all layers");
   document_.set_value("strategy.kind", "mirrored");

@@ -179,7 +179,7 @@ TEST(BucketSpans, what_an_engine_takes_whole_has_no_second_lane) {
       "grads\n");
   ASSERT_TRUE(names) << base::to_string(names.error());
   EXPECT_THAT(names->lanes, ElementsAre("unnamed", "compute", "gloo.g0"));
-  EXPECT_FALSE(names->of_buckets(2));
+  EXPECT_FALSE(names->is_bucket_lane(2));
   EXPECT_TRUE(names->programs[0].buckets.empty());
 }
 

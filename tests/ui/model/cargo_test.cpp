@@ -36,7 +36,7 @@ std::set<std::string> carried(const std::string& name, const std::string& progra
     if (rank.program(program) < 0) continue;
     const plan::Program& run = rank.programs[static_cast<std::size_t>(rank.program(program))];
     for (const plan::Op& op : run.ops) {
-      const OpCargo cargo = cargo_of(rank, run, op);
+      const OpPayload cargo = payload_of(rank, run, op);
       if (cargo.peer < 0) continue;
       const auto [from, to] = cargo.arrives ? std::pair(cargo.peer, r) : std::pair(r, cargo.peer);
       all.insert(std::to_string(from) + ">" + std::to_string(to) + " " +
@@ -46,13 +46,13 @@ std::set<std::string> carried(const std::string& name, const std::string& progra
   return all;
 }
 
-TEST(Cargo, of_a_pipeline_is_activations_one_way_and_their_gradients_the_other) {
+TEST(PayloadKind, of_a_pipeline_is_activations_one_way_and_their_gradients_the_other) {
   EXPECT_THAT(carried("pipeline_2_1f1b"),
               UnorderedElementsAre("0>1 activations", "1>0 gradients of activations"));
   EXPECT_THAT(carried("pipeline_2_1f1b", "evaluate"), UnorderedElementsAre("0>1 activations"));
 }
 
-TEST(Cargo, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
+TEST(PayloadKind, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
   EXPECT_THAT(
       carried("fsdp_2_full"),
       UnorderedElementsAre("0>1 parameters, gathered", "1>0 parameters, gathered",
@@ -60,13 +60,14 @@ TEST(Cargo, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
                            "0>1 statistics", "1>0 statistics"));
 }
 
-TEST(Cargo, of_layers_that_are_split_is_partial_sums) {
+TEST(PayloadKind, of_layers_that_are_split_is_partial_sums) {
   EXPECT_THAT(carried("tensor_parallel_2"),
               UnorderedElementsAre("0>1 partial sums of outputs", "1>0 partial sums of outputs",
                                    "0>1 statistics", "1>0 statistics"));
 }
 
-TEST(Cargo, of_replicas_is_gradients_or_parameters_that_are_averaged_or_what_they_are_encoded_in) {
+TEST(PayloadKind,
+     of_replicas_is_gradients_or_parameters_that_are_averaged_or_what_they_are_encoded_in) {
   EXPECT_THAT(carried("mirrored_ring_3"),
               UnorderedElementsAre("0>1 gradients, all-reduced", "1>2 gradients, all-reduced",
                                    "2>0 gradients, all-reduced"));
@@ -78,7 +79,7 @@ TEST(Cargo, of_replicas_is_gradients_or_parameters_that_are_averaged_or_what_the
 }
 
 // Counted at the worker, both ways.
-TEST(Cargo, of_servers_is_gradients_there_and_parameters_back_and_of_tables_which_rows) {
+TEST(PayloadKind, of_servers_is_gradients_there_and_parameters_back_and_of_tables_which_rows) {
   EXPECT_THAT(carried("parameter_server_1x2_table"),
               UnorderedElementsAre("0>1 gradients", "0>2 gradients"));
   EXPECT_THAT(carried("parameter_server_1x2_table", "turn"),
@@ -86,7 +87,7 @@ TEST(Cargo, of_servers_is_gradients_there_and_parameters_back_and_of_tables_whic
                                      "2>0 parameters"}));
 }
 
-TEST(Cargo, of_remote_layers_is_samples_activations_and_gradients) {
+TEST(PayloadKind, of_remote_layers_is_samples_activations_and_gradients) {
   EXPECT_THAT(
       carried("rpc_2x1_table_clip_tail"),
       testing::IsSupersetOf({"0>2 samples", "2>0 activations", "0>2 gradients of activations",
@@ -94,7 +95,7 @@ TEST(Cargo, of_remote_layers_is_samples_activations_and_gradients) {
 }
 
 // Whatever a plan sends has a word.
-TEST(Cargo, of_every_message_in_every_golden_plan_is_known) {
+TEST(PayloadKind, of_every_message_in_every_golden_plan_is_known) {
   for (const auto& file :
        std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/tests/golden")) {
     if (file.path().extension() != ".plan") continue;
@@ -105,8 +106,8 @@ TEST(Cargo, of_every_message_in_every_golden_plan_is_known) {
       const plan::RankPlan rank = plan.rank_plan(r);
       for (const plan::Program& program : rank.programs)
         for (const plan::Op& op : program.ops) {
-          const OpCargo cargo = cargo_of(rank, program, op);
-          EXPECT_TRUE((cargo.peer < 0 && !cargo.pairs) || cargo.cargo != Cargo::other)
+          const OpPayload cargo = payload_of(rank, program, op);
+          EXPECT_TRUE((cargo.peer < 0 && !cargo.pairs) || cargo.cargo != PayloadKind::other)
               << plan::token(op);
           EXPECT_TRUE(op.kind != plan::OpKind::send || cargo.peer >= 0) << plan::token(op);
         }
@@ -126,7 +127,7 @@ std::string sender(const std::string& peer) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(CargoMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
+TEST(TrafficMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
   test::RecordedOps recorded(2);
   recorded.plan(0, sender("1"));
   recorded.add(0, {{0, 0, 0, kSecond / 2, 0, 400},
@@ -134,26 +135,26 @@ TEST(CargoMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
                    {0, kSecond, kSecond, 3 * kSecond / 2, 1, 400}});
   recorded.add(0, {{1, kSecond, kSecond, 3 * kSecond / 2, 1, 30},
                    {0, 2 * kSecond, 2 * kSecond, 4 * kSecond, 2, 400}});
-  CargoMeter meter;
+  TrafficMeter meter;
   meter.read(recorded.history(), recorded.store());
-  EXPECT_THAT(meter.sent(0, 1, 0, 5),
-              ElementsAre(Pair(Cargo::activations, 1200), Pair(Cargo::summed_gradients, 100)));
-  EXPECT_THAT(meter.sent(0, 1, 1, 2),
-              ElementsAre(Pair(Cargo::activations, 400), Pair(Cargo::summed_gradients, 30)));
+  EXPECT_THAT(meter.sent(0, 1, 0, 5), ElementsAre(Pair(PayloadKind::activations, 1200),
+                                                  Pair(PayloadKind::summed_gradients, 100)));
+  EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(PayloadKind::activations, 400),
+                                                  Pair(PayloadKind::summed_gradients, 30)));
   EXPECT_THAT(meter.sent(0, 1, 2, 3), IsEmpty());
   EXPECT_THAT(meter.sent(1, 0, 0, 5), IsEmpty())
       << "nothing was recorded of it, whatever its plan says";
   meter.read(recorded.history(), recorded.store());
-  EXPECT_THAT(meter.sent(0, 1, 1, 2),
-              ElementsAre(Pair(Cargo::activations, 400), Pair(Cargo::summed_gradients, 30)))
+  EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(PayloadKind::activations, 400),
+                                                  Pair(PayloadKind::summed_gradients, 30)))
       << "each op once";
 }
 
-TEST(CargoMeter, says_nothing_of_ops_that_it_cannot_name) {
+TEST(TrafficMeter, says_nothing_of_ops_that_it_cannot_name) {
   test::RecordedOps recorded(2);
   recorded.plan(0, "no plan at all");
   recorded.add(0, {{0, 0, 0, kSecond, 0, 400}});
-  CargoMeter meter;
+  TrafficMeter meter;
   meter.read(recorded.history(), recorded.store());
   EXPECT_THAT(meter.sent(0, 1, 0, 5), IsEmpty());
 }

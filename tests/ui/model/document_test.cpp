@@ -121,7 +121,8 @@ TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_
   Document document;
   QSignalSpy spy(&document, &Document::problems_changed);
   const auto where = [&] {
-    return document.told_problems().empty() ? "" : document.told_problems().front().told.where;
+    return document.readable_problems().empty() ? ""
+                                                : document.readable_problems().front().told.where;
   };
   document.reset(with_a_gpu("left"));
   document.set_value("run.emulate", false);
@@ -142,7 +143,7 @@ TEST(Document, another_one_takes_no_refused_text_over) {
                             "not a whole number", "", ""};
   document.set_refused(typed);
   ASSERT_EQ(document.problems(), base::Problems{typed});
-  EXPECT_EQ(document.told_problems().front().told.where, "Training: Batch per rank");
+  EXPECT_EQ(document.readable_problems().front().told.where, "Training: Batch per rank");
   document.reset({});
   EXPECT_FALSE(document.refused());
   EXPECT_EQ(std::ranges::count(document.problems(), typed), 0);

@@ -19,7 +19,7 @@ void take(telemetry::History& history, telemetry::FrameType type, const base::Js
 
 TEST(Failure, is_read_from_the_result_of_a_run) {
   telemetry::History history;
-  EXPECT_FALSE(problem_of(history));
+  EXPECT_FALSE(failure_of_run(history));
   take(history, telemetry::FrameType::result,
        {{"status", "failed"},
         {"problem",
@@ -28,13 +28,13 @@ TEST(Failure, is_read_from_the_result_of_a_run) {
           {"what", "died"},
           {"accepted", ""},
           {"advice", "look at its log"}}}});
-  ASSERT_TRUE(problem_of(history));
-  EXPECT_EQ(problem_of(history)->where, "rank 2");
-  EXPECT_EQ(problem_of(history)->advice, "look at its log");
+  ASSERT_TRUE(failure_of_run(history));
+  EXPECT_EQ(failure_of_run(history)->where, "rank 2");
+  EXPECT_EQ(failure_of_run(history)->advice, "look at its log");
 }
 
 Ranks ranks_at(const std::string& where) {
-  return ranks_of({base::ProblemCode::failed, where, "", "", ""});
+  return ranks_in_problem({base::ProblemCode::failed, where, "", "", ""});
 }
 
 TEST(Failure, is_of_the_ranks_that_its_place_names) {

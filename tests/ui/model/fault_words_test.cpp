@@ -21,7 +21,7 @@ std::vector<std::string> lines(const experiment::Experiment& experiment) {
   return all;
 }
 
-// Four workers, and one server where there are servers.
+// Vector4Of workers, and one server where there are servers.
 experiment::Experiment of(StrategyKind kind) {
   experiment::Experiment experiment;
   experiment.strategy.kind = kind;
@@ -134,7 +134,7 @@ TEST(WhenRanksFail, threads_of_one_process_fail_together) {
   for (const bool inproc : {true, false}) {
     experiment::Experiment together = served(ServerMode::asynchronous);
     if (inproc) together.run.transport = experiment::TransportKind::inproc;
-    else together.run.clock = experiment::RunClock::made_up;
+    else together.run.clock = experiment::RunClock::virtual_time;
     EXPECT_THAT(
         lines(together),
         ElementsAre(
@@ -185,7 +185,7 @@ TEST_F(FaultsOfRank, are_those_that_its_state_has_room_for) {
 TEST_F(FaultsOfRank, are_none_before_training_and_after_it_and_where_ranks_are_threads) {
   using session::RunState;
   for (const RunState state : {RunState::starting, RunState::finished, RunState::stopped,
-                               RunState::failed, RunState::cancelled}) {
+                               RunState::failed, RunState::canceled}) {
     status_.state = state;
     EXPECT_EQ(enabled(1), "") << base::name_of(state);
   }

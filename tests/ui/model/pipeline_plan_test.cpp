@@ -15,18 +15,18 @@ using experiment::PipelineSchedule;
 
 // Forward takes 1 ms a stage, back 2 ms, in halves where gradients of weights come later; nothing
 // else takes any time.
-plan::Plan equalised(const plan::Plan& plan, bool weights_apart) {
+plan::Plan equalised(const plan::Plan& plan, bool has_weight_pass) {
   plan::Plan equal = plan;
-  equal.rank_plan = [made = plan.rank_plan, weights_apart](std::int32_t rank) {
+  equal.rank_plan = [made = plan.rank_plan, has_weight_pass](std::int32_t rank) {
     plan::RankPlan changed = made(rank);
     for (plan::Program& program : changed.programs)
       for (plan::Op& op : program.ops) {
         op.flops = 0;
         if (op.kind == plan::OpKind::forward ||
-            (weights_apart && op.kind == plan::OpKind::backward_weight))
+            (has_weight_pass && op.kind == plan::OpKind::backward_weight))
           op.flops = 1'000'000;
         if (op.kind == plan::OpKind::backward_input)
-          op.flops = weights_apart ? 1'000'000 : 2'000'000;
+          op.flops = has_weight_pass ? 1'000'000 : 2'000'000;
       }
     return changed;
   };
@@ -45,7 +45,7 @@ constexpr double kNearly = 0.003;  // starting an op takes 2 us
 TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
   for (const auto& [schedule, chunks] :
        {std::pair(PipelineSchedule::naive, 1), std::pair(PipelineSchedule::gpipe, 1),
-        std::pair(PipelineSchedule::one_f_one_b, 1),
+        std::pair(PipelineSchedule::one_forward_one_backward, 1),
         std::pair(PipelineSchedule::interleaved_1f1b, 2), std::pair(PipelineSchedule::zb_h1, 1)})
     for (const int p : {2, 4}) {
       const PlannedStep step = equal_step(schedule, p, 3 * p, chunks);
@@ -58,13 +58,14 @@ TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
 TEST(
     PipelinePlan,
     every_rank_takes_every_micro_batch_through_each_of_its_stages_and_back_in_the_order_of_the_schedule) {
-  const PlannedStep step = equal_step(PipelineSchedule::one_f_one_b, 3, 4);
+  const PlannedStep step = equal_step(PipelineSchedule::one_forward_one_backward, 3, 4);
   ASSERT_EQ(step.cells.ranks.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
     std::vector<experiment::Cell> cells;
     for (const PassCell& cell : step.cells.ranks[static_cast<std::size_t>(rank)])
       cells.push_back(cell.of);
-    EXPECT_EQ(cells, experiment::cells_of(PipelineSchedule::one_f_one_b, {0, 1, 2}, rank, 4))
+    EXPECT_EQ(cells,
+              experiment::cells_of(PipelineSchedule::one_forward_one_backward, {0, 1, 2}, rank, 4))
         << "rank " << rank;
   }
   EXPECT_EQ(step.tokens[0].front(), "F.s0.m0");
@@ -116,7 +117,7 @@ TEST(PipelinePlan, is_not_made_once_nobody_asks_any_more) {
   const auto stopped =
       pipeline_plan(e, *pipeline_shape(e), strategy::make_plan(e).value(), source.get_token());
   ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code, base::ProblemCode::cancelled);
+  EXPECT_EQ(stopped.error().code, base::ProblemCode::canceled);
 }
 
 // Two trainers that call `servers` servers.
@@ -166,7 +167,8 @@ TEST(PipelinePlan, of_rpc_counts_stages_that_are_gone_through_twice) {
 
 TEST(PipelinePlan, of_trainers_that_keep_no_layer_says_that_they_have_the_loss) {
   const experiment::Resolved e = resolved(called(2, experiment::RemoteLayers::all));
-  const std::vector<std::string> layers = stage_picture(e, strategy::make_plan(e).value()).layers;
+  const std::vector<std::string> layers =
+      stage_assignment(e, strategy::make_plan(e).value()).layers;
   EXPECT_EQ(layers, (std::vector<std::string>{"loss", "loss", "0\u20132", "4\u20136"}));
   EXPECT_EQ(held_words(layers[0]), "the loss");
   EXPECT_EQ(held_words(layers[2]), "layers 0\u20132");

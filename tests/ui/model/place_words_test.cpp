@@ -18,7 +18,9 @@ experiment::Experiment drawn() {
 
 // Returns the displayed location of a problem at that path.
 std::string said(const char* path) {
-  return in_words(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}}).at(0).told.where;
+  return readable_problems(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}})
+      .at(0)
+      .told.where;
 }
 
 TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
@@ -41,7 +43,7 @@ TEST(PlaceWords, what_is_no_place_stays) {
 TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_found) {
   const base::Problem found{base::ProblemCode::bad_input, "run.emulate", "run.emulate is off",
                             "training.steps", "Raise run.hang_seconds; see data.csv."};
-  const ToldProblems all = in_words(drawn(), {found, found});
+  const ReadableProblems all = readable_problems(drawn(), {found, found});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].found, found);
   EXPECT_EQ(all[1].told,

@@ -92,19 +92,19 @@ TEST_F(TrainsAsRecorded, not_with_any_other_value) {
 TEST_F(TrainsAsRecorded, the_shards_are_those_that_were_counted) {
   digits_.data.sharding.kind = data::ShardingKind::label_skew;
   run_ = run_of(digits_);
-  EXPECT_EQ(recorded_dealt(run_).shards, experiment::resolve(digits_, "/")->shards);
-  EXPECT_EQ(recorded_dealt(run_).shards.size(), 4u);
+  EXPECT_EQ(recorded_assignment(run_).shards, experiment::resolve(digits_, "/")->shards);
+  EXPECT_EQ(recorded_assignment(run_).shards.size(), 4u);
   EXPECT_TRUE(after([](Experiment&) {}));
   EXPECT_FALSE(after([](Experiment& e) { e.data.sharding.alpha = 3; }));
   EXPECT_FALSE(after([](Experiment& e) { e.data.sharding = {}; }));
-  EXPECT_TRUE(recorded_dealt({}).empty());
+  EXPECT_TRUE(recorded_assignment({}).empty());
 }
 
 TEST_F(TrainsAsRecorded, feature_columns_are_known_without_the_data) {
   digits_.data.sharding.kind = data::ShardingKind::vertical;
   run_ = run_of(digits_);
-  EXPECT_EQ(recorded_dealt(run_), dealt(experiment::resolve(digits_, "/").value()));
-  EXPECT_EQ(recorded_dealt(run_).columns.size(), 4);
+  EXPECT_EQ(recorded_assignment(run_), dealt(experiment::resolve(digits_, "/").value()));
+  EXPECT_EQ(recorded_assignment(run_).columns.size(), 4);
 }
 
 TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_were_named) {

@@ -194,7 +194,9 @@ TEST(StepTimes, within_steps_leave_out_what_a_pace_holds_between_them) {
   ops.end_step(0, 0, 1000, 900);
   ops.end_step(0, 1, 1500, 500);  // at once after the one before
   ops.end_step(0, 2, 3000, 500);  // held for 1000 before it
-  const auto within = [&](const TimeRange& range) { return within_steps(ops.history(), 0, range); };
+  const auto within = [&](const TimeRange& range) {
+    return clip_to_steps(ops.history(), 0, range);
+  };
   EXPECT_EQ(within({0, 4000}), (std::vector<TimeRange>{{100, 1500}, {2500, 3000}}));
   EXPECT_EQ(within({200, 2600}), (std::vector<TimeRange>{{200, 1500}, {2500, 2600}}));
   EXPECT_EQ(within({1500, 2500}), std::vector<TimeRange>()) << "held";

@@ -80,8 +80,8 @@ TEST(SpanTrack, keeps_numbers_and_times_when_the_first_are_forgotten) {
   SpanTrack track;
   for (const OpSpan& one : spans) track.append(one);
   const SpanTimes whole = track.times_of(40, 90);
-  track.forget_block();
-  track.forget_block();
+  track.drop_block();
+  track.drop_block();
   EXPECT_EQ(track.first(), 32u);
   EXPECT_EQ(track.end(), 100u);
   EXPECT_EQ(track[32], spans[32]);

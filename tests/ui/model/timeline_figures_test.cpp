@@ -74,16 +74,17 @@ TEST(TimelineFigures, one_rank_that_sends_nothing_has_no_overlap) {
 
 TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_together) {
   const RankFigures busy{100, 80, 10, 10, 0}, idle{100, 40, 30, 0, 20};
-  const TimelineFigures all = over_ranks({busy, idle});
+  const TimelineFigures all = average_over_ranks({busy, idle});
   EXPECT_DOUBLE_EQ(all.efficiency, 0.6);
   EXPECT_DOUBLE_EQ(all.communication, 0.2);
   EXPECT_DOUBLE_EQ(all.waiting.value(), 0.1);
   EXPECT_DOUBLE_EQ(*all.overlap, 0.25) << "10 of 40";
   EXPECT_EQ(all.least_efficient, 1);
   EXPECT_DOUBLE_EQ(all.least_efficiency, 0.4);
-  EXPECT_EQ(over_ranks({}).ranks, 0);
+  EXPECT_EQ(average_over_ranks({}).ranks, 0);
   const RankFigures by_engine{100, 40, 30, 0, 0, false};
-  EXPECT_EQ(over_ranks({busy, by_engine}).waiting, std::nullopt) << "an engine does not report it";
+  EXPECT_EQ(average_over_ranks({busy, by_engine}).waiting, std::nullopt)
+      << "an engine does not report it";
 }
 
 }  // namespace

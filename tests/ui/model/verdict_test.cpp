@@ -14,7 +14,7 @@ base::Result<sim::Verdict> of_example(const std::string& name, std::stop_token s
   if (!given) return base::fail(given.error().front());
   return experiment::resolve(*given, ".").and_then([&](const experiment::Resolved& resolved) {
     return strategy::make_plan(resolved).and_then(
-        [&](const plan::Plan& plan) { return simulated_verdict(resolved, plan, stop); });
+        [&](const plan::Plan& plan) { return simulate_verdict(resolved, plan, stop); });
   });
 }
 
@@ -38,7 +38,7 @@ TEST(Verdict, is_not_given_once_nobody_asks_any_more) {
   source.request_stop();
   const auto stopped = of_example("four_devices_mirrored_digits.json", source.get_token());
   ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code, base::ProblemCode::cancelled) << base::to_string(stopped.error());
+  EXPECT_EQ(stopped.error().code, base::ProblemCode::canceled) << base::to_string(stopped.error());
 }
 
 }  // namespace

@@ -84,8 +84,9 @@ TEST(ModelMoves, are_refused_to_devices_that_do_not_train) {
 
 TEST(ModelMoves, become_places_one_for_each_run_of_layers) {
   const ModelPicture picture = split(3);
-  EXPECT_THAT(places_by(picture, {0, 0, 1}), ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 1}));
-  EXPECT_THAT(places_by(picture, {2, 0, 2}),
+  EXPECT_THAT(places_for_owners(picture, {0, 0, 1}),
+              ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 1}));
+  EXPECT_THAT(places_for_owners(picture, {2, 0, 2}),
               ElementsAre(StagePlace{"0", 2}, StagePlace{"2", 0}, StagePlace{"4", 2}));
 }
 

@@ -76,7 +76,7 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   const int attends = picture.node_at("1.1");
   const LayerSplit& split = picture.node(attends).split;
   ASSERT_EQ(split.parts.size(), 2u);
-  EXPECT_TRUE(split.in_thirds);
+  EXPECT_TRUE(split.is_qkv);
   EXPECT_EQ(split.parts[0].count + split.parts[1].count, split.of);
   const int first = split.parts[0].ranks.front();
   EXPECT_THAT(split.parts[0].ranks, ElementsAre(first, first + 2))

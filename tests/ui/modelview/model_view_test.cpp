@@ -234,8 +234,8 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
   const QImage light = seen();
   Theme::instance().apply(Theme::Kind::dark);
   EXPECT_NE(seen(), light);
-  EXPECT_EQ(seen().pixelColor(3, middle(0).y()), Theme::instance().colours().canvas);
-  EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().canvas)
+  EXPECT_EQ(seen().pixelColor(3, middle(0).y()), Theme::instance().colors().canvas);
+  EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colors().canvas)
       << "the ground of the first block";
   const int row = view_.rect_of(0).height();
   Theme::instance().apply(Theme::Kind::dark, 2);
@@ -258,14 +258,14 @@ TEST_F(ModelViewTest, says_why_there_is_nothing) {
 }
 
 // A half each, below the name.
-TEST_F(ModelViewTest, paints_parts_of_a_layer_in_the_colours_of_who_has_them) {
+TEST_F(ModelViewTest, paints_parts_of_a_layer_in_the_colors_of_who_has_them) {
   view_.set_picture(model_picture(three_layers(StrategyKind::tensor_parallel, 2), ""));
   const QRect box = view_.rect_of(0);
   const QImage picture = seen();
   const auto has = [&](int left, int right, int rank) {
     for (int x = left; x < right; ++x)
       for (int y = box.center().y(); y < box.bottom(); ++y)
-        if (picture.pixelColor(x, y) == Theme::instance().series_colour(rank)) return true;
+        if (picture.pixelColor(x, y) == Theme::instance().series_color(rank)) return true;
     return false;
   };
   const int quarter = box.width() / 4, middle_of_box = box.center().x();

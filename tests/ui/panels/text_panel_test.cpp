@@ -28,7 +28,7 @@ class TextPanelTest : public testing::Test {
   QTemporaryDir directory_;
   test::SyntheticRun synthetic_{.ranks = 1};
   std::unique_ptr<ui::Run> run_;
-  TextPanel panel_;
+  SampledTextPanel panel_;
 };
 
 TEST_F(TextPanelTest, shows_what_the_model_made_up_and_nothing_else_of_the_log) {

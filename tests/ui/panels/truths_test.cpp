@@ -38,7 +38,7 @@ telemetry::History history_on(const std::vector<topology::Device>& devices, int 
 }
 
 QStringList said_of(const telemetry::History& history) {
-  return truths_of(history, recorded_topology(history));
+  return run_caveats(history, recorded_topology(history));
 }
 
 TEST(Truths, drawn_speeds_are_said_to_be_drawn) {
@@ -88,7 +88,7 @@ TEST(Truths, ranks_that_own_samples_are_said_not_to_train_as_one_device) {
                                "the same global batch")));
 }
 
-TEST(Truths, ranks_that_normalise_their_own_samples_are_said_to_differ) {
+TEST(Truths, ranks_that_normalize_their_own_samples_are_said_to_differ) {
   experiment::Experiment experiment;
   experiment.topology.hosts.push_back(
       {.name = "host0", .address = {}, .devices = {{.name = "a"}, {.name = "b"}}});
@@ -109,7 +109,7 @@ TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {
   experiment::Experiment experiment;
   experiment.topology.hosts.push_back(
       {.name = "host0", .address = {}, .devices = {{.name = "a"}, {.name = "b"}}});
-  experiment.strategy.average = experiment::Average::weights;
+  experiment.strategy.average = experiment::AveragedQuantity::weights;
   experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
   telemetry::History history;
   take(history, telemetry::FrameType::header,
@@ -164,8 +164,8 @@ TEST(
               Contains(QString("this machine is slower than the drawn devices: by 250 ms so far")));
 }
 
-TEST(Eta, is_reckoned_from_the_last_seconds) {
-  Eta eta;
+TEST(TimeLeftEstimator, is_reckoned_from_the_last_seconds) {
+  TimeLeftEstimator eta;
   EXPECT_FALSE(eta.left(100));
   eta.note(0, 0);
   EXPECT_FALSE(eta.left(100)) << "one point is no speed";
@@ -175,8 +175,8 @@ TEST(Eta, is_reckoned_from_the_last_seconds) {
   EXPECT_NEAR(*eta.left(100), 70, 1e-9) << "the fast start is forgotten";
 }
 
-TEST(Eta, is_never_less_than_the_pace_takes) {
-  Eta eta;
+TEST(TimeLeftEstimator, is_never_less_than_the_pace_takes) {
+  TimeLeftEstimator eta;
   eta.note(0, 0);
   eta.note(1, 100);
   EXPECT_DOUBLE_EQ(*eta.left(1100), 10);

@@ -327,8 +327,8 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
       [&] { return first->complete() && second->complete() && !charts.reading(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
   ASSERT_EQ(memory.series().size(), 8u);  // of each run every rank, in order of arrival
-  EXPECT_EQ(memory.find("1/rank0")->style.colour, 0);
-  EXPECT_EQ(memory.find("2/rank0")->style.colour, 1);
+  EXPECT_EQ(memory.find("1/rank0")->style.color, 0);
+  EXPECT_EQ(memory.find("2/rank0")->style.color, 1);
   for (const char* line : {"1/rank0", "2/rank0"})
     EXPECT_FALSE(memory.find(line)->style.label.section(" · ", 0, 0).contains(QChar(32)))
         << "what tells them apart is their last word";

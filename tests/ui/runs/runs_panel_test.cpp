@@ -255,8 +255,8 @@ TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
 TEST(RunComparison, truths_of_one_run_bear_its_name_and_those_of_all_stand_once) {
   const QString drawn = "speeds: drawn", emulated = "EMULATED",
                 slow = "a step: 2 ms simulated, 5 ms measured";
-  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}}), QStringList({emulated, drawn}));
-  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}, {"right", {drawn, slow}}}),
+  EXPECT_EQ(merge_caveats({{"left", {emulated, drawn}}}), QStringList({emulated, drawn}));
+  EXPECT_EQ(merge_caveats({{"left", {emulated, drawn}}, {"right", {drawn, slow}}}),
             QStringList({"left: " + emulated, drawn, "right: " + slow}));
 }
 

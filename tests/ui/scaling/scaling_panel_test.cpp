@@ -195,18 +195,18 @@ TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
   std::set<std::pair<int, Marker>> looks;
   const auto& all = panel_->charts().plot(ScalingChart::step_time).model().series();
   for (const auto& series : all)
-    if (!series->style.hollow) looks.emplace(series->style.colour, series->style.marker);
+    if (!series->style.hollow) looks.emplace(series->style.color, series->style.marker);
   EXPECT_EQ(looks.size(), 11u) << "ten algorithms, and one rank";
 }
 
-TEST_F(ScalingPanelTest, has_a_colour_an_algorithm_in_every_chart) {
+TEST_F(ScalingPanelTest, has_a_color_an_algorithm_in_every_chart) {
   open(session::measured_sweep());
   for (const ScalingChart chart :
        {ScalingChart::speed_up, ScalingChart::step_time, ScalingChart::all_bytes}) {
     const PlotModel& model = panel_->charts().plot(chart).model();
-    EXPECT_NE(model.find("ring")->style.colour, model.find("direct")->style.colour);
-    EXPECT_EQ(model.find("ring")->style.colour,
-              panel_->charts().plot(ScalingChart::speed_up).model().find("ring")->style.colour);
+    EXPECT_NE(model.find("ring")->style.color, model.find("direct")->style.color);
+    EXPECT_EQ(model.find("ring")->style.color,
+              panel_->charts().plot(ScalingChart::speed_up).model().find("ring")->style.color);
   }
 }
 
@@ -222,7 +222,8 @@ TEST_F(ScalingPanelTest, counts_ranks_from_zero_in_whole_numbers) {
 TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   Sweep sweep = session::measured_sweep();
   sweep.scaling = experiment::Scaling::strong;
-  sweep.variants[3].shared_cores = "4 ranks share 2 cores: times include waiting for each other";
+  sweep.variants[3].shared_cores_caveat =
+      "4 ranks share 2 cores: times include waiting for each other";
   open(sweep);
   EXPECT_THAT(panel_->truths().toStdString(), HasSubstr("4 ranks share 2 cores"));
   for (const char* words :
@@ -280,7 +281,7 @@ TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
   sweep.state = session::SweepState::running;
   sweep.variants[4].state = VariantState::running;
   open(sweep);  // and no process holds its lock
-  EXPECT_TRUE(panel_->follower().broke_off());
+  EXPECT_TRUE(panel_->follower().ended_early());
   EXPECT_EQ(panel_->status(),
             "The sweep broke off (killed?), 4 of 5 runs over: what was finished is kept");
   EXPECT_TRUE(panel_->start_button().isEnabled());
@@ -289,10 +290,10 @@ TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
 TEST_F(ScalingPanelTest, lists_what_is_kept_and_shows_what_is_chosen) {
   Sweep second = session::measured_sweep();
   second.name = "second";
-  second.state = session::SweepState::cancelled;
+  second.state = session::SweepState::canceled;
   keep(session::measured_sweep());
   const QString wanted = keep(second, "2026-11-22_10-00-00_second");
-  panel_->look_for_sweeps();
+  panel_->list_sweeps_later();
   ASSERT_TRUE(wait([&] { return panel_->list().count() == 3; }));
   EXPECT_EQ(panel_->list().itemText(1), "second, 2026-11-21 14:03:12, cancelled")
       << "the newest first";
@@ -322,7 +323,7 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   }
   char said = 0;
   ASSERT_EQ(::read(ready[0], &said, 1), 1);
-  panel_->look_for_sweeps();
+  panel_->list_sweeps_later();
   ASSERT_TRUE(wait([&] { return panel_->sweeping() && panel_->follower().sweep().has_value(); }));
   EXPECT_THAT(panel_->status().toStdString(),
               HasSubstr("2 of 5 runs over: direct on 2 ranks; about "));

@@ -223,8 +223,8 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
 }
 
-// Four micro-batches a step: of two stages the first has gone forward with the second one when the
-// first is back.
+// Vector4Of micro-batches a step: of two stages the first has gone forward with the second one when
+// the first is back.
 TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every_micro_batch) {
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();

@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const std::string& of) {
-  const ReducedRun run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
+  const RunCollectives run = run_collectives(experiment::to_json(strategy::resolved(e))).value();
   std::vector<std::pair<int, int>> list;
   for (const RunBucket& bucket : run.buckets)
     if (bucket.buffer.starts_with(of)) list.emplace_back(bucket.group, bucket.number);
@@ -20,24 +20,25 @@ std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const 
 
 // Sums of batch normalization are not gradients and use another group: they are listed after the
 // gradients under their own names.
-TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_sums_apart) {
-  const auto apart = strategy::small_normalised_images(3), together = strategy::synchronised(apart);
+TEST(RunCollectives, offers_the_buckets_of_gradients_and_what_batch_normalization_sums_apart) {
+  const auto apart = strategy::small_normalized_images(3), together = strategy::synchronized(apart);
   EXPECT_GE(buckets(apart, "grads").size(), 2u);
   EXPECT_EQ(buckets(together, "grads"), buckets(apart, "grads"));
   EXPECT_TRUE(buckets(apart, "sums").empty());
   EXPECT_FALSE(buckets(together, "sums").empty());
-  EXPECT_TRUE(reduced_run(experiment::to_json(strategy::resolved(apart)))->of_one_kind());
-  EXPECT_FALSE(reduced_run(experiment::to_json(strategy::resolved(together)))->of_one_kind());
+  EXPECT_TRUE(run_collectives(experiment::to_json(strategy::resolved(apart)))->has_single_kind());
+  EXPECT_FALSE(
+      run_collectives(experiment::to_json(strategy::resolved(together)))->has_single_kind());
 }
 
 // An exchange of rows is split between rows. Ops before the first step are derived from the ops of
 // every step.
-TEST(ReducedRun, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_step) {
+TEST(RunCollectives, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_step) {
   experiment::Experiment e = strategy::small(3);
   e.strategy.kind = experiment::StrategyKind::ddp;
   e.strategy.algorithm = collective::Algorithm::halving_doubling;
   e.data.sharding.kind = data::ShardingKind::vertical;
-  const ReducedRun run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
+  const RunCollectives run = run_collectives(experiment::to_json(strategy::resolved(e))).value();
   const auto find = [&](collective::Collective wanted) {
     return std::ranges::find(run.buckets, wanted, &RunBucket::collective);
   };
@@ -57,7 +58,7 @@ TEST(ReducedRun, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_s
   EXPECT_EQ(broadcast->buffer, "params");
 }
 
-TEST(ReducedRun, of_one_device_has_none) {
+TEST(RunCollectives, of_one_device_has_none) {
   experiment::Experiment e = strategy::small(1);
   e.strategy.kind = experiment::StrategyKind::one_device;
   EXPECT_TRUE(buckets(e, "").empty());

@@ -353,7 +353,7 @@ TEST_F(StepperPanelTest, the_other_collectives_begin_with_what_takes_part) {
 }
 
 TEST_F(StepperPanelTest, partial_sums_are_shaded_and_what_changed_is_framed) {
-  const auto colour = [&](int rank, int chunk) {
+  const auto color = [&](int rank, int chunk) {
     const QRect cell = panel_.table().visualRect(panel_.table().model()->index(rank, chunk));
     return panel_.table().viewport()->grab(cell).toImage().pixelColor(cell.width() / 2,
                                                                       cell.height() - 8);
@@ -365,9 +365,9 @@ TEST_F(StepperPanelTest, partial_sums_are_shaded_and_what_changed_is_framed) {
     return panel_.table().viewport()->grab(cell).toImage().pixelColor(2, cell.height() / 2);
   };
   key(Qt::Key_PageDown);
-  EXPECT_NE(colour(2, 0), colour(0, 0)) << "two of three, and one";
-  EXPECT_EQ(frame(2, 0), Theme::instance().colours().accent);
-  EXPECT_NE(frame(0, 1), Theme::instance().colours().accent) << "changed by a step before";
+  EXPECT_NE(color(2, 0), color(0, 0)) << "two of three, and one";
+  EXPECT_EQ(frame(2, 0), Theme::instance().colors().accent);
+  EXPECT_NE(frame(0, 1), Theme::instance().colors().accent) << "changed by a step before";
 }
 
 TEST_F(StepperPanelTest, is_readable_in_both_themes_and_in_large_type) {

@@ -36,7 +36,7 @@ class HandMadeRun {
     experiment::Experiment e = strategy::small(3);
     e.strategy.kind = kind;
     e.strategy.algorithm = collective::Algorithm::ring;
-    run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
+    run = run_collectives(experiment::to_json(strategy::resolved(e))).value();
   }
 
   // Records the values of all buckets, computed by the run's own program; adds `wrong_by` to the
@@ -79,7 +79,7 @@ class HandMadeRun {
     ASSERT_TRUE(history.take({telemetry::FrameType::samples, rank, payload}));
   }
 
-  ReducedRun run;
+  RunCollectives run;
   telemetry::History history;
 
  private:
@@ -93,7 +93,7 @@ class HandMadeRun {
   }
 };
 
-TEST(TrueValues, are_of_steps_that_every_member_has_put_aside) {
+TEST(RecordedValues, are_of_steps_that_every_member_has_put_aside) {
   HandMadeRun made;
   made.put_aside(0);
   made.put_aside(2);
@@ -101,39 +101,41 @@ TEST(TrueValues, are_of_steps_that_every_member_has_put_aside) {
   ChunkValues alone = made.history.chunk_values().at({bucket.group, bucket.number, 0, 1});
   alone.step = 1;
   made.tell(1, alone);
-  EXPECT_THAT(kept_steps(made.history, bucket), ElementsAre(0, 2));
-  EXPECT_FALSE(true_values(made.history, bucket, made.run.exercise(bucket), 1, 0));
+  EXPECT_THAT(recorded_steps(made.history, bucket), ElementsAre(0, 2));
+  EXPECT_FALSE(recorded_values(made.history, bucket, made.run.exercise(bucket), 1, 0));
 }
 
-TEST(TrueValues, are_those_of_the_places_in_each_chunk) {
+TEST(RecordedValues, are_those_of_the_places_in_each_chunk) {
   HandMadeRun made;
   made.put_aside(2);
   const RunBucket& bucket = made.run.buckets.front();
   const collective::Exercise exercise = made.run.exercise(bucket);
   const auto spans = collective::chunk_spans(exercise);
   const auto places = run::sampled_places(exercise);
-  ASSERT_EQ(kept_elements(made.history, bucket, exercise, 2), 4);
+  ASSERT_EQ(recorded_elements(made.history, bucket, exercise, 2), 4);
   for (int element = 0; element < 4; ++element) {
-    const TrueValues values = true_values(made.history, bucket, exercise, 2, element).value();
+    const RecordedValues values =
+        recorded_values(made.history, bucket, exercise, 2, element).value();
     for (int rank = 0; rank < 3; ++rank)
       for (std::size_t chunk = 0; chunk < spans.size(); ++chunk)
         EXPECT_EQ(values.before[static_cast<std::size_t>(rank)][chunk],
                   static_cast<double>(
                       held(rank, places[4 * chunk + static_cast<std::size_t>(element)], 2)));
   }
-  EXPECT_FALSE(true_values(made.history, bucket, exercise, 2, 4));
+  EXPECT_FALSE(recorded_values(made.history, bucket, exercise, 2, 4));
 }
 
-TEST(TrueValues, of_another_bucket_than_was_put_aside_are_none) {
+TEST(RecordedValues, of_another_bucket_than_was_put_aside_are_none) {
   HandMadeRun made;
   made.put_aside(0);
   RunBucket longer = made.run.buckets.front();
   ++longer.elements;
-  EXPECT_THAT(kept_steps(made.history, longer), ElementsAre());
-  EXPECT_FALSE(true_values(made.history, longer, made.run.exercise(longer), 0, 0));
+  EXPECT_THAT(recorded_steps(made.history, longer), ElementsAre());
+  EXPECT_FALSE(recorded_values(made.history, longer, made.run.exercise(longer), 0, 0));
 }
 
-TEST(ReducedRun, of_strategies_that_do_not_all_reduce_has_their_collectives_with_roots_and_ranks) {
+TEST(RunCollectives,
+     of_strategies_that_do_not_all_reduce_has_their_collectives_with_roots_and_ranks) {
   const HandMadeRun made(experiment::StrategyKind::data_parallel);
   const auto token = [&](const std::string& wanted, const std::vector<int>& ranks) {
     return std::ranges::any_of(made.run.buckets, [&](const RunBucket& one) {
@@ -142,7 +144,7 @@ TEST(ReducedRun, of_strategies_that_do_not_all_reduce_has_their_collectives_with
   };
   EXPECT_TRUE(token("REDUCE.b0>r0", {0, 1, 2}));
   EXPECT_TRUE(token("BCAST.b1<r0", {0, 2}) || token("BCAST.b0<r0", {0, 2})) << "rows of rank 2";
-  EXPECT_FALSE(made.run.of_one_kind());
+  EXPECT_FALSE(made.run.has_single_kind());
   for (const RunBucket& bucket : made.run.buckets)
     EXPECT_TRUE(collective::steps(made.run.exercise(bucket))) << bucket.token;
 }
@@ -247,7 +249,7 @@ TEST_F(TrueStepper, of_another_algorithm_than_the_runs_nothing_true_is_claimed) 
   choose("algorithm", combo("algorithm")->findText("star"));
   EXPECT_TRUE(panel_.foot().contains("which the run reduced by ring and not so"))
       << panel_.foot().toStdString();
-  EXPECT_FALSE(panel_.stepper().is_true());
+  EXPECT_FALSE(panel_.stepper().has_recorded_values());
   EXPECT_FALSE(combo("values_step")->isVisible());
 }
 

@@ -18,7 +18,7 @@ using experiment::PipelineSchedule;
 class PipelineRun : public testing::Test {
  protected:
   PipelineRun()
-      : resolved_(resolved(drawn_pipeline(PipelineSchedule::one_f_one_b, 3, 4))),
+      : resolved_(resolved(drawn_pipeline(PipelineSchedule::one_forward_one_backward, 3, 4))),
         shape_(*pipeline_shape(resolved_)) {}
 
   void record(RecordedPipeline run, int steps = 5) {
@@ -27,7 +27,7 @@ class PipelineRun : public testing::Test {
     spans_.read(history_);
     while (steps_.read(history_)) continue;
   }
-  RanStep step(int number) {
+  ExecutedStep step(int number) {
     return ran_step(spans_, recorded_cells(spans_, shape_), *steps_.find(number));
   }
 
@@ -43,7 +43,7 @@ TEST_F(PipelineRun, a_recorded_step_has_the_cells_of_the_plan_in_the_times_of_th
   record({resolved_});
   const PipelinePlan plan = planned(resolved_, strategy::make_plan(resolved_).value());
   const StepCells& simulated = plan.find("train")->cells;
-  const RanStep ran = step(2);
+  const ExecutedStep ran = step(2);
   EXPECT_EQ(ran.step, 2);
   EXPECT_EQ(ran.program, "train");
   EXPECT_EQ(ran.lacking, 0u);
@@ -60,9 +60,9 @@ TEST_F(PipelineRun, a_recorded_step_has_the_cells_of_the_plan_in_the_times_of_th
 
 TEST_F(PipelineRun, each_cell_is_found_on_the_lanes_at_its_first_op) {
   record({resolved_});
-  const RanStep ran = step(3);
+  const ExecutedStep ran = step(3);
   ASSERT_EQ(ran.cells.ranks[2][1].of, (experiment::Cell{Pass::backward, 2, 0}));
-  const SpanPlace place = ran.places[2][1];
+  const SpanAddress place = ran.places[2][1];
   const OpSpan* span = span_at(spans_, place);
   ASSERT_NE(span, nullptr);
   EXPECT_EQ(span->step, 3);
@@ -82,15 +82,15 @@ TEST_F(PipelineRun, ops_that_were_not_recorded_are_counted) {
 
 TEST_F(PipelineRun, of_a_run_that_recorded_no_ops_there_are_no_cells) {
   record({.resolved = resolved_, .ops = false});
-  const RanStep ran = step(1);
+  const ExecutedStep ran = step(1);
   EXPECT_EQ(ran.program, "");
   EXPECT_EQ(ran.cells.range.width(), 0);
 }
 
 TEST_F(PipelineRun, the_last_whole_step_is_one_that_all_ranks_reported) {
-  EXPECT_EQ(last_whole_step(history_), std::nullopt);
+  EXPECT_EQ(last_complete_step(history_), std::nullopt);
   record({resolved_});
-  EXPECT_EQ(last_whole_step(history_), 4);
+  EXPECT_EQ(last_complete_step(history_), 4);
 }
 
 TEST(FullStep, of_an_epoch_is_the_last_before_its_tails) {

@@ -41,7 +41,7 @@ PipelineShape two_stages() {
           {"0\u20131", "2\u20133"}};
 }
 
-KnownPipeline plan_of_two() {
+PipelinePlanPtr plan_of_two() {
   PlannedStep step{"train",
                    gpipe(kUnit),
                    {{"F.s0.m0", "F.s0.m1", "F.s0.m2", "B.s1.m0", "B.s1.m1", "B.s1.m2"}, {}},
@@ -53,7 +53,7 @@ PipelinePicture both() {
   PipelinePicture picture;
   picture.plan = plan_of_two();
   picture.run = two_stages();
-  picture.ran = RanStep{7, "train", gpipe(2 * kUnit, 5 * kUnit), {}, 0};
+  picture.ran = ExecutedStep{7, "train", gpipe(2 * kUnit, 5 * kUnit), {}, 0};
   return picture;
 }
 
@@ -66,32 +66,32 @@ class PipelineViewTest : public testing::Test {
   }
   ~PipelineViewTest() override { Theme::instance().apply(Theme::Kind::light); }
 
-  QPoint middle(const CellPlace& place) const { return view_.rect_of(place).center().toPoint(); }
+  QPoint middle(const CellAddress& place) const { return view_.rect_of(place).center().toPoint(); }
   void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(&view_, key, modifiers);
   }
-  void point_at(QPoint at) {
+  void highlight_devices(QPoint at) {
     QMouseEvent over(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton,
                      Qt::NoButton, {});
     QApplication::sendEvent(view_.viewport(), &over);
   }
   QImage picture() { return view_.viewport()->grab().toImage(); }
   // Share of the pixels of a box that have that color.
-  double share(const QImage& seen, const QRectF& box, const QColor& colour) {
+  double share(const QImage& seen, const QRectF& box, const QColor& color) {
     int count = 0, all = 0;
     for (int y = qRound(box.top()) + 2; y < qRound(box.bottom()) - 2; ++y)
       for (int x = qRound(box.left()) + 3; x < qRound(box.right()) - 3; ++x)
-        ++all, count += seen.pixelColor(x, y).rgb() == colour.rgb() ? 1 : 0;
+        ++all, count += seen.pixelColor(x, y).rgb() == color.rgb() ? 1 : 0;
     return all == 0 ? 0 : static_cast<double>(count) / all;
   }
 
   PipelineView view_;
 };
 
-constexpr CellPlace planned_cell(int rank, std::size_t number) {
+constexpr CellAddress planned_cell(int rank, std::size_t number) {
   return {CellBlock::plan, rank, number};
 }
-constexpr CellPlace ran_cell(int rank, std::size_t number) {
+constexpr CellAddress ran_cell(int rank, std::size_t number) {
   return {CellBlock::run, rank, number};
 }
 
@@ -110,35 +110,35 @@ TEST_F(PipelineViewTest, the_plan_stands_above_the_run_and_both_steps_are_as_wid
       << "eight places in a step";
 }
 
-TEST_F(PipelineViewTest, cells_have_the_colour_of_their_pass_and_what_is_idle_is_hatched) {
+TEST_F(PipelineViewTest, cells_have_the_color_of_their_pass_and_what_is_idle_is_hatched) {
   const QImage seen = picture();
-  const TimelineColours colours = timeline_colours();
+  const TimelineColors colors = timeline_colors();
   for (const auto& place : {planned_cell(0, 0), ran_cell(0, 0)})
-    EXPECT_GT(share(seen, view_.rect_of(place), pass_colour(colours, Pass::forward, 0, 1)), 0.7);
-  EXPECT_GT(share(seen, view_.rect_of(ran_cell(1, 3)), pass_colour(colours, Pass::backward, 0, 1)),
+    EXPECT_GT(share(seen, view_.rect_of(place), pass_color(colors, Pass::forward, 0, 1)), 0.7);
+  EXPECT_GT(share(seen, view_.rect_of(ran_cell(1, 3)), pass_color(colors, Pass::backward, 0, 1)),
             0.7);
   const QRectF before = view_.rect_of(ran_cell(0, 2)), after = view_.rect_of(ran_cell(0, 3));
   const QRectF gap(before.right(), before.top(), after.left() - before.right(), before.height());
   ASSERT_GT(gap.width(), 50);
-  const IdleColours idle = idle_colours(colours);
+  const IdleColors idle = idle_colors(colors);
   EXPECT_GT(share(seen, gap, idle.line), 0.05);
   EXPECT_GT(share(seen, gap, idle.ground), 0.5);
-  EXPECT_EQ(share(seen, gap, colours.ground), 0) << "nothing in the step is blank";
+  EXPECT_EQ(share(seen, gap, colors.ground), 0) << "nothing in the step is blank";
 }
 
 TEST_F(PipelineViewTest, passes_can_be_told_apart_in_both_themes_and_numbers_be_read_on_them) {
   for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
-    const TimelineColours colours = timeline_colours();
-    const auto colour = [&](Pass pass, int chunk) { return pass_colour(colours, pass, chunk, 2); };
+    const TimelineColors colors = timeline_colors();
+    const auto color = [&](Pass pass, int chunk) { return pass_color(colors, pass, chunk, 2); };
     for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_weight})
       for (const int chunk : {0, 1})
-        EXPECT_GT(contrast(text_on(colour(pass, chunk)), colour(pass, chunk)), 4.5);
+        EXPECT_GT(contrast(text_on(color(pass, chunk)), color(pass, chunk)), 4.5);
     for (const int chunk : {0, 1})
-      EXPECT_GT(contrast(colour(Pass::forward, chunk), colour(Pass::backward, chunk)), 2);
-    EXPECT_GT(contrast(colour(Pass::backward, 0), colour(Pass::backward_weight, 0)), 1.5);
+      EXPECT_GT(contrast(color(Pass::forward, chunk), color(Pass::backward, chunk)), 2);
+    EXPECT_GT(contrast(color(Pass::backward, 0), color(Pass::backward_weight, 0)), 1.5);
     for (const Pass pass : {Pass::forward, Pass::backward})
-      EXPECT_GT(contrast(colour(pass, 0), colour(pass, 1)), 1.15);
+      EXPECT_GT(contrast(color(pass, 0), color(pass, 1)), 1.15);
   }
 }
 
@@ -154,13 +154,14 @@ TEST_F(PipelineViewTest, labels_name_the_micro_batch_and_where_a_rank_has_severa
 
 TEST_F(PipelineViewTest,
        the_pointer_reads_the_exact_times_of_a_cell_beside_those_of_the_other_block) {
-  point_at(middle(ran_cell(1, 4)));
+  highlight_devices(middle(ran_cell(1, 4)));
   EXPECT_EQ(view_.reading().title, "Micro-batch 1 backward");
   EXPECT_EQ(view_.reading().lines.join("; ").toStdString(),
             "stage 1 (layers 2\u20133) on rank 1; measured in step 7; from 10.000000 ms to "
             "12.000000 ms of the step; takes 2.000000 ms; "
             "in the plan begins at 5.000000 ms and takes 1.000000 ms, 0.50 times as long");
-  point_at(QPoint(qRound(view_.rect_of(ran_cell(0, 2)).right()) + 20, middle(ran_cell(0, 2)).y()));
+  highlight_devices(
+      QPoint(qRound(view_.rect_of(ran_cell(0, 2)).right()) + 20, middle(ran_cell(0, 2)).y()));
   EXPECT_EQ(view_.reading().title, "") << "between cells there is nothing to read";
 }
 
@@ -243,7 +244,7 @@ TEST_F(PipelineViewTest, rows_scroll_where_there_is_no_room) {
 TEST_F(PipelineViewTest, where_there_is_no_run_yet_it_says_what_to_do) {
   PipelinePicture drawn;
   drawn.plan = plan_of_two();
-  drawn.of_drawing = true;
+  drawn.plan_is_of_drawing = true;
   EXPECT_TRUE(block_title(drawn, CellBlock::plan).startsWith("Plan of the drawing (simulated)"));
   EXPECT_TRUE(why_block_is_empty(drawn, CellBlock::run).startsWith("Press Run"));
   view_.set_picture(drawn);
@@ -272,7 +273,7 @@ TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_an
       "Measured in step 7: no figure, as 3 ops of it are not held here"))
       << measured_words(picture).toStdString();
   picture.ran->lacking = 0;
-  picture.of_drawing = true;
+  picture.plan_is_of_drawing = true;
   EXPECT_TRUE(
       measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in "))
       << measured_words(picture).toStdString();

@@ -87,7 +87,7 @@ TEST(TimelineGeometry, tracks_share_a_lane_while_each_can_be_seen) {
 TEST(TimelineGeometry, what_is_held_does_not_grow) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 5)});
-  HeldSpans held;
+  FrozenSpans held;
   const SpanTrack& forward = *ops.store().lane(0, 2).tracks()[0];
   held.hold(ops.store());
   ops.add(0, {ran(kBackward, 5, 9), ran(kSend, 5, 9)});

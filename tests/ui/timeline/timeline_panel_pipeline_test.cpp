@@ -28,7 +28,7 @@ class PipelinePanel : public testing::Test {
   }
   ~PipelinePanel() override { panel_.set_run(nullptr); }
 
-  KnownPipeline plan(const experiment::Experiment& e) {
+  PipelinePlanPtr plan(const experiment::Experiment& e) {
     return std::make_shared<const PipelinePlan>(planned(e));
   }
   void open_run(int steps = 6) { open_run(steps, steps - 1); }
@@ -67,7 +67,7 @@ TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
   EXPECT_TRUE(panel_.figures().startsWith(
       "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated "))
       << panel_.figures().toStdString();
-  EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
+  EXPECT_TRUE(panel_.pipeline().picture().plan_is_of_drawing);
   EXPECT_FALSE(panel_.step_action(-1).isEnabled());
   panel_.set_run(nullptr);
   EXPECT_TRUE(panel_.figures().contains("simulated")) << "another run is not shown";
@@ -79,7 +79,7 @@ TEST_F(PipelinePanel, a_cell_of_what_is_drawn_is_found_in_its_plan) {
   panel_.set_drawing(plan(drawn_));
   QSignalSpy drawn(&panel_, &TimelinePanel::drawn_op_selected),
       of_run(&panel_, &TimelinePanel::op_selected);
-  panel_.pipeline().select(CellPlace{CellBlock::plan, 1, 1});
+  panel_.pipeline().select(CellAddress{CellBlock::plan, 1, 1});
   ASSERT_EQ(drawn.size(), 1);
   EXPECT_EQ(drawn[0], (QList<QVariant>{1, "train", "F.s1.m1", false}));
   panel_.plan_action().trigger();
@@ -156,7 +156,7 @@ TEST_F(PipelinePanel,
 TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_and_its_step_stays) {
   open_run();
   QSignalSpy told(&panel_, &TimelinePanel::op_selected);
-  panel_.pipeline().select(CellPlace{CellBlock::run, 1, 2});
+  panel_.pipeline().select(CellAddress{CellBlock::run, 1, 2});
   ASSERT_EQ(told.size(), 1);
   EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "F.s1.m2", false}));
   EXPECT_EQ(panel_.view().chosen_step(), 5);
@@ -173,9 +173,9 @@ TEST_F(PipelinePanel,
        what_is_drawn_now_takes_the_place_of_the_runs_plan_where_it_is_another_experiment) {
   open_run();
   panel_.set_drawing(plan(drawn_));
-  EXPECT_FALSE(panel_.pipeline().picture().of_drawing) << "it is the same";
+  EXPECT_FALSE(panel_.pipeline().picture().plan_is_of_drawing) << "it is the same";
   panel_.set_drawing(plan(drawn_pipeline(PipelineSchedule::gpipe, 2, 6)));
-  EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
+  EXPECT_TRUE(panel_.pipeline().picture().plan_is_of_drawing);
   EXPECT_TRUE(panel_.figures().contains("1/7")) << panel_.figures().toStdString();
   EXPECT_TRUE(panel_.figures().contains("(of another experiment)"));
 }
@@ -194,7 +194,7 @@ TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
 
 TEST_F(PipelinePanel, a_run_that_is_deleted_disappears_with_its_selected_cell) {
   open_run();
-  panel_.pipeline().select(CellPlace{CellBlock::run, 1, 2});
+  panel_.pipeline().select(CellAddress{CellBlock::run, 1, 2});
   run_.reset();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !panel_.shows_pipeline(); }));
   EXPECT_EQ(panel_.selected_text(), "");

@@ -142,7 +142,7 @@ TEST_F(TimelinePanelTest, the_selected_op_is_told_in_full_and_asked_for_in_the_p
   open();
   QSignalSpy told(&panel_, &TimelinePanel::op_selected);
   EXPECT_FALSE(panel_.plan_action().isEnabled());
-  panel_.view().select(SpanPlace{1, 3, 0, 2});
+  panel_.view().select(SpanAddress{1, 3, 0, 2});
   ASSERT_EQ(told.size(), 1);
   EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "SEND.b0.t0.c0>r0", false}));
   EXPECT_TRUE(panel_.selected_text().startsWith(

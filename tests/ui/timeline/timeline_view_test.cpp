@@ -47,9 +47,11 @@ class TimelineViewTest : public testing::Test {
   void read() {
     while (steps_.read(ops_.history())) continue;
   }
-  SpanPlace place(int rank, int lane, std::size_t number) const { return {rank, lane, 0, number}; }
-  const OpSpan& span(const SpanPlace& place) { return *span_at(ops_.store(), place); }
-  QPoint middle(const SpanPlace& place) const { return view_.rect_of(place).center().toPoint(); }
+  SpanAddress place(int rank, int lane, std::size_t number) const {
+    return {rank, lane, 0, number};
+  }
+  const OpSpan& span(const SpanAddress& place) { return *span_at(ops_.store(), place); }
+  QPoint middle(const SpanAddress& place) const { return view_.rect_of(place).center().toPoint(); }
   void click(QPoint at) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, {}, at); }
   void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(&view_, key, modifiers);
@@ -79,7 +81,7 @@ TEST_F(TimelineViewTest, begins_with_the_last_three_steps) {
 }
 
 TEST_F(TimelineViewTest, what_befell_a_rank_stands_in_its_lanes_and_in_no_others) {
-  const QColor ink = Theme::instance().colours().warning;
+  const QColor ink = Theme::instance().colors().warning;
   const auto inked = [&](int rank) {
     const QImage seen = picture();
     const int top = qRound(view_.rect_of(place(rank, 0, 3)).top()),
@@ -99,20 +101,20 @@ TEST_F(TimelineViewTest, what_befell_a_rank_stands_in_its_lanes_and_in_no_others
   EXPECT_EQ(inked(1), 0) << "it was before";
 }
 
-TEST_F(TimelineViewTest, paints_each_op_in_the_colour_of_its_kind_and_waiting_apart_from_transfer) {
+TEST_F(TimelineViewTest, paints_each_op_in_the_color_of_its_kind_and_waiting_apart_from_transfer) {
   const QImage seen = picture();
-  const TimelineColours colours = timeline_colours();
-  const auto at = [&](const SpanPlace& place, double fraction) {
+  const TimelineColors colors = timeline_colors();
+  const auto at = [&](const SpanAddress& place, double fraction) {
     const QRectF box = view_.rect_of(place);
     return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2);
   };
-  EXPECT_EQ(at(place(0, 1, 3), 0.5), colours.of(SpanKind::input));
-  EXPECT_EQ(at(place(1, 2, 10), 0.9), colours.of(SpanKind::backward));
-  EXPECT_EQ(at(place(1, 4, 3), 0.97), colours.of(SpanKind::receive));
-  EXPECT_NE(at(place(1, 4, 3), 0.3), colours.of(SpanKind::receive))
+  EXPECT_EQ(at(place(0, 1, 3), 0.5), colors.of(SpanKind::input));
+  EXPECT_EQ(at(place(1, 2, 10), 0.9), colors.of(SpanKind::backward));
+  EXPECT_EQ(at(place(1, 4, 3), 0.97), colors.of(SpanKind::receive));
+  EXPECT_NE(at(place(1, 4, 3), 0.3), colors.of(SpanKind::receive))
       << "it waits until the last tenth";
   const QRectF forward = view_.rect_of(place(0, 2, 9)), rest = view_.rect_of(place(0, 2, 11));
-  EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colours.ground)
+  EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colors.ground)
       << "nothing ran, and nothing is drawn";
 }
 
@@ -124,17 +126,17 @@ TEST_F(TimelineViewTest, what_a_rank_was_held_back_stands_apart_from_what_it_com
   read();
   view_.refresh();
   view_.show_range({at, at + kStep});
-  const SpanPlace held = place(1, 2, 16);
+  const SpanAddress held = place(1, 2, 16);
   ASSERT_EQ(span(held).held, 600'000);
   const QImage seen = picture();
-  const QColor backward = timeline_colours().of(SpanKind::backward);
+  const QColor backward = timeline_colors().of(SpanKind::backward);
   const QRectF box = view_.rect_of(held);
-  const auto coloured = [&](double fraction) {
+  const auto colored = [&](double fraction) {
     return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2) ==
            backward;
   };
-  EXPECT_TRUE(coloured(0.1) && coloured(0.23)) << "a quarter of it was computed";
-  for (const double late : {0.27, 0.5, 0.75, 0.98}) EXPECT_FALSE(coloured(late)) << late;
+  EXPECT_TRUE(colored(0.1) && colored(0.23)) << "a quarter of it was computed";
+  for (const double late : {0.27, 0.5, 0.75, 0.98}) EXPECT_FALSE(colored(late)) << late;
   QTest::mouseMove(view_.viewport(), middle(held));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
   EXPECT_TRUE(
@@ -181,7 +183,7 @@ TEST_F(TimelineViewTest,
   read();
   view_.refresh();
   view_.show_range({6 * kStep, 7 * kStep});
-  const SpanPlace bucket =
+  const SpanAddress bucket =
       place(1, 5, 2);  // two pieces a bucket: a receive that waits first, and sends
   ASSERT_EQ(span(bucket).step, 6);
   const QRectF box = view_.rect_of(bucket);
@@ -190,10 +192,10 @@ TEST_F(TimelineViewTest,
   const auto at = [&](double fraction) {
     return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2);
   };
-  const TimelineColours colours = timeline_colours();
-  EXPECT_EQ(at(0.5), colours.of(SpanKind::receive)) << "the third of five parts";
-  EXPECT_NE(at(0.2), colours.of(SpanKind::receive)) << "two parts wait";
-  EXPECT_EQ(at(0.8).rgb(), colours.of(SpanKind::send).rgb());
+  const TimelineColors colors = timeline_colors();
+  EXPECT_EQ(at(0.5), colors.of(SpanKind::receive)) << "the third of five parts";
+  EXPECT_NE(at(0.2), colors.of(SpanKind::receive)) << "two parts wait";
+  EXPECT_EQ(at(0.8).rgb(), colors.of(SpanKind::send).rgb());
   const QPoint in_sends(qRound(box.left() + 0.8 * box.width()), qRound(box.center().y()));
   EXPECT_EQ(view_.place_at(in_sends), place(1, 5, 3));
   QMouseEvent over(QEvent::MouseMove, in_sends, view_.viewport()->mapToGlobal(in_sends),
@@ -356,7 +358,7 @@ TEST_F(TimelineViewTest, a_merged_column_is_filled_by_the_share_of_its_time) {
   int filled = 0;
   const int x = 600, top = qRound(lane.top()), bottom = qRound(lane.bottom());
   for (int y = top; y < bottom; ++y)
-    filled += seen.pixelColor(x, y) == timeline_colours().of(SpanKind::input);
+    filled += seen.pixelColor(x, y) == timeline_colors().of(SpanKind::input);
   EXPECT_GE(filled, 1) << "5 % of the time: it is seen";
   EXPECT_LE(filled, 3) << "and no more than that";
 }
@@ -371,7 +373,7 @@ TEST_F(TimelineViewTest, many_ranks_scroll_and_thin_lanes_show_more_of_them) {
   const int before = view_.verticalScrollBar()->maximum();
   view_.set_thin(true);
   EXPECT_LT(view_.verticalScrollBar()->maximum(), before / 2);
-  view_.select(SpanPlace{31, 2, 0, 0});
+  view_.select(SpanAddress{31, 2, 0, 0});
   EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of({31, 2, 0, 0}).center().toPoint()));
   view_.set_source(nullptr, nullptr, nullptr);
 }
@@ -393,11 +395,11 @@ TEST_F(TimelineViewTest, without_a_run_it_says_what_to_do_in_both_themes) {
   EXPECT_EQ(view_.selected(), std::nullopt);
 }
 
-TEST_F(TimelineViewTest, names_on_ops_can_be_read_on_every_colour_of_both_themes) {
+TEST_F(TimelineViewTest, names_on_ops_can_be_read_on_every_color_of_both_themes) {
   for (const auto kind : {Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
-    for (const QColor& colour : timeline_colours().kinds)
-      EXPECT_GE(contrast(text_on(colour), colour), 4.5) << colour.name().toStdString();
+    for (const QColor& color : timeline_colors().kinds)
+      EXPECT_GE(contrast(text_on(color), color), 4.5) << color.name().toStdString();
   }
 }
 

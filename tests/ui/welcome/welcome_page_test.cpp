@@ -87,7 +87,7 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
       << "where to get them: " << words(card).toStdString();
   QStringList warnings;
   for (const TintedLabel* label : card.findChildren<TintedLabel*>())
-    if (label->tint() == Tint::warning) warnings << label->text();
+    if (label->tint() == TextColor::warning) warnings << label->text();
   ASSERT_EQ(warnings.size(), 1)
       << "one line says that something is missing; what to do is read in peace";
   EXPECT_LE(warnings[0].size(), 40);

@@ -27,13 +27,13 @@ Problem refused(const Library& library, cudnnStatus_t status, const std::string&
 }
 
 // cuDNN handle on a GPU. Only one thread may use it at a time.
-struct Started {
+struct CudnnHandle {
   Library library;
   cudnnHandle_t handle = nullptr;
   std::optional<void*> stream;  // the stream last set on the handle
   std::mutex mutex;
 
-  ~Started() {
+  ~CudnnHandle() {
     if (handle != nullptr) library.end(handle);
   }
   template <class Ask>
@@ -56,25 +56,25 @@ struct Choice {
 
 // True if the algorithm multiplies its inputs and sums the products. Other algorithms (Winograd,
 // FFT) transform the inputs first and therefore round differently.
-bool is_plain(cudnnConvolutionFwdAlgo_t algorithm) {
+bool is_direct_sum(cudnnConvolutionFwdAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
          algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
          algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM ||
          algorithm == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
 }
-bool is_plain(cudnnConvolutionBwdDataAlgo_t algorithm) {
+bool is_direct_sum(cudnnConvolutionBwdDataAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 ||
          algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
 }
-bool is_plain(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+bool is_direct_sum(cudnnConvolutionBwdFilterAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
 
-class ByLibrary final : public Convolutions {
+class CudnnConvolutions final : public Convolutions {
  public:
-  ByLibrary(std::shared_ptr<Started> started, const Allocate& allocate)
+  CudnnConvolutions(std::shared_ptr<CudnnHandle> started, const Allocate& allocate)
       : started_(std::move(started)), allocate_(allocate) {}
 
   std::string name() const override { return started_->library.name(); }
@@ -129,12 +129,13 @@ class ByLibrary final : public Convolutions {
 
   // Prepares result = left * right, where the direction defines the product.
   template <class Found, class OneDirection, class Left, class Right, class Made>
-  Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left,
-                                    const Described<Right>& right,
+  Result<std::optional<Work>> alone(const OneDirection& direction,
+                                    const DescribedTensor<Left>& left,
+                                    const DescribedTensor<Right>& right,
                                     const std::shared_ptr<cudnnConvolutionStruct>& window,
-                                    const Described<Made>& made, std::int64_t made_bytes) {
+                                    const DescribedTensor<Made>& made, std::int64_t made_bytes) {
     const auto choice = choose<Found>(
-        direction, [](auto algorithm) { return is_plain(algorithm); }, left.descriptor.get(),
+        direction, [](auto algorithm) { return is_direct_sum(algorithm); }, left.descriptor.get(),
         right.descriptor.get(), window.get(), made.descriptor.get());
     if (!choice) return std::nullopt;
     const auto make = [=, started = started_, direction = direction.make](
@@ -153,7 +154,7 @@ class ByLibrary final : public Convolutions {
   Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
     const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
       return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
-             (op.activation == Activation::relu && is_plain(algorithm));
+             (op.activation == Activation::relu && is_direct_sum(algorithm));
     };
     const auto choice = choose<cudnnConvolutionFwdAlgoPerf_t>(
         started_->library.forward, may, d.input.descriptor.get(), d.weight.descriptor.get(),
@@ -205,7 +206,7 @@ class ByLibrary final : public Convolutions {
     return room_ = std::move(*memory);
   }
 
-  std::shared_ptr<Started> started_;
+  std::shared_ptr<CudnnHandle> started_;
   Allocate allocate_;
   Memory room_;
   std::size_t room_bytes_ = 0;
@@ -216,13 +217,13 @@ class ByLibrary final : public Convolutions {
 Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate, const std::string& file) {
   auto library = open_library(file);
   if (!library) return base::fail(library.error());
-  auto started = std::make_shared<Started>();
+  auto started = std::make_shared<CudnnHandle>();
   started->library = *library;
   if (const cudnnStatus_t status = library->start(&started->handle); status != CUDNN_STATUS_SUCCESS)
     return base::fail({ProblemCode::unavailable, "cuda",
                        library->name() + " does not start (" + library->error_string(status) + ")",
                        "", ""});
-  return std::make_unique<ByLibrary>(std::move(started), allocate);
+  return std::make_unique<CudnnConvolutions>(std::move(started), allocate);
 }
 
 }  // namespace trainyard::cuda::cudnn

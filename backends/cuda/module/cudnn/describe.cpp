@@ -35,15 +35,15 @@ class Describer {
 
   // Describes images [B,H,W,C]. cuDNN lists the extents in the order NCHW, whatever the memory
   // layout.
-  Described<cudnnTensorStruct> images(const Tensor& t) {
+  DescribedTensor<cudnnTensorStruct> images(const Tensor& t) {
     return tensor(t, t.shape[0], t.shape[3], t.shape[1], t.shape[2]);
   }
-  Described<cudnnTensorStruct> bias(const Tensor& t) {
-    return t.empty() ? Described<cudnnTensorStruct>{} : tensor(t, 1, t.shape[0], 1, 1);
+  DescribedTensor<cudnnTensorStruct> bias(const Tensor& t) {
+    return t.empty() ? DescribedTensor<cudnnTensorStruct>{} : tensor(t, 1, t.shape[0], 1, 1);
   }
 
   // [O,K,K,I]
-  Described<cudnnFilterStruct> weight(const Tensor& t) {
+  DescribedTensor<cudnnFilterStruct> weight(const Tensor& t) {
     auto made = make<cudnnFilterStruct>(library_.create_weight, library_.destroy_weight);
     if (fits(t))
       check(library_.set_weight(made.get(), type_of(t.dtype), CUDNN_TENSOR_NHWC, in_int(t.shape[0]),
@@ -88,8 +88,9 @@ class Describer {
             }};
   }
 
-  Described<cudnnTensorStruct> tensor(const Tensor& t, std::int64_t batch, std::int64_t channels,
-                                      std::int64_t height, std::int64_t width) {
+  DescribedTensor<cudnnTensorStruct> tensor(const Tensor& t, std::int64_t batch,
+                                            std::int64_t channels, std::int64_t height,
+                                            std::int64_t width) {
     auto made = make<cudnnTensorStruct>(library_.create_tensor, library_.destroy_tensor);
     if (fits(t))
       check(library_.set_tensor(made.get(), CUDNN_TENSOR_NHWC, type_of(t.dtype), in_int(batch),

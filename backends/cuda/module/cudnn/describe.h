@@ -11,14 +11,14 @@ namespace trainyard::cuda::cudnn {
 
 // Tensor of a convolution in the form that cuDNN's functions take.
 template <class Opaque>
-struct Described {
+struct DescribedTensor {
   std::shared_ptr<Opaque> descriptor;
   std::byte* data = nullptr;
 };
 
 struct Description {
-  Described<cudnnTensorStruct> input, output, bias;  // `bias` is empty if there is none
-  Described<cudnnFilterStruct> weight;
+  DescribedTensor<cudnnTensorStruct> input, output, bias;  // `bias` is empty if there is none
+  DescribedTensor<cudnnFilterStruct> weight;
   std::shared_ptr<cudnnConvolutionStruct> window;
   std::shared_ptr<cudnnActivationStruct> activation;
 };

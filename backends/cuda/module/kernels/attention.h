@@ -77,7 +77,7 @@ struct Seen {
 // Adds a row of scores to the online softmax and replaces the scores by exp(score - largest).
 // Returns the factor by which earlier sums must be scaled.
 template <class W>
-ON_DEVICE W take_up(Seen<W>& seen, W* scores, std::int64_t count) {
+ON_DEVICE W update_softmax(Seen<W>& seen, W* scores, std::int64_t count) {
   W largest = seen.largest;
   for (std::int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
   if (largest == -std::numeric_limits<W>::infinity()) {
@@ -108,7 +108,7 @@ ON_DEVICE void add_rows(const Team& team, const Heads& of, W* sums, const W* sca
 }
 
 template <class W>
-ON_DEVICE Seen<W> nothing_seen() {
+ON_DEVICE Seen<W> empty_softmax() {
   return {-std::numeric_limits<W>::infinity(), 0};
 }
 
@@ -129,7 +129,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
               load(team, of, op.input, Part::query, head, first, queries);
               for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
               for (std::int64_t i = team.rank; i < of.tile; i += team.size)
-                seen[i] = nothing_seen<W>();
+                seen[i] = empty_softmax<W>();
               for (std::int64_t key = 0; key <= first; key += of.tile) {
                 load(team, of, op.input, Part::key, head, key, keys);
                 load(team, of, op.input, Part::value, head, key, values);
@@ -137,7 +137,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
                 score(team, of, queries, keys, first, key, scores);
                 team.sync();
                 for (std::int64_t i = team.rank; i < of.tile; i += team.size)
-                  scales[i] = take_up(seen[i], scores + i * of.tile, of.tile);
+                  scales[i] = update_softmax(seen[i], scores + i * of.tile, of.tile);
                 team.sync();
                 add_rows(team, of, sums, scales, scores, values);
                 team.sync();
@@ -188,7 +188,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
               load(team, of, op.output_gradient, Part::output, head, first, gradients);
               for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
               for (std::int64_t i = team.rank; i < of.tile; i += team.size)
-                seen[i] = nothing_seen<W>(), means[i] = mean_of<W>(of, op, head, first + i);
+                seen[i] = empty_softmax<W>(), means[i] = mean_of<W>(of, op, head, first + i);
               for (std::int64_t key = 0; key <= first; key += of.tile) {
                 load(team, of, op.input, Part::key, head, key, keys);
                 load(team, of, op.input, Part::value, head, key, values);
@@ -199,7 +199,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
                                  values + k % of.tile * of.pitch(), of.width);
                 team.sync();
                 for (std::int64_t i = team.rank; i < of.tile; i += team.size) {
-                  scales[i] = take_up(seen[i], scores + i * of.tile, of.tile);
+                  scales[i] = update_softmax(seen[i], scores + i * of.tile, of.tile);
                   for (std::int64_t k = i * of.tile; k < (i + 1) * of.tile; ++k)
                     along[k] = scores[k] * (along[k] - means[i]);
                 }
@@ -290,7 +290,7 @@ template <class W>
 base::Result<Run> make(Device&, const compute::AttentionForward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads,
                      tile = tile_rows<W>(width, kForwardMatrices, kForwardSquares);
-  if (tensor_cores_take(op.input, width)) return by_tensor_cores(op);
+  if (supports_tensor_cores(op.input, width)) return by_tensor_cores(op);
   if (tile == 0) return base::fail(heads_too_wide(width));
   return Run(
       [op, of = heads_of(op.input, op.heads, tile)](Stream& stream) { attend<W>(stream, op, of); });
@@ -300,7 +300,7 @@ template <class W>
 base::Result<Run> make(Device& device, const compute::AttentionBackward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads,
                      tile = tile_rows<W>(width, kKeyMatrices, kGradientSquares);
-  if (tensor_cores_take(op.input, width)) return by_tensor_cores(device, op);
+  if (supports_tensor_cores(op.input, width)) return by_tensor_cores(device, op);
   if (tile == 0) return base::fail(heads_too_wide(width));
   auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads *
                                 static_cast<std::int64_t>(sizeof(SoftmaxOfRow<W>)));

@@ -17,16 +17,18 @@ struct alignas(8) SoftmaxOfQuery {
   float log_sum, mean;
 };
 
-inline constexpr int kOwnRows = kStrip * kWarps;
+inline constexpr int kResidentRows = kStrip * kWarps;
 
 // Number of softmax states per head, padded to a multiple of kOwnRows.
-constexpr std::int64_t softmax_rows(std::int64_t rows) { return parts(rows, kOwnRows) * kOwnRows; }
+constexpr std::int64_t softmax_rows(std::int64_t rows) {
+  return parts(rows, kResidentRows) * kResidentRows;
+}
 
 template <int kWidth>
 struct BackwardShape {
   static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows per tile of the streamed matrices
   static constexpr int kNumbers =
-      2 * numbers_of<kWidth>(kOwnRows) + PassingRows<kWidth, kPassing>::kNumbers;
+      2 * numbers_of<kWidth>(kResidentRows) + StreamedRows<kWidth, kPassing>::kNumbers;
   static constexpr int kBytes =
       2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
@@ -35,28 +37,29 @@ struct BackwardShape {
 template <int kWidth>
 struct BackwardTiles {
   TileOf<kWidth> left, right;
-  PassingRows<kWidth, BackwardShape<kWidth>::kPassing> passing;
+  StreamedRows<kWidth, BackwardShape<kWidth>::kPassing> passing;
 };
 
 template <int kWidth>
-IN_REGISTERS BackwardTiles<kWidth> fetch_own(const Team& team, std::int64_t first,
-                                             const HeadRows& left_rows, const HeadRows& right_rows,
-                                             const HeadRows& left_passing,
-                                             const HeadRows& right_passing) {
-  const TileOf<kWidth> left{shared<std::uint16_t>(team)}, right{left(kOwnRows, 0)};
-  fetch_rows<kWidth>(team, left_rows, first, kOwnRows, left);
-  fetch_rows<kWidth>(team, right_rows, first, kOwnRows, right);
-  return {left, right, {left_passing, right_passing, {right(kOwnRows, 0)}}};
+IN_REGISTERS BackwardTiles<kWidth> fetch_resident(const Team& team, std::int64_t first,
+                                                  const HeadRows& left_rows,
+                                                  const HeadRows& right_rows,
+                                                  const HeadRows& left_passing,
+                                                  const HeadRows& right_passing) {
+  const TileOf<kWidth> left{shared<std::uint16_t>(team)}, right{left(kResidentRows, 0)};
+  fetch_rows<kWidth>(team, left_rows, first, kResidentRows, left);
+  fetch_rows<kWidth>(team, right_rows, first, kResidentRows, right);
+  return {left, right, {left_passing, right_passing, {right(kResidentRows, 0)}}};
 }
 
 template <int kWidth>
 IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& of,
                                                  const compute::AttentionBackward& op,
                                                  std::int64_t head, std::int64_t first) {
-  return fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::query, head),
-                           rows_of(of, op.output_gradient, Part::output, head),
-                           rows_of(of, op.input, Part::key, head),
-                           rows_of(of, op.input, Part::value, head));
+  return fetch_resident<kWidth>(team, first, rows_of(of, op.input, Part::query, head),
+                                rows_of(of, op.output_gradient, Part::output, head),
+                                rows_of(of, op.input, Part::key, head),
+                                rows_of(of, op.input, Part::value, head));
 }
 
 // Scores (query . key) and products gradient . value of a strip.
@@ -77,15 +80,15 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
   return scored;
 }
 
-// Calls work(strip, scored, buffer) for the keys visible to a strip of the team's queries, one tile
-// at a time.
+// RemoteCalls work(strip, scored, buffer) for the keys visible to a strip of the team's queries,
+// one tile at a time.
 template <class T, int kWidth, class Work>
 IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,
                            std::int64_t first, int strip, const Work& work) {
   constexpr int kKeys = BackwardShape<kWidth>::kPassing;
   const Warp warp = warp_of(team);
   const auto get = [&](std::int64_t key, int buffer) { tiles.passing.get(team, key, buffer); };
-  for_tiles(team, 0, std::min(first + kOwnRows, of.rows), kKeys, get,
+  for_tiles(team, 0, std::min(first + kResidentRows, of.rows), kKeys, get,
             [&](std::int64_t key, int buffer) {
               const int ahead = static_cast<int>(key - first) - strip * kStrip;
               if (strip >= kWarps || ahead >= kStrip) return;
@@ -99,7 +102,7 @@ IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTile
 template <class T>
 ON_DEVICE void make_means(const Team& team, const HeadRows& gradients, const HeadRows& outputs,
                           std::int64_t first, float* means) {
-  for (int row = team.rank; row < kOwnRows; row += team.size)
+  for (int row = team.rank; row < kResidentRows; row += team.size)
     means[row] = first + row < outputs.rows ? dot<T>(gradients, outputs, first + row) : 0;
 }
 
@@ -117,14 +120,14 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
                 rows_of(of, op.output, Part::output, head), first, means);
   team.sync();
   for_strips(warp, [&](int strip) {
-    SeenRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
+    OnlineSoftmaxRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
     Accumulator<kStrip, kWidth> sums;
     PerRow<kStrip> mean;
     for_each(warp, mean, [&](float& number, const Entry& entry) {
       number = strip < kWarps ? means[strip * kStrip + entry.row] : 0;
     });
     for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int buffer) {
-      const PerRow<kStrip> scale = take_up(warp, seen, scored.scores, factor);
+      const PerRow<kStrip> scale = update_softmax(warp, seen, scored.scores, factor);
       for_each(warp, sums, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
       for_each(warp, scored.along, scored.scores,
                [&](float& along, float& likely, const Entry& entry) {
@@ -137,7 +140,7 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
              [&](float& sum, const Entry& entry) { sum *= score_factor(of) / seen.sum[entry]; });
     for_each(warp, seen.sum, [&](float& sum, const Entry& entry) {
       const std::int64_t query = first + strip * kStrip + entry.row;
-      if (strip >= kWarps || !speaks_for_rows(warp)) return;
+      if (strip >= kWarps || !is_row_leader(warp)) return;
       all[query] = query < of.rows
                        ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), mean[entry]}
                        : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
@@ -145,8 +148,8 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
     if (strip < kWarps) store<T>(warp, sums, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
   });
   team.sync();
-  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::query, head),
-                     first);
+  write_rows<kWidth>(team, tiles.left, kResidentRows,
+                     rows_of(of, op.input_gradient, Part::query, head), first);
 }
 
 // Sets the score to -infinity if the query of column + `behind` precedes the key of the row,
@@ -161,9 +164,9 @@ IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQu
 
 // Fetches a tile of queries for the team's keys, with their softmax states.
 template <int kWidth>
-IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& tiles,
-                              const SoftmaxOfQuery* all, std::int64_t query, int buffer,
-                              SoftmaxOfQuery* softmax) {
+IN_REGISTERS void fetch_query_tile(const Team& team, const BackwardTiles<kWidth>& tiles,
+                                   const SoftmaxOfQuery* all, std::int64_t query, int buffer,
+                                   SoftmaxOfQuery* softmax) {
   constexpr int kQueries = BackwardShape<kWidth>::kPassing,
                 kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
   tiles.passing.get(team, query, buffer);
@@ -180,7 +183,7 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
   constexpr int kQueries = BackwardShape<kWidth>::kPassing;
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
-  const BackwardTiles<kWidth> tiles = fetch_own<kWidth>(
+  const BackwardTiles<kWidth> tiles = fetch_resident<kWidth>(
       team, first, rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head),
       rows_of(of, op.input, Part::query, head),
       rows_of(of, op.output_gradient, Part::output, head));
@@ -189,7 +192,7 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
   for_strips(warp, [&](int strip) {
     Accumulator<kStrip, kWidth> key_sums, value_sums;
     const auto get = [&](std::int64_t query, int buffer) {
-      get_queries(team, tiles, all, query, buffer, softmax);
+      fetch_query_tile(team, tiles, all, query, buffer, softmax);
     };
     for_tiles(team, first, of.rows, kQueries, get, [&](std::int64_t query, int buffer) {
       const int behind = static_cast<int>(first - query) + strip * kStrip;
@@ -211,26 +214,26 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
     store<T>(warp, value_sums, TileOf<kWidth>{tiles.right(strip * kStrip, 0)});
   });
   team.sync();
-  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::key, head),
-                     first);
-  write_rows<kWidth>(team, tiles.right, kOwnRows, rows_of(of, op.input_gradient, Part::value, head),
-                     first);
+  write_rows<kWidth>(team, tiles.left, kResidentRows,
+                     rows_of(of, op.input_gradient, Part::key, head), first);
+  write_rows<kWidth>(team, tiles.right, kResidentRows,
+                     rows_of(of, op.input_gradient, Part::value, head), first);
 }
 
 // Runs both passes. In each, the tiles with the most visible rows come first.
 template <class T, int kWidth>
 void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
                             SoftmaxOfQuery* all) {
-  const std::int64_t heads = op.input.shape[0] * of.heads, teams = heads * parts(of.rows, kOwnRows),
-                     known = softmax_rows(of.rows);
+  const std::int64_t heads = op.input.shape[0] * of.heads,
+                     teams = heads * parts(of.rows, kResidentRows), known = softmax_rows(of.rows);
   constexpr int kBytes = BackwardShape<kWidth>::kBytes;
   for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
     differentiate_queries_by_warps<T, kWidth>(team, of, op, at % heads,
-                                              tile_from_last<kOwnRows>(of, heads, at),
+                                              tile_from_last<kResidentRows>(of, heads, at),
                                               all + at % heads * known);
   });
   for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    differentiate_keys_by_warps<T, kWidth>(team, of, op, at % heads, at / heads * kOwnRows,
+    differentiate_keys_by_warps<T, kWidth>(team, of, op, at % heads, at / heads * kResidentRows,
                                            all + at % heads * known);
   });
 }

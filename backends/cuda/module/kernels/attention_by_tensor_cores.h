@@ -8,11 +8,11 @@
 namespace trainyard::cuda {
 
 // True for 16-bit heads of the usual widths.
-inline bool tensor_cores_take(const Tensor& input, std::int64_t width) {
+inline bool supports_tensor_cores(const Tensor& input, std::int64_t width) {
   return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128;
 }
 
-// Calls work<T, kWidth>() with the smallest kWidth that holds a head.
+// RemoteCalls work<T, kWidth>() with the smallest kWidth that holds a head.
 template <class T, class Work>
 void with_width(std::int64_t width, const Work& work) {
   if (width <= 32) return work.template operator()<T, 32>();
@@ -28,7 +28,7 @@ void with_shape(DType dtype, std::int64_t width, const Work& work) {
 inline Run by_tensor_cores(const compute::AttentionForward& op) {
   return [op, of = heads_of(op.input, op.heads, kStrip)](Stream& stream) {
     with_shape(op.input.dtype, of.width,
-               [&]<class T, int kWidth>() { attend_by_warps<T, kWidth>(stream, op, of); });
+               [&]<class T, int kWidth>() { attend_with_tensor_cores<T, kWidth>(stream, op, of); });
   };
 }
 

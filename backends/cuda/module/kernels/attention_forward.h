@@ -14,13 +14,13 @@ namespace trainyard::cuda {
 // Online softmax state of queries: the largest score, and the sum of exp(score - largest), per lane
 // until they are joined.
 template <int kRows>
-struct SeenRows {
+struct OnlineSoftmaxRows {
   PerRow<kRows> largest, sum;
 };
 
 template <int kRows>
-IN_REGISTERS SeenRows<kRows> nothing_seen_of(const Warp& warp) {
-  SeenRows<kRows> seen;
+IN_REGISTERS OnlineSoftmaxRows<kRows> nothing_seen_of(const Warp& warp) {
+  OnlineSoftmaxRows<kRows> seen;
   for_each(warp, seen.largest,
            [](float& largest, Entry) { largest = -std::numeric_limits<float>::infinity(); });
   for_each(warp, seen.sum, [](float& sum, Entry) { sum = 0; });
@@ -41,8 +41,8 @@ ON_DEVICE inline float total(float a, float b) { return a + b; }
 // Replaces scores by exp(score - largest), after multiplying them by `factor` as a power of 2.
 // Returns the factor by which all earlier sums must be scaled.
 template <int kRows, int kKeys>
-IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen,
-                                   Accumulator<kRows, kKeys>& scores, float factor) {
+IN_REGISTERS PerRow<kRows> update_softmax(const Warp& warp, OnlineSoftmaxRows<kRows>& seen,
+                                          Accumulator<kRows, kKeys>& scores, float factor) {
   PerRow<kRows> scale = seen.largest;
   for_each(warp, scores, [&](float& score, const Entry& entry) {
     seen.largest[entry] = larger(seen.largest[entry], score);
@@ -70,31 +70,31 @@ struct ForwardShape {
   static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps,
                        kKeys = 64;
   static constexpr int kBytes =
-      2 * (numbers_of<kWidth>(kQueries) + PassingRows<kWidth, kKeys>::kNumbers);
+      2 * (numbers_of<kWidth>(kQueries) + StreamedRows<kWidth, kKeys>::kNumbers);
 };
 
 // State of a warp's queries.
 template <class T, int kWidth, int kRows = ForwardShape<kWidth>::kRows>
-struct Attending {
+struct QueryState {
   Operand<T, kRows, kWidth> queries;
-  SeenRows<kRows> seen;
+  OnlineSoftmaxRows<kRows> seen;
   Accumulator<kRows, kWidth> sums;
 };
 
 template <class T, int kWidth>
-IN_REGISTERS void attend_to(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> keys,
+IN_REGISTERS void attend_to(const Warp& warp, QueryState<T, kWidth>& mine, TileOf<kWidth> keys,
                             TileOf<kWidth> values, int ahead, float factor) {
   constexpr int kRows = ForwardShape<kWidth>::kRows, kKeys = ForwardShape<kWidth>::kKeys;
   Accumulator<kRows, kKeys> scores;
   add_product_with_transposed(warp, scores, mine.queries, keys);
   if (ahead + kKeys > 1) hide_later_keys(warp, scores, ahead);
-  const PerRow<kRows> scale = take_up(warp, mine.seen, scores, factor);
+  const PerRow<kRows> scale = update_softmax(warp, mine.seen, scores, factor);
   for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
   add_product(warp, mine.sums, rounded<T>(scores), values);
 }
 
 template <class T, int kWidth>
-IN_REGISTERS void finish(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> to) {
+IN_REGISTERS void finish(const Warp& warp, QueryState<T, kWidth>& mine, TileOf<kWidth> to) {
   join(warp, mine.seen.sum, total);
   for_each(warp, mine.seen.sum, [](float& sum, const Entry&) { sum = 1 / sum; });
   for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum *= mine.seen.sum[entry]; });
@@ -102,21 +102,21 @@ IN_REGISTERS void finish(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kW
 }
 
 template <class T, int kWidth>
-ON_DEVICE void attend_by_warps(const Team& team, const Heads& of,
-                               const compute::AttentionForward& op, std::int64_t head,
-                               std::int64_t first) {
+ON_DEVICE void attend_with_tensor_cores(const Team& team, const Heads& of,
+                                        const compute::AttentionForward& op, std::int64_t head,
+                                        std::int64_t first) {
   using Shape = ForwardShape<kWidth>;
   const Warp warp = warp_of(team);
   const TileOf<kWidth> queries{shared<std::uint16_t>(team)};
-  const PassingRows<kWidth, Shape::kKeys> passing{rows_of(of, op.input, Part::key, head),
-                                                  rows_of(of, op.input, Part::value, head),
-                                                  {queries(Shape::kQueries, 0)}};
+  const StreamedRows<kWidth, Shape::kKeys> passing{rows_of(of, op.input, Part::key, head),
+                                                   rows_of(of, op.input, Part::value, head),
+                                                   {queries(Shape::kQueries, 0)}};
   const std::int64_t end = std::min(first + Shape::kQueries, of.rows);
   fetch_rows<kWidth>(team, rows_of(of, op.input, Part::query, head), first, Shape::kQueries,
                      queries);
   for_strips(warp, [&](int strip) {
     const TileOf<kWidth> own{queries(strip * Shape::kRows, 0)};
-    Attending<T, kWidth> mine{{}, nothing_seen_of<Shape::kRows>(warp), {}};
+    QueryState<T, kWidth> mine{{}, nothing_seen_of<Shape::kRows>(warp), {}};
     const auto get = [&](std::int64_t key, int buffer) { passing.get(team, key, buffer); };
     for_tiles(team, 0, end, Shape::kKeys, get, [&](std::int64_t key, int buffer) {
       const int ahead = static_cast<int>(key - first) - strip * Shape::kRows;
@@ -140,12 +140,13 @@ ON_DEVICE std::int64_t tile_from_last(const Heads& of, std::int64_t heads, std::
 }
 
 template <class T, int kWidth>
-void attend_by_warps(Stream& stream, const compute::AttentionForward& op, const Heads& of) {
+void attend_with_tensor_cores(Stream& stream, const compute::AttentionForward& op,
+                              const Heads& of) {
   using Shape = ForwardShape<kWidth>;
   const std::int64_t heads = op.input.shape[0] * of.heads;
   for_teams<kTileThreads>(stream, heads * parts(of.rows, Shape::kQueries), Shape::kBytes,
                           [=] ON_DEVICE(const Team& team, std::int64_t at) {
-                            attend_by_warps<T, kWidth>(
+                            attend_with_tensor_cores<T, kWidth>(
                                 team, of, op, at % heads,
                                 tile_from_last<Shape::kQueries>(of, heads, at));
                           });

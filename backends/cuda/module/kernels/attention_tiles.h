@@ -45,8 +45,8 @@ struct alignas(2 * kPiece) Piece {
   std::uint16_t numbers[kPiece];
 };
 
-// Calls body(row, column) for each piece (or number) of a tile, divided among the threads of a
-// team.
+// RemoteCalls body(row, column) for each piece (or number) of a tile, divided among the threads of
+// a team.
 template <int kColumns, int kAtOnce, class Body>
 IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
   constexpr int kOfRow = kColumns / kAtOnce;
@@ -111,7 +111,7 @@ ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
 // Two matrices of a head that are streamed together, kRows rows of each at a time, in double
 // buffers: one is filled while the team works on the other.
 template <int kWidth, int kRows>
-struct PassingRows {
+struct StreamedRows {
   static constexpr int kNumbers = 4 * numbers_of<kWidth>(kRows);
   HeadRows left_rows, right_rows;
   TileOf<kWidth> buffers;
@@ -126,8 +126,8 @@ struct PassingRows {
   }
 };
 
-// Calls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`, first +
-// step, ... below `end`.
+// RemoteCalls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`,
+// first + step, ... below `end`.
 template <class Get, class Work>
 IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step,
                             const Get& get, const Work& work) {
@@ -140,8 +140,9 @@ IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t e
   team.sync();
 }
 
-// Calls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel if
-// there are enough warps. Extra warps only help to fetch: they get a strip index of kWarps or more.
+// RemoteCalls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel
+// if there are enough warps. Extra warps only help to fetch: they get a strip index of kWarps or
+// more.
 template <class Body>
 IN_REGISTERS void for_strips(const Warp& warp, const Body& body) {
   for (int strip = warp.rank; strip - warp.rank < kWarps; strip += warp.count) body(strip);

@@ -91,7 +91,7 @@ void run(Stream& stream, const compute::GeluBackward& op) {
 
 inline std::int64_t scratch_bytes(const compute::Dropout&) { return sizeof(std::uint64_t); }
 
-// Four adjacent elements of a sample share a block of random words. The key is copied once to
+// Vector4Of adjacent elements of a sample share a block of random words. The key is copied once to
 // device memory, because the host writes the step to memory that the device reads slowly.
 template <class W>
 void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
@@ -118,7 +118,7 @@ void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
 }
 
 // Inputs of a weighted sum by value, because a device cannot follow a vector.
-struct Weighted {
+struct WeightedInputs {
   static constexpr int kMost =
       60;  // Kernel arguments are limited to 4 KB with drivers older than 2023.
   Tensor inputs[kMost], output;
@@ -127,7 +127,7 @@ struct Weighted {
 };
 
 template <class W>
-void run(Stream& stream, const Weighted& op) {
+void run(Stream& stream, const WeightedInputs& op) {
   for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
     double sum = 0;
     for (int k = 0; k < op.count; ++k)

@@ -29,7 +29,7 @@ ON_DEVICE inline Normal normal_of(const Tensor& sums, std::int64_t channel, doub
 }
 
 template <class W>
-ON_DEVICE W normalised(const Tensor& input, std::int64_t i, const Normal& of) {
+ON_DEVICE W normalized(const Tensor& input, std::int64_t i, const Normal& of) {
   return (get<W>(input, i) - static_cast<W>(of.mean)) * static_cast<W>(of.inverse_deviation);
 }
 
@@ -80,14 +80,14 @@ void run(Stream& stream, const compute::BatchNormSums& op, std::byte* scratch) {
 }
 
 template <class W>
-void normalise(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias,
+void normalize(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias,
                const Tensor& output, Activation activation, const Normal* normals) {
   const std::int64_t channels = channels_of(input);
   for_each(stream, input.elements(), [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t c = i % channels;
     put(output, i,
         activate(activation,
-                 get<W>(weight, c) * normalised<W>(input, i, normals[c]) + get<W>(bias, c)));
+                 get<W>(weight, c) * normalized<W>(input, i, normals[c]) + get<W>(bias, c)));
   });
 }
 
@@ -112,7 +112,7 @@ void run(Stream& stream, const compute::BatchNormForward& op, std::byte* scratch
     follow<W>(op.running, channels + c, op.momentum,
               of.variance * (of.samples > 1 ? of.samples / (of.samples - 1) : 1));
   });
-  normalise<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
+  normalize<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
 }
 
 inline std::int64_t scratch_bytes(const compute::BatchNormEvaluate& op) {
@@ -127,7 +127,7 @@ void run(Stream& stream, const compute::BatchNormEvaluate& op, std::byte* scratc
     const double mean = get<W>(op.running, c), variance = get<W>(op.running, channels + c);
     normals[c] = {mean, variance, 1 / std::sqrt(variance + op.epsilon), 0};
   });
-  normalise<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
+  normalize<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
 }
 
 inline std::int64_t scratch_bytes(const compute::BatchNormBackwardWeight& op) {
@@ -149,7 +149,7 @@ void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* 
         const std::int64_t i = row * channels + c;
         const double gradient = get<W>(op.output_gradient, i);
         return Sums<2>{
-            {gradient * static_cast<double>(normalised<W>(op.input, i, normals[c])), gradient}};
+            {gradient * static_cast<double>(normalized<W>(op.input, i, normals[c])), gradient}};
       },
       [=] ON_DEVICE(std::int64_t c, const Sums<2>& all) {
         as<double>(op.gradient_sums)[c] = all.value[0];
@@ -175,7 +175,7 @@ void run(Stream& stream, const compute::BatchNormBackwardInput& op, std::byte* s
     const Normal& of = normals[c];
     const auto weight = static_cast<W>(as<double>(op.gradient_sums)[c] / of.samples),
                bias = static_cast<W>(as<double>(op.gradient_sums)[channels + c] / of.samples);
-    const W own = get<W>(op.output_gradient, i) - bias - normalised<W>(op.input, i, of) * weight;
+    const W own = get<W>(op.output_gradient, i) - bias - normalized<W>(op.input, i, of) * weight;
     put(op.input_gradient, i, get<W>(op.weight, c) * static_cast<W>(of.inverse_deviation) * own);
   });
 }

@@ -49,7 +49,7 @@ inline void compress_int8(Stream& stream, const compute::CompressGradient& op, s
               for (std::int64_t i = first + team.rank; i < end; i += team.size) {
                 const float value = whole[i];
                 const std::int8_t q =
-                    scale > 0 ? compression::quantise(value, scale) : std::int8_t{0};
+                    scale > 0 ? compression::quantize(value, scale) : std::int8_t{0};
                 encoded[4 * scales + i] = static_cast<std::byte>(q);
                 error += whole.sent(i, value, rounded_product(static_cast<float>(q), scale));
               }

@@ -9,12 +9,13 @@
 namespace trainyard::cuda {
 
 // Runs before and after a convolution that copy tensors to and from temporary memory.
-struct Around {
+struct ConversionSteps {
   std::vector<Run> before, after;
   std::vector<Memory> memory;
 };
 
-inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape, Around& around) {
+inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape,
+                                 ConversionSteps& around) {
   auto lent = allocate(device, dtype, shape);
   if (!lent) return base::fail(lent.error());
   around.memory.push_back(std::move(lent->memory));
@@ -23,7 +24,7 @@ inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape
 
 // Copies a tensor through temporary memory if it is not aligned for the device.
 template <class W>
-base::Result<void> align(Device& device, Tensor& tensor, bool is_made, Around& around) {
+base::Result<void> align(Device& device, Tensor& tensor, bool is_made, ConversionSteps& around) {
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % Convolution::kAlignment == 0) return {};
   const auto lent = lend(device, tensor.dtype, tensor.shape, around);
   if (!lent) return base::fail(lent.error());
@@ -34,27 +35,28 @@ base::Result<void> align(Device& device, Tensor& tensor, bool is_made, Around& a
 }
 
 // Returns the index in [O,K,K,I] of element i of a weight [O,I,K,K].
-ON_DEVICE inline std::int64_t place_as_images(const Shape& weight, std::int64_t i) {
+ON_DEVICE inline std::int64_t channels_last_index(const Shape& weight, std::int64_t i) {
   const std::int64_t inputs = weight[1], area = weight[2] * weight[3];
   return (i / (inputs * area) * area + i % area) * inputs + i / area % inputs;
 }
 
 template <class W>
-void lay_as_images(Stream& stream, const Tensor& weight, const Tensor& laid) {
+void to_channels_last(Stream& stream, const Tensor& weight, const Tensor& laid) {
   for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) {
-    put(laid, place_as_images(weight.shape, i), get<W>(weight, i));
+    put(laid, channels_last_index(weight.shape, i), get<W>(weight, i));
   });
 }
 template <class W>
-void lay_back(Stream& stream, const Tensor& laid, const Tensor& weight) {
+void from_channels_last(Stream& stream, const Tensor& laid, const Tensor& weight) {
   for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) {
-    put(weight, i, get<W>(laid, place_as_images(weight.shape, i)));
+    put(weight, i, get<W>(laid, channels_last_index(weight.shape, i)));
   });
 }
 
 // Converts a weight to or from the channels-last layout, through temporary memory.
 template <class W>
-base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& around) {
+base::Result<void> convert_weight(Device& device, Tensor& weight, bool is_made,
+                                  ConversionSteps& around) {
   const Tensor original = weight;
   const auto laid =
       lend(device, weight.dtype,
@@ -63,28 +65,29 @@ base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& aro
   weight = *laid;
   if (is_made)
     around.after.emplace_back(
-        [original, weight](Stream& stream) { lay_back<W>(stream, weight, original); });
+        [original, weight](Stream& stream) { from_channels_last<W>(stream, weight, original); });
   else
     around.before.emplace_back(
-        [original, weight](Stream& stream) { lay_as_images<W>(stream, original, weight); });
+        [original, weight](Stream& stream) { to_channels_last<W>(stream, original, weight); });
   return {};
 }
 
 // Prepares the convolution of tensors in the layout of ops, with a library of the device. Returns
 // nullopt if the device does not support it.
 template <class W>
-base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multiplies multiplies) {
+base::Result<std::optional<Run>> prepare_with_library(Device& device, Convolution op,
+                                                      Multiplies multiplies) {
   using Makes = Convolution::Makes;
   const DType dtype = op.input.dtype;
   if (multiplies == Multiplies::bfloat16 || dtype == DType::fp64 || op.weight.dtype != dtype ||
       op.output.elements() == 0)
     return std::nullopt;
   op.tf32 = multiplies == Multiplies::tf32;
-  Around around;
+  ConversionSteps around;
   base::Result<void> fits = align<W>(device, op.input, op.makes == Makes::input_gradient, around);
   if (fits) fits = align<W>(device, op.output, op.makes == Makes::output, around);
   if (fits) fits = align<W>(device, op.bias, false, around);
-  if (fits) fits = lay<W>(device, op.weight, op.makes == Makes::weight_gradient, around);
+  if (fits) fits = convert_weight<W>(device, op.weight, op.makes == Makes::weight_gradient, around);
   if (!fits) return base::fail(fits.error());
   auto work = device.convolution(op);
   if (!work || !*work) return work;
@@ -97,16 +100,16 @@ base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multi
 // afterwards. This is not done for 16-bit results, because the result must be rounded only once.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
-  auto whole = by_device<W>(device,
-                            {Convolution::Makes::output, op.input, op.weight, op.output, op.window,
-                             op.bias, op.activation},
-                            op.multiplies);
+  auto whole = prepare_with_library<W>(device,
+                                       {Convolution::Makes::output, op.input, op.weight, op.output,
+                                        op.window, op.bias, op.activation},
+                                       op.multiplies);
   if (!whole) return base::fail(whole.error());
   if (*whole) return std::move(**whole);
   if (compute::is_half(op.output.dtype)) return by_columns<W>(device, op);
-  auto sums =
-      by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window},
-                   op.multiplies);
+  auto sums = prepare_with_library<W>(
+      device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window},
+      op.multiplies);
   if (!sums) return base::fail(sums.error());
   if (!*sums) return by_columns<W>(device, op);
   const Tensor output = as_rows(op.output);
@@ -116,20 +119,20 @@ base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardInput& op) {
-  auto whole = by_device<W>(device,
-                            {Convolution::Makes::input_gradient, op.input_gradient, op.weight,
-                             op.output_gradient, op.window},
-                            op.multiplies);
+  auto whole = prepare_with_library<W>(device,
+                                       {Convolution::Makes::input_gradient, op.input_gradient,
+                                        op.weight, op.output_gradient, op.window},
+                                       op.multiplies);
   if (!whole) return base::fail(whole.error());
   return *whole ? std::move(**whole) : by_columns<W>(device, op);
 }
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardWeight& op) {
-  auto whole = by_device<W>(device,
-                            {Convolution::Makes::weight_gradient, op.input, op.weight_gradient,
-                             op.output_gradient, op.window},
-                            op.multiplies);
+  auto whole = prepare_with_library<W>(device,
+                                       {Convolution::Makes::weight_gradient, op.input,
+                                        op.weight_gradient, op.output_gradient, op.window},
+                                       op.multiplies);
   if (!whole) return base::fail(whole.error());
   if (!*whole) return by_columns<W>(device, op);
   auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient,

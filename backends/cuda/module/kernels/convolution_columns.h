@@ -9,8 +9,8 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kMostColumns = std::int64_t{64}
-                                             << 20;  // bytes; more if a single sample needs more
+inline constexpr std::int64_t kMaxColumnBytes = std::int64_t{64}
+                                                << 20;  // bytes; more if a single sample needs more
 
 // im2col: columns[(b,y,x), (i,r,s)] = value at (r, s) of channel i in the window at output (y, x),
 // or 0 outside the image.
@@ -79,8 +79,8 @@ inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape
                                         std::int64_t width) {
   const std::int64_t pixels = result[1] * result[2],
                      of_sample = pixels * width * base::size_of(dtype);
-  const std::int64_t samples =
-      std::clamp<std::int64_t>(kMostColumns / of_sample, 1, std::max<std::int64_t>(1, result[0]));
+  const std::int64_t samples = std::clamp<std::int64_t>(kMaxColumnBytes / of_sample, 1,
+                                                        std::max<std::int64_t>(1, result[0]));
   auto columns = allocate(device, dtype, {samples * pixels, width});
   if (!columns) return base::fail(columns.error());
   return Slices{result[0], samples, std::move(*columns)};

@@ -10,14 +10,14 @@
 
 namespace trainyard::cuda {
 
-inline constexpr int kNeighbours = 4;
+inline constexpr int kNeighbors = 4;
 
-// Four adjacent elements as stored in a tensor. W is as in numbers.h.
+// Vector4Of adjacent elements as stored in a tensor. W is as in numbers.h.
 template <class W>
-struct Neighbours;
+struct Vector4;
 
 template <>
-struct Neighbours<double> {
+struct Vector4<double> {
   struct alignas(16) Pair {
     double value[2];
   };
@@ -39,7 +39,7 @@ struct Neighbours<double> {
 };
 
 template <>
-struct Neighbours<float> {
+struct Vector4<float> {
   struct alignas(16) Wide {
     std::uint32_t word[4];
   };
@@ -90,16 +90,16 @@ struct Neighbours<float> {
 template <class W, class Work>
 void map(Stream& stream, const Tensor& output, const Tensor& one, const Tensor& other, Work work) {
   const std::int64_t count = output.elements();
-  const bool fit = Neighbours<W>::fit(output) && Neighbours<W>::fit(one) &&
-                   (other.empty() || Neighbours<W>::fit(other));
-  const std::int64_t together = fit ? count / kNeighbours : 0, first = together * kNeighbours;
+  const bool fit =
+      Vector4<W>::fit(output) && Vector4<W>::fit(one) && (other.empty() || Vector4<W>::fit(other));
+  const std::int64_t together = fit ? count / kNeighbors : 0, first = together * kNeighbors;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
-    Neighbours<W> ones{}, others{}, results{};
+    Vector4<W> ones{}, others{}, results{};
     ones.load(one, at);
     if (!other.empty()) others.load(other, at);
-    for (int k = 0; k < kNeighbours; ++k)
+    for (int k = 0; k < kNeighbors; ++k)
       results.put(output.dtype, k,
-                  work(at * kNeighbours + k, ones.get(one.dtype, k),
+                  work(at * kNeighbors + k, ones.get(one.dtype, k),
                        other.empty() ? W{0} : others.get(other.dtype, k)));
     results.store(output, at);
   });

@@ -64,13 +64,13 @@ ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tenso
 }
 
 // Contribution of a row to the metrics.
-struct Scored {
+struct RowMetrics {
   double loss, correct;
 };
 
 // Computes metrics = part {sum of losses, number of correct rows}.
-inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part,
-                   const Tensor& metrics, double* memory) {
+inline void sum_metrics(Stream& stream, const RowMetrics* rows, std::int64_t count, double part,
+                        const Tensor& metrics, double* memory) {
   if (metrics.empty()) return;
   sum_all<2>(
       stream, count, memory,
@@ -84,7 +84,7 @@ inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, doubl
 
 template <class OneOp>
 std::int64_t bytes_of_loss(const OneOp& op) {
-  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2) +
+  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(RowMetrics)) + bytes_of_sums(2) +
          static_cast<std::int64_t>(sizeof(double));
 }
 inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropy& op) {
@@ -97,7 +97,7 @@ inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) {
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scratch) {
   const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
-  auto* const rows = reinterpret_cast<Scored*>(scratch + sizeof(double));
+  auto* const rows = reinterpret_cast<RowMetrics*>(scratch + sizeof(double));
   const LossScale scale = scale_of(stream, op, reinterpret_cast<double*>(scratch));
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const std::int64_t first = row * classes, label = as<std::int32_t>(op.labels)[row];
@@ -109,7 +109,7 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scra
       rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
     differentiate<W>(team, op.logits, op.gradient, row, of, label, scale);
   });
-  add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
+  sum_metrics(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }
 
 template <class W>
@@ -130,16 +130,16 @@ void run(Stream& stream, const compute::SoftmaxSummary& op) {
 }
 
 // Softmax state of a row over the summaries of all shards, and the logit of its label.
-struct WholeSoftmax {
+struct CombinedSoftmax {
   Softmax of;
   double own;
 };
 
-ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_t row) {
+ON_DEVICE inline CombinedSoftmax whole_softmax(const Tensor& summaries, std::int64_t row) {
   const std::int64_t count = summaries.shape[0], batch = summaries.shape[2];
   const double* const values = as<double>(summaries) + row;
-  WholeSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0},
-                   -std::numeric_limits<double>::infinity()};
+  CombinedSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0},
+                      -std::numeric_limits<double>::infinity()};
   for (std::int64_t k = 0; k < count; ++k) {
     const double* const part = values + k * 4 * batch;
     if (k == 0 || part[0] > all.of.largest)
@@ -154,17 +154,17 @@ ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* scratch) {
   const std::int64_t batch = op.logits.shape[0];
-  auto* const rows = reinterpret_cast<Scored*>(scratch + sizeof(double));
+  auto* const rows = reinterpret_cast<RowMetrics*>(scratch + sizeof(double));
   const LossScale scale = scale_of(stream, op, reinterpret_cast<double*>(scratch));
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
-    const WholeSoftmax all = whole_softmax(op.summaries, row);
+    const CombinedSoftmax all = whole_softmax(op.summaries, row);
     const std::int64_t label = as<std::int32_t>(op.labels)[row];
     if (team.rank == 0)
       rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest),
                    all.of.place == label ? 1.0 : 0.0};
     differentiate<W>(team, op.logits, op.gradient, row, all.of, label - op.first_class, scale);
   });
-  add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
+  sum_metrics(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }
 
 inline std::int64_t scratch_bytes(const compute::SquaredNorm&) { return bytes_of_sums(1); }

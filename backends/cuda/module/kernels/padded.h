@@ -73,15 +73,15 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
   for_teams(stream, becomes.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const std::uint16_t* const numbers = as<std::uint16_t>(from) + row * is.columns;
     const std::int64_t there = row < is.rows ? is.columns : 0;
-    for (std::int64_t c = kNeighbours * team.rank; c < becomes.columns;
-         c += kNeighbours * team.size) {
+    for (std::int64_t c = kNeighbors * team.rank; c < becomes.columns;
+         c += kNeighbors * team.size) {
       std::uint64_t four = 0;
-      if (c + kNeighbours <= there && lie_in_words(numbers + c, from.data, end))
+      if (c + kNeighbors <= there && lie_in_words(numbers + c, from.data, end))
         four = four_at(numbers + c);
       else
-        for (int k = 0; k < kNeighbours && c + k < there; ++k)
+        for (int k = 0; k < kNeighbors && c + k < there; ++k)
           four |= static_cast<std::uint64_t>(numbers[c + k]) << (16 * k);
-      as<std::uint64_t>(to)[(row * becomes.columns + c) / kNeighbours] = four;
+      as<std::uint64_t>(to)[(row * becomes.columns + c) / kNeighbors] = four;
     }
   });
 }
@@ -89,7 +89,7 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
 // Copies the common rows and columns of `from` to `to`, and sets the rest of `to` to zero.
 template <class W>
 void fit(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying becomes) {
-  const bool by_fours = becomes.columns % kNeighbours == 0 &&
+  const bool by_fours = becomes.columns % kNeighbors == 0 &&
                         reinterpret_cast<std::uintptr_t>(to.data) % sizeof(std::uint64_t) == 0;
   if (compute::is_half(from.dtype) && from.dtype == to.dtype && by_fours &&
       is.columns <= becomes.columns)

@@ -47,7 +47,7 @@ ON_DEVICE inline double column_length(const Team& team, const float* matrix, std
 
 // Normalizes the columns of the previous Q as the initial guess; a zero column becomes random. One
 // team per column.
-inline void begin_from(Stream& stream, const float* last, const PowerSgdBlock& block,
+inline void make_guess(Stream& stream, const float* last, const PowerSgdBlock& block,
                        const base::Random& random, float* guess) {
   for_teams(stream, block.rank, 0, [=] ON_DEVICE(const Team& team, std::int64_t k) {
     const double length = column_length(team, last, block.matrix.columns, block.rank, k);
@@ -141,7 +141,7 @@ void run(Stream& stream, const compute::PowerSgdLeft& op, std::byte* scratch) {
                [=] ON_DEVICE(std::int64_t i) { left[i] = matrix[i]; });
       continue;
     }
-    begin_from(stream, op.guess.as<float>() + block.right, block, random, guess);
+    make_guess(stream, op.guess.as<float>() + block.right, block, random, guess);
     multiply(stream, matrix, guess, block, left);
   }
 }

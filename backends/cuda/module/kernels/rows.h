@@ -37,11 +37,11 @@ struct LooseRow {
 // once.
 inline constexpr std::int64_t kKeptColumns = 1024;
 inline constexpr int kKeptFours =
-    static_cast<int>(kKeptColumns / kNeighbours / kSmallTeam);  // per thread
+    static_cast<int>(kKeptColumns / kNeighbors / kSmallTeam);  // per thread
 
 template <class W>
 bool keeps(const Tensor& tensor) {
-  return Neighbours<W>::fit(tensor) && channels_of(tensor) % kNeighbours == 0 &&
+  return Vector4<W>::fit(tensor) && channels_of(tensor) % kNeighbors == 0 &&
          channels_of(tensor) <= kKeptColumns;
 }
 
@@ -49,10 +49,10 @@ template <class W>
 struct KeptRow {
   const Tensor& tensor;
   std::int64_t fours, first;
-  Neighbours<W> kept[kKeptFours];
+  Vector4<W> kept[kKeptFours];
 
   ON_DEVICE KeptRow(const Tensor& all, std::int64_t row)
-      : tensor(all), fours(channels_of(all) / kNeighbours), first(row * fours) {}
+      : tensor(all), fours(channels_of(all) / kNeighbors), first(row * fours) {}
   IN_REGISTERS void read(const Team& team) {
     unrolled<kKeptFours>([&](int four) {
       const std::int64_t at = four * team.size + team.rank;
@@ -64,9 +64,7 @@ struct KeptRow {
     unrolled<kKeptFours>([&](int four) {
       const std::int64_t at = four * team.size + team.rank;
       if (at < fours)
-        unrolled<kNeighbours>([&](int place) {
-          visit(Slot{four, place}, at * kNeighbours + place);
-        });
+        unrolled<kNeighbors>([&](int place) { visit(Slot{four, place}, at * kNeighbors + place); });
     });
   }
   IN_REGISTERS W get(Slot slot, std::int64_t) const {
@@ -74,7 +72,7 @@ struct KeptRow {
   }
   IN_REGISTERS void put(Slot slot, std::int64_t c, W value) {
     kept[slot.four].put(tensor.dtype, slot.place, value);
-    if (slot.place == kNeighbours - 1) kept[slot.four].store(tensor, first + c / kNeighbours);
+    if (slot.place == kNeighbors - 1) kept[slot.four].store(tensor, first + c / kNeighbors);
   }
 };
 
@@ -92,26 +90,26 @@ IN_REGISTERS RowStatistics statistics_of(const Team& team, const Row& row, std::
               [&](Slot slot, std::int64_t c) { sum += static_cast<double>(row.get(slot, c)); });
   const double mean = norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0;
   row.visit(team, [&](Slot slot, std::int64_t c) {
-    const double centred = static_cast<double>(row.get(slot, c)) - mean;
-    squares += centred * centred;
+    const double centerd = static_cast<double>(row.get(slot, c)) - mean;
+    squares += centerd * centerd;
   });
   return {mean, 1 / std::sqrt(team.sum(squares) / static_cast<double>(columns) + epsilon)};
 }
 
 template <class W>
-ON_DEVICE W normalised(W value, const RowStatistics& of) {
+ON_DEVICE W normalized(W value, const RowStatistics& of) {
   return (value - static_cast<W>(of.mean)) * static_cast<W>(of.inverse_deviation);
 }
 
 template <class W, class Row>
-IN_REGISTERS void normalise(const Team& team, const compute::RowNormForward& op, std::int64_t at) {
+IN_REGISTERS void normalize(const Team& team, const compute::RowNormForward& op, std::int64_t at) {
   Row input(op.input, at), output(op.output, at);
   input.read(team);
   const RowStatistics of =
       statistics_of<W>(team, input, channels_of(op.input), op.norm, op.epsilon);
   input.visit(team, [&](Slot slot, std::int64_t c) {
     const W shift = op.bias.empty() ? W{0} : get<W>(op.bias, c);
-    output.put(slot, c, get<W>(op.weight, c) * normalised(input.get(slot, c), of) + shift);
+    output.put(slot, c, get<W>(op.weight, c) * normalized(input.get(slot, c), of) + shift);
   });
 }
 
@@ -120,11 +118,11 @@ void run(Stream& stream, const compute::RowNormForward& op) {
   const std::int64_t rows = op.input.elements() / channels_of(op.input);
   if (keeps<W>(op.input) && keeps<W>(op.output))
     for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
-      normalise<W, KeptRow<W>>(team, op, row);
+      normalize<W, KeptRow<W>>(team, op, row);
     });
   else
     for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
-      normalise<W, LooseRow<W>>(team, op, row);
+      normalize<W, LooseRow<W>>(team, op, row);
     });
 }
 
@@ -168,7 +166,7 @@ void run(Stream& stream, const compute::RowNormBackwardWeight& op, std::byte* sc
       stream, rows, columns, memory + bytes_of_sums(1) / 8,
       [=] ON_DEVICE(std::int64_t row, std::int64_t c) {
         const double gradient = get<W>(op.output_gradient, row * columns + c);
-        return Sums<2>{{gradient * static_cast<double>(normalised(
+        return Sums<2>{{gradient * static_cast<double>(normalized(
                                        get<W>(op.input, row * columns + c), statistics[row])),
                         gradient}};
       },
@@ -190,7 +188,7 @@ IN_REGISTERS void differentiate(const Team& team, const compute::RowNormBackward
   input.visit(team, [&](Slot slot, std::int64_t c) {
     const double scaled = get<W>(op.weight, c) * gradient.get(slot, c);
     sum += scaled;
-    along += scaled * static_cast<double>(normalised(input.get(slot, c), of));
+    along += scaled * static_cast<double>(normalized(input.get(slot, c), of));
   });
   const auto mean =
       static_cast<W>(op.norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0);
@@ -198,7 +196,7 @@ IN_REGISTERS void differentiate(const Team& team, const compute::RowNormBackward
   input.visit(team, [&](Slot slot, std::int64_t c) {
     const W scaled = get<W>(op.weight, c) * gradient.get(slot, c);
     made.put(slot, c,
-             (scaled - mean - normalised(input.get(slot, c), of) * mean_along) *
+             (scaled - mean - normalized(input.get(slot, c), of) * mean_along) *
                  static_cast<W>(of.inverse_deviation));
   });
 }

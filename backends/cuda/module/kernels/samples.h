@@ -10,14 +10,13 @@ namespace trainyard::cuda {
 // each is read once.
 template <class W>
 void decode_as(Stream& stream, const Tensor& to, const std::uint8_t* bytes, const float* value_of) {
-  const bool fit =
-      Neighbours<W>::fit(to) && reinterpret_cast<std::uintptr_t>(bytes) % kNeighbours == 0;
-  const std::int64_t count = to.elements(), together = fit ? count / kNeighbours : 0,
-                     first = together * kNeighbours;
+  const bool fit = Vector4<W>::fit(to) && reinterpret_cast<std::uintptr_t>(bytes) % kNeighbors == 0;
+  const std::int64_t count = to.elements(), together = fit ? count / kNeighbors : 0,
+                     first = together * kNeighbors;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
     const std::uint32_t lying = reinterpret_cast<const std::uint32_t*>(bytes)[at];
-    Neighbours<W> values{};
-    for (int k = 0; k < kNeighbours; ++k) values.put(to.dtype, k, value_of[lying >> (8 * k) & 255]);
+    Vector4<W> values{};
+    for (int k = 0; k < kNeighbors; ++k) values.put(to.dtype, k, value_of[lying >> (8 * k) & 255]);
     values.store(to, at);
   });
   for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) {

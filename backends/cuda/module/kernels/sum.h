@@ -16,16 +16,16 @@ struct Sources {
   int count;
 };
 
-// Four adjacent numbers that a thread takes at once if they are aligned.
+// Vector4Of adjacent numbers that a thread takes at once if they are aligned.
 template <class T>
-struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
+struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Vector4Of {
   T of[4];
 };
 
 template <class T>
-bool lie_as_four(const std::byte* destination, const Sources& sources) {
+bool are_aligned(const std::byte* destination, const Sources& sources) {
   const auto fits = [](const std::byte* place) {
-    return reinterpret_cast<std::uintptr_t>(place) % alignof(Four<T>) == 0;
+    return reinterpret_cast<std::uintptr_t>(place) % alignof(Vector4Of<T>) == 0;
   };
   return fits(destination) && std::all_of(sources.place, sources.place + sources.count, fits);
 }
@@ -34,15 +34,15 @@ bool lie_as_four(const std::byte* destination, const Sources& sources) {
 template <class T, class Plus>
 void add(Stream& stream, std::byte* destination, const Sources& sources, std::int64_t elements,
          Plus plus) {
-  const std::int64_t together = lie_as_four<T>(destination, sources) ? elements / 4 : 0,
+  const std::int64_t together = are_aligned<T>(destination, sources) ? elements / 4 : 0,
                      first = 4 * together;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t i) {
-    Four<T> sum = reinterpret_cast<const Four<T>*>(sources.place[0])[i];
+    Vector4Of<T> sum = reinterpret_cast<const Vector4Of<T>*>(sources.place[0])[i];
     for (int s = 1; s < sources.count; ++s) {
-      const Four<T> more = reinterpret_cast<const Four<T>*>(sources.place[s])[i];
+      const Vector4Of<T> more = reinterpret_cast<const Vector4Of<T>*>(sources.place[s])[i];
       for (int k = 0; k < 4; ++k) sum.of[k] = plus(sum.of[k], more.of[k]);
     }
-    reinterpret_cast<Four<T>*>(destination)[i] = sum;
+    reinterpret_cast<Vector4Of<T>*>(destination)[i] = sum;
   });
   for_each(stream, elements - first, [=] ON_DEVICE(std::int64_t rest) {
     T sum = load<T>(sources.place[0], first + rest);

@@ -55,7 +55,7 @@ void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Fi
     for (int v = 0; v < V; ++v) {
       double part = 0;
       for (std::int64_t t = team.rank; t < teams; t += team.size)
-        part += as_written(of_teams[v * teams + t]);
+        part += load_uncached(of_teams[v * teams + t]);
       all.value[v] = team.sum(part);
     }
     if (team.rank == 0) finish(all);

@@ -56,11 +56,11 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
                    i += teams * team.size) {
                 const std::int32_t magnitude = compression::magnitude(whole[i]);
                 if (static_cast<std::int64_t>(magnitude) >> (shift + bits) == known)
-                  add_to(own[magnitude >> shift & (count - 1)], 1);
+                  atomic_add(own[magnitude >> shift & (count - 1)], 1);
               }
               team.sync();
               for (int b = team.rank; b < count; b += team.size)
-                if (own[b] > 0) add_to(memory.bins[b], own[b]);
+                if (own[b] > 0) atomic_add(memory.bins[b], own[b]);
             });
   // Each thread scans some adjacent bins; thread 0 has the highest.
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
@@ -79,7 +79,7 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
 }
 
 // Exclusive prefix sum, in place.
-ON_DEVICE inline void sum_up(const Team& team, std::int64_t* counts, std::int64_t count) {
+ON_DEVICE inline void exclusive_scan(const Team& team, std::int64_t* counts, std::int64_t count) {
   const std::int64_t each = parts(count, team.size), first = team.rank * each,
                      end = first + each < count ? first + each : count;
   std::int64_t own = 0;
@@ -119,8 +119,8 @@ inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, 
       memory.equal[block] = static_cast<std::int64_t>(equal);
   });
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
-    sum_up(team, memory.above, blocks);
-    sum_up(team, memory.equal, blocks);
+    exclusive_scan(team, memory.above, blocks);
+    exclusive_scan(team, memory.equal, blocks);
   });
   for_teams(stream, blocks, 0, [=] ON_DEVICE(const Team& team, std::int64_t block) {
     const Least least = *memory.least;

@@ -70,7 +70,7 @@ std::vector<std::byte> made_by(compute::Compute& device, DType dtype = DType::fp
 // Returns the op with the tensors between layers in `half`, as in mixed precision.
 template <class Op>
 Op halved(Op op, DType half, Values& values) {
-  compute::for_passing(op, [&](Tensor& tensor, compute::Use) {
+  compute::for_each_activation(op, [&](Tensor& tensor, compute::Use) {
     const Tensor rounded = values.zeros(half, tensor.shape);
     compute::round(half, tensor.as<float>(), rounded.data, tensor.elements());
     tensor = rounded;

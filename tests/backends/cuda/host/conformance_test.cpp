@@ -26,10 +26,10 @@ TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
       compare(*device, *reference, named, DType::fp32, sizes);
 }
 
-TEST(KernelsOfTeams, of_any_size_normalise_rows) {
+TEST(KernelsOfTeams, of_any_size_normalize_rows) {
   const auto reference = compute::reference::make();
   for (const int size : {2, 3, 5})
-    expect_rows_normalised(*cuda::on_host({.team = size}), *reference);
+    expect_rows_normalized(*cuda::on_host({.team = size}), *reference);
 }
 
 TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {

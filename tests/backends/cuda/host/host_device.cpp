@@ -44,7 +44,7 @@ void multiply(const Product& p) {
     }
 }
 
-class Threads final : public Crew {
+class Threads final : public ThreadTeam {
  public:
   explicit Threads(int size) : meet_(size) {
     for (int rank = 1; rank < size; ++rank) others_.emplace_back([this, rank] { serve(rank); });
@@ -105,7 +105,7 @@ class Places : public std::enable_shared_from_this<Places> {
 
 class HostQueue final : public StreamQueue {
  public:
-  HostQueue(Crew* crew, std::int64_t breaks_after) : breaks_after_(breaks_after) {
+  HostQueue(ThreadTeam* crew, std::int64_t breaks_after) : breaks_after_(breaks_after) {
     stream_->crew = crew;
   }
   Stream& stream() override { return *stream_; }
@@ -217,16 +217,16 @@ class HostCompute final : public compute::Compute {
       return reached(std::move(memory), bytes);
     });
   }
-  Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+  Result<Memory> allocate_host_visible(std::int64_t bytes, const std::string& where) override {
     return compute::allocate(bytes, where).map([&](Memory memory) {
       return reached(std::move(memory), bytes);
     });
   }
-  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
-                                             const std::string& where) override {
-    if (!how_.lends) return Compute::allocate_to_lend(bytes, to, where);
-    return make_lent(bytes).map([&](compute::Lendable lent) {
-      return compute::Lendable{reached(std::move(lent.memory), bytes), std::move(lent.name)};
+  Result<compute::ExportedMemory> allocate_exported(std::int64_t bytes, std::span<const int> to,
+                                                    const std::string& where) override {
+    if (!how_.lends) return Compute::allocate_exported(bytes, to, where);
+    return make_lent(bytes).map([&](compute::ExportedMemory lent) {
+      return compute::ExportedMemory{reached(std::move(lent.memory), bytes), std::move(lent.name)};
     });
   }
   Result<Memory> borrow(const std::string& name, const std::string&) override {

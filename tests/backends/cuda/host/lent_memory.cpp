@@ -42,12 +42,12 @@ Result<Memory> map(int fd, std::size_t bytes) {
 
 Result<Memory> make_own(std::int64_t bytes) { return map(-1, static_cast<std::size_t>(bytes)); }
 
-Result<compute::Lendable> make_lent(std::int64_t bytes) {
+Result<compute::ExportedMemory> make_lent(std::int64_t bytes) {
   const int fd = ::memfd_create("lent", MFD_CLOEXEC);
   if (fd < 0 || ::ftruncate(fd, bytes) != 0) return base::fail(cannot("cannot make it"));
   return map(fd, static_cast<std::size_t>(bytes)).map([&](Memory memory) {
-    return compute::Lendable{std::move(memory),
-                             "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd)};
+    return compute::ExportedMemory{
+        std::move(memory), "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd)};
   });
 }
 

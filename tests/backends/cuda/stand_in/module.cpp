@@ -56,8 +56,8 @@ class OwnStreams final : public nccl::HostStreams {
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   OnHost how = kGpus.at(static_cast<std::size_t>(number));
   how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;
-  return std::make_unique<tests::LateCompute>(on_host(how), nullptr,
-                                              OwnStreams::finish_all_there_are);
+  return std::make_unique<tests::AsynchronousCompute>(on_host(how), nullptr,
+                                                      OwnStreams::finish_all_there_are);
 }
 
 base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int number) {
