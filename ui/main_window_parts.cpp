@@ -305,7 +305,7 @@ void MainWindow::connect_stepper() {
   connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(),
           &TopologyScene::set_transit);
   connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_,
-          &StepperPanel::set_seen);
+          &StepperPanel::set_in_front);
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
 }
 

@@ -117,7 +117,7 @@ void MainWindow::report_failure(const Run& run) {
     return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)),
                               tr("What it recorded until then is kept."));
   errors_->show_problem(tr("%1 failed").arg(called(run)), *problem);
-  const std::set<int> ranks = ranks_of(*problem);
+  const std::set<int> ranks = ranks_in_problem(*problem);
   offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 

@@ -105,7 +105,7 @@ bool is_absent(const session::RankStatus* rank) {
 // sooner than the recording.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : failure_of_run(history);
-  return problem ? ranks_of(*problem) : std::set<int>();
+  return problem ? ranks_in_problem(*problem) : std::set<int>();
 }
 
 // Uses the rank's last fault.
@@ -185,7 +185,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
     device.state = held(*status, *one) ? overlay_text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
-  device.at_step = device.role == topology::Role::evaluator ||
+  device.step_is_position = device.role == topology::Role::evaluator ||
                    (history.steps_apart() && (device.role == topology::Role::worker ||
                                               device.role == topology::Role::chief));
   if (device.role == topology::Role::evaluator)

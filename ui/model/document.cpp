@@ -181,7 +181,7 @@ void Document::validate() {
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
                                         experiment = experiment_,
                                         directory = path_of(directory())] {
-    auto problems = readable_problems(*experiment, experiment::validate(*experiment, directory));
+    auto problems = ui::readable_problems(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);
     });
@@ -204,7 +204,7 @@ void Document::set_refused(const std::optional<base::Problem>& typed) {
 
 void Document::gather_problems() {
   ReadableProblems all =
-      refused_ ? readable_problems(*experiment_, {*refused_}) : ReadableProblems();
+      refused_ ? ui::readable_problems(*experiment_, {*refused_}) : ReadableProblems();
   all.insert(all.end(), validation_problems_.begin(), validation_problems_.end());
   if (all == told_) return;
   told_ = std::move(all);

@@ -231,7 +231,7 @@ QString ScalingPanel::status_words() const {
   QString said = over;
   if (so_far.running)
     said = tr("%1: %2").arg(
-        over, words(experiment::readable_problems(
+        over, words(experiment::in_words(
                   sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
                                    .arg(said, words(base::format_seconds(

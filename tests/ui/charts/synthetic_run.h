@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::ui::test {

@@ -26,7 +26,7 @@ class StepperPanelTest : public testing::Test {
                      [this](const auto& transit) { transit_ = transit; });
     panel_.resize(1400, 420);
     panel_.show();
-    panel_.set_seen(true);
+    panel_.set_in_front(true);
     panel_.activateWindow();
     panel_.setFocus();
     EXPECT_TRUE(QTest::qWaitForWindowActive(&panel_));
@@ -275,9 +275,9 @@ TEST_F(StepperPanelTest, the_step_is_shown_on_the_canvas_while_it_is_looked_at) 
   EXPECT_EQ(transit_->label, "chunk 1: 7");
   ASSERT_EQ(transit_->route.size(), 1u);
   EXPECT_EQ(transit_->route[0].host, "host0");
-  panel_.set_seen(false);
+  panel_.set_in_front(false);
   EXPECT_FALSE(transit_);
-  panel_.set_seen(true);
+  panel_.set_in_front(true);
   EXPECT_TRUE(transit_);
   panel_.leave_canvas();
   EXPECT_FALSE(transit_);
@@ -298,7 +298,7 @@ TEST_F(StepperPanelTest, an_edit_of_the_document_brings_nothing_back_onto_the_ca
 
 TEST_F(StepperPanelTest, what_is_not_seen_does_not_play) {
   key(Qt::Key_Space);
-  panel_.set_seen(false);
+  panel_.set_in_front(false);
   EXPECT_FALSE(panel_.playing());
 }
 
