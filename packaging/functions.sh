@@ -35,11 +35,15 @@ configure() {
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
   fi
   mkdir -p "$root/build"
-  (cd "$root" && cmake --preset "$preset" "${launcher[@]}") >"$log" 2>&1 || {
+  # shellcheck disable=SC2086  # several options
+  (cd "$root" && cmake --preset "$preset" "${launcher[@]}" ${TRAINYARD_CMAKE_OPTIONS:-}) >"$log" 2>&1 || {
     cat "$log" >&2
     return 1
   }
 }
+
+# has_target PRESET TARGET: true if the configured preset has it.
+has_target() { grep -qs "^build $2: phony" "$root/build/$1/build.ninja"; }
 
 # build PRESET [TARGET...]: configures and builds incrementally.
 build() {
