@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "ui/model/fault_words.h"
+#include "ui/model/fault_text.h"
 
 class QMenu;
 

@@ -11,8 +11,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/canvas/crossing_words.h"
 #include "ui/canvas/topology_tree.h"
+#include "ui/canvas/traffic_text.h"
 #include "ui/help.h"
 #include "ui/main_window.h"
 #include "ui/model/recorded.h"

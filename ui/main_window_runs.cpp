@@ -4,19 +4,19 @@
 #include <QStatusBar>
 
 #include "core/base/fields.h"
-#include "core/experiment/duties.h"
+#include "core/experiment/rank_duties.h"
 #include "core/session/checkpoint.h"
 #include "ui/fault_menu.h"
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/failure.h"
-#include "ui/model/fault_words.h"
+#include "ui/model/fault_text.h"
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/topology_edit.h"
 #include "ui/model/topology_words.h"
-#include "ui/panels/truths.h"
+#include "ui/panels/run_caveats.h"
 #include "ui/runs/run_comparison.h"
 #include "ui/slow_menu.h"
 

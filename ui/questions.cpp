@@ -6,7 +6,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 
-#include "ui/theme/save_dialog.h"
+#include "ui/theme/common_dialogs.h"
 
 namespace trainyard::ui {
 namespace {

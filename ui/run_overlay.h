@@ -11,8 +11,8 @@
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
 #include "ui/canvas/overlay.h"
-#include "ui/model/cargo_meter.h"
 #include "ui/model/link_traffic.h"
+#include "ui/model/traffic_meter.h"
 
 namespace trainyard::ui {
 

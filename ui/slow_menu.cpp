@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/field_templates.h"
 #include "ui/slow_menu.h"
 
 #include <QCoreApplication>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/experiment/field_templates.h"
 #include "core/topology/topology.h"
 #include "ui/theme/theme.h"
 

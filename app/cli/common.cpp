@@ -4,9 +4,9 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/json.h"
-#include "core/experiment/findings.h"
+#include "core/experiment/validation_result.h"
 #include "core/experiment/vertical.h"
-#include "core/session/room.h"
+#include "core/session/memory_problems.h"
 #include "core/session/run_directory.h"
 #include "core/session/run_result.h"
 #include "core/strategy/strategy.h"

@@ -21,7 +21,7 @@
 #include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
-#include "core/experiment/measured.h"
+#include "core/experiment/measured_partition.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "backends/cpu/copy.h"
+#include "backends/cpu/half_fallback.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/on_halves.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
 #include "core/compute/compression/kernels.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "core/compute/validate.h"
 
 namespace trainyard::cpu {

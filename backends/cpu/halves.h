@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tensors of 16 bits on the CPU (see core/compute/halves.h).
+// Tensors of 16 bits on the CPU (see core/compute/half_precision.h).
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cpu {
 

@@ -11,7 +11,7 @@
 
 #include "backends/gloo/calls.h"
 #include "backends/gloo/gloo.h"
-#include "core/comm/reason.h"
+#include "core/comm/first_error.h"
 
 namespace trainyard::gloo {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/nccl/communicator.h"
 #include "backends/nccl/nccl.h"
 #include "core/base/hex.h"
-#include "core/comm/reason.h"
+#include "core/comm/first_error.h"
 
 namespace trainyard::nccl {
 namespace {

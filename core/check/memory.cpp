@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Computes the memory that a rank needs. A buffer is scratch if only one lane touches it (apart
 // from copy lanes), no peer does, and every program writes it before reading it. Scratch uses
-// memory only while it is live (core/plan/lives.h); all other buffers always do. The peak is the
+// memory only while it is live (core/plan/liveness.h); all other buffers always do. The peak is the
 // maximum over all ops; a layout adds alignment and gaps.
 #include <algorithm>
 
 #include "core/check/proofs.h"
-#include "core/plan/lives.h"
+#include "core/plan/liveness.h"
 
 namespace trainyard::check {
 namespace {

@@ -18,7 +18,7 @@
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
 #include "core/check/replicas.h"
-#include "core/check/shared_parts.h"
+#include "core/check/shard_values.h"
 #include "core/check/weighted_sums.h"
 #include "core/collective/algorithm.h"
 

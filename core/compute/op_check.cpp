@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/op_check.h"
 
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::compute {
 

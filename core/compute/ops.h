@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ops of a device, as data. Shapes: B samples, I inputs, O outputs, P parameters, C classes or
 // channels, H rows and W columns of an image. Floating-point tensors of one op share one dtype
-// (fp32, fp64, or 16 bits: core/compute/halves.h) unless stated otherwise; statistics are always
-// fp64. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An
+// (fp32, fp64, or 16 bits: core/compute/half_precision.h) unless stated otherwise; statistics are
+// always fp64. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An
 // optional tensor is omitted by leaving it empty.
 //
 // Images are [B,H,W,C], channels last. oneDNN's convolution is as fast with this layout as with its

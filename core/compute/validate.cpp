@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {

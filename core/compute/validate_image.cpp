@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {

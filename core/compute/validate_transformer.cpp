@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tensor checks of transformer ops.
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {

@@ -13,7 +13,7 @@
 #include "core/data/byte_source.h"
 #include "core/data/csv_records.h"
 #include "core/data/idx.h"
-#include "core/data/stored.h"
+#include "core/data/stored_set.h"
 
 namespace trainyard::data {
 namespace {

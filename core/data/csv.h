@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/base/result.h"
-#include "core/data/stored.h"
+#include "core/data/stored_set.h"
 
 namespace trainyard::data {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/data/byte_source.h"
-#include "core/data/stored.h"
+#include "core/data/stored_set.h"
 
 namespace trainyard::data {
 namespace {

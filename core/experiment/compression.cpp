@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <numeric>
 
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/rank_duties.h"
 #include "core/model/power_sgd.h"
 
 namespace trainyard::experiment {

@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/experiment/field_templates.h"
-#include "core/experiment/findings.h"
+#include "core/experiment/validation_result.h"
 
 namespace trainyard::base {
 

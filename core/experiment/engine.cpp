@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/rank_duties.h"
 #include "core/topology/topology.h"
 
 namespace trainyard::experiment {

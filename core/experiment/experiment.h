@@ -127,10 +127,11 @@ struct ServerSpec {
 // Time at which ranks average.
 enum class GossipMode {
   synchronous,   // At every step with all neighbors, which are at the same step (D-PSGD).
-  asynchronous,  // Each rank at its own speed, with one neighbor at a time (AD-PSGD, halves.h).
+  asynchronous,  // Each rank at its own speed, with one neighbor at a time (AD-PSGD,
+                 // bipartition.h).
 };
 
-// Neighbor graph (mixing.h).
+// Neighbor graph (mixing_matrix.h).
 enum class GossipGraph { ring, exponential, torus, complete, drawn };
 
 // Weight of rank b in the average of rank a, and of a in that of b.

@@ -2,7 +2,7 @@
 // Field tables of the experiment: names, units, ranges and help of everything a user can set.
 #pragma once
 
-#include "core/experiment/duties.h"
+#include "core/experiment/rank_duties.h"
 
 namespace trainyard::base {
 

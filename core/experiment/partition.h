@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/experiment/resolve.h"
-#include "core/model/crossing.h"
+#include "core/model/stage_transfer.h"
 
 namespace trainyard::experiment {
 

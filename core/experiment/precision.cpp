@@ -5,8 +5,8 @@
 
 #include "core/experiment/buckets.h"
 #include "core/experiment/compression.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 

@@ -10,9 +10,9 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 #include "core/experiment/vertical.h"
-#include "core/model/part.h"
+#include "core/model/local_model.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {

@@ -9,19 +9,19 @@
 
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/field_templates.h"
-#include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/roles.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tpu.h"
+#include "core/experiment/validation_result.h"
 
 // Fields of a data summary that are sent and recorded.
 template <>

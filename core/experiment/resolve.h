@@ -39,7 +39,7 @@ struct Resolved {
   // reduced.
   std::string algorithm_reason = {};
   int storage_rank =
-      -1;  // Rank that keeps the variables and takes no samples (duties.h); -1: none.
+      -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
 
   std::int64_t first_step = 0;     // Steps already done by the run that this one resumes from.
   std::int64_t first_version = 0;  // Updates of servers already done, likewise.

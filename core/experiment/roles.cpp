@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/servers.h"
 
 namespace trainyard::experiment {

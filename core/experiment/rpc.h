@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/experiment/experiment.h"
-#include "core/model/crossing.h"
+#include "core/model/stage_transfer.h"
 
 namespace trainyard::experiment {
 

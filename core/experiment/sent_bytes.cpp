@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "core/experiment/compression.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/stages.h"
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/ties.h"
 #include "core/experiment/vertical.h"

@@ -3,7 +3,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/findings.h"
+#include "core/experiment/validation_result.h"
 #include "core/model/model.h"
 
 namespace trainyard::experiment {

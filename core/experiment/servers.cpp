@@ -7,10 +7,10 @@
 
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/stages.h"
 
 namespace trainyard::experiment {

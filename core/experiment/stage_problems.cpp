@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/findings.h"
-#include "core/experiment/measured.h"
+#include "core/experiment/measured_partition.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/partition.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/ties.h"
+#include "core/experiment/validation_result.h"
 
 namespace trainyard::experiment {
 namespace {

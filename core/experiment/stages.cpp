@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "core/experiment/cells.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/in_vain.h"
-#include "core/experiment/measured.h"
+#include "core/experiment/measured_partition.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/partition.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/rpc.h"
+#include "core/experiment/unused_settings.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/experiment/resolve.h"
-#include "core/model/crossing.h"
+#include "core/model/stage_transfer.h"
 
 namespace trainyard::experiment {
 

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "core/base/units.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/stages.h"
 #include "core/model/split.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/experiment/duties.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/stages.h"
 
 namespace trainyard::experiment {

@@ -3,8 +3,8 @@
 
 #include "core/base/units.h"
 #include "core/collective/formation.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/rank_duties.h"
 
 namespace trainyard::experiment {
 namespace {

@@ -8,12 +8,12 @@
 #include "core/base/units.h"
 #include "core/collective/formation.h"
 #include "core/experiment/compression.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
-#include "core/topology/cut.h"
+#include "core/topology/first_ranks.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {

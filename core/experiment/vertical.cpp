@@ -6,9 +6,9 @@
 
 #include "core/base/units.h"
 #include "core/data/columns.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
 
 namespace trainyard::experiment {
 namespace {

@@ -73,7 +73,7 @@ struct Segment {
   std::int64_t heads = 0;  // attention
   int tied_to = -1;  // linear: the segment whose weight it uses and trains instead of its own.
   // True for it and for that segment if they are on two ranks, each of which has the weight
-  // (core/model/part.h).
+  // (core/model/local_model.h).
   bool apart = false;
   int addend = -1;  // add: the segment whose output is added to that of the preceding one.
   // batch_norm: offset of its running means and variances [2, channels] in the flat state.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/compute/ops.h"
 #include "core/run/bind_compression.h"
 
 #include <algorithm>
 
+#include "core/compute/ops.h"
 #include "core/model/power_sgd.h"
 
 namespace trainyard::run {

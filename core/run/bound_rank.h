@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/run/own_memory.h"
+#include "core/run/private_memory.h"
 
 namespace trainyard::run {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/plan/buffer_names.h"
-#include "core/plan/lives.h"
+#include "core/plan/liveness.h"
 
 namespace trainyard::run {
 namespace {

@@ -2,8 +2,8 @@
 // Assigns memory to every buffer of a rank: buffers that peers read go to a shared arena, all
 // others to a private one. The second part of the shared arena may be on a device that all ranks
 // access; the host only copies to and from it. Scratch that only compute and copy lanes use shares
-// addresses if live ranges do not overlap (core/plan/lives.h). Offloaded buffers (plan::Place) are
-// in host memory or in a file.
+// addresses if live ranges do not overlap (core/plan/liveness.h). Offloaded buffers (plan::Place)
+// are in host memory or in a file.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 #include "core/plan/answers.h"
 #include "core/plan/plan.h"
-#include "core/plan/served.h"
+#include "core/plan/server_events.h"
 
 namespace trainyard::run {
 

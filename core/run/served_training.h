@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/plan/served.h"
+#include "core/plan/server_events.h"
 #include "core/run/interpreter.h"
 
 namespace trainyard::run {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // State of a parameter server. server.cpp handles messages of workers, server_updates.cpp gradients
-// and updates, server_answers.cpp answers, server_rows.cpp table rows, and server_telling.cpp
+// and updates, server_answers.cpp answers, server_rows.cpp table rows, and server_reports.cpp
 // reports.
 #pragma once
 

@@ -10,14 +10,14 @@
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fsdp.h"
-#include "core/experiment/mixing.h"
+#include "core/experiment/mixing_matrix.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
 #include "core/session/coordination.h"
-#include "core/session/patience.h"
 #include "core/session/run_result.h"
+#include "core/session/timeouts.h"
 
 namespace trainyard::session {
 namespace {

@@ -9,9 +9,9 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
-#include "core/experiment/halves.h"
+#include "core/experiment/bipartition.h"
 #include "core/experiment/servers.h"
-#include "core/plan/served.h"
+#include "core/plan/server_events.h"
 #include "core/session/coordination.h"
 
 namespace trainyard::session {

@@ -12,8 +12,8 @@
 namespace trainyard::session {
 
 struct WrittenOrder {
-  // Encoded events by rank of the plan (plan/served.h, plan/answers.h); empty for a rank that keeps
-  // no order.
+  // Encoded events by rank of the plan (plan/server_events.h, plan/answers.h); empty for a rank
+  // that keeps no order.
   std::vector<std::string> ranks;
   // True if the file ends within a frame, for example after a killed run. The rest is lost.
   bool torn = false;

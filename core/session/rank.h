@@ -4,7 +4,7 @@
 // the coordinator.
 //
 // Threads: the caller's thread runs the lanes; one talks to the coordinator and ships events
-// (rank_link.h); one sends heartbeats over its own connection (heart.h).
+// (rank_link.h); one sends heartbeats over its own connection (heartbeat_sender.h).
 #pragma once
 
 #include <functional>

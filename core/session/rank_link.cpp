@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/session/patience.h"
+#include "core/session/timeouts.h"
 
 namespace trainyard::session {
 namespace {

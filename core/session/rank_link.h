@@ -16,7 +16,7 @@
 #include "core/run/order_log.h"
 #include "core/run/slowness.h"
 #include "core/session/evaluator.h"
-#include "core/session/heart.h"
+#include "core/session/heartbeat_sender.h"
 #include "core/session/part_writer.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/values_box.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/experiment/stages.h"
-#include "core/run/own_memory.h"
+#include "core/run/private_memory.h"
 #include "core/run/round_input.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"

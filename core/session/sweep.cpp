@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/experiment/halves.h"
+#include "core/experiment/bipartition.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 

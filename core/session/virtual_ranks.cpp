@@ -13,9 +13,9 @@
 #include "core/base/units.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint.h"
-#include "core/session/heart.h"
-#include "core/session/patience.h"
+#include "core/session/heartbeat_sender.h"
 #include "core/session/recipe.h"
+#include "core/session/timeouts.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/plan/served.h"
+#include "core/plan/server_events.h"
 #include "core/session/rank.h"
 
 namespace trainyard::session {

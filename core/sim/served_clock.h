@@ -19,7 +19,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan/served.h"
+#include "core/plan/server_events.h"
 #include "core/run/row_counts.h"
 #include "core/run/slowness.h"
 #include "core/run/turns.h"

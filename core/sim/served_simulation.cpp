@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/run/layout.h"
+#include "core/sim/event_sink.h"
 #include "core/sim/outcome.h"
 #include "core/sim/served_clock.h"
-#include "core/sim/tape.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::sim {

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "core/sim/account.h"
-#include "core/sim/agenda.h"
-#include "core/sim/gatherings.h"
+#include "core/sim/event_queue.h"
+#include "core/sim/event_sink.h"
+#include "core/sim/pending_collectives.h"
 #include "core/sim/script.h"
 #include "core/sim/simulator.h"
-#include "core/sim/tape.h"
 #include "core/sim/wire.h"
 
 namespace trainyard::sim {

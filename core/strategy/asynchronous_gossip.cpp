@@ -5,14 +5,15 @@
 // start of its step and computes from the copy, because answers change the parameters meanwhile;
 // its step is applied to the current parameters.
 //
-// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: pairs, and the mean.
+// For the mean of all ranks, see local_parameters.h. Groups, both of all ranks: pairs, and the
+// mean.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "core/experiment/halves.h"
+#include "core/experiment/bipartition.h"
 #include "core/strategy/lanes.h"
-#include "core/strategy/own_parameters.h"
+#include "core/strategy/local_parameters.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {

@@ -3,10 +3,10 @@
 // (unit_ops.h), and each rank updates its shard. Dependencies follow from the data.
 #include <algorithm>
 
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 #include "core/strategy/order.h"
+#include "core/strategy/program_size.h"
 #include "core/strategy/replica.h"
-#include "core/strategy/same_samples.h"
 #include "core/strategy/strategy.h"
 #include "core/strategy/unit_ops.h"
 

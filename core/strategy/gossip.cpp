@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/experiment/halves.h"
-#include "core/experiment/mixing.h"
+#include "core/experiment/bipartition.h"
+#include "core/experiment/mixing_matrix.h"
 #include "core/strategy/lanes.h"
-#include "core/strategy/own_parameters.h"
+#include "core/strategy/local_parameters.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {

@@ -8,7 +8,7 @@
 #include "core/experiment/local_sgd.h"
 
 #include "core/strategy/lanes.h"
-#include "core/strategy/own_parameters.h"
+#include "core/strategy/local_parameters.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {

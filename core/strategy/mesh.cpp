@@ -5,8 +5,8 @@
 #include "core/model/split.h"
 #include "core/strategy/mesh_step.h"
 #include "core/strategy/order.h"
+#include "core/strategy/program_size.h"
 #include "core/strategy/replica.h"
-#include "core/strategy/same_samples.h"
 #include "core/strategy/versions.h"
 
 namespace trainyard::strategy {

@@ -6,8 +6,8 @@
 #include "core/experiment/buckets.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/ties.h"
+#include "core/strategy/program_size.h"
 #include "core/strategy/replica.h"
-#include "core/strategy/same_samples.h"
 
 namespace trainyard::strategy {
 namespace {

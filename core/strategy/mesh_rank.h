@@ -9,10 +9,10 @@
 #include "core/experiment/cells.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/recomputation.h"
+#include "core/strategy/group_lane.h"
 #include "core/strategy/hops.h"
-#include "core/strategy/line.h"
-#include "core/strategy/own_part_ops.h"
 #include "core/strategy/replica_buffers.h"
+#include "core/strategy/shard_ops.h"
 
 namespace trainyard::strategy {
 

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/strategy/mesh_rank.h"
+#include "core/strategy/program_size.h"
 #include "core/strategy/replica_step.h"
-#include "core/strategy/same_samples.h"
 
 namespace trainyard::strategy {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 #include "core/experiment/vertical.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/experiment/compression.h"
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 #include "core/experiment/vertical.h"
 #include "core/strategy/compression.h"
 #include "core/strategy/edit.h"

@@ -6,7 +6,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/precision.h"
 #include "core/experiment/stages.h"
-#include "core/experiment/synchronised.h"
+#include "core/experiment/sync_batch_norm.h"
 
 namespace trainyard::strategy {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/model/part.h"
+#include "core/model/local_model.h"
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {

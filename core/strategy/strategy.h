@@ -69,16 +69,16 @@ base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment
 // Decentralized parallel SGD (D-PSGD, Lian et al. 2017): every rank has local parameters and a
 // local optimizer. In every step it sends its parameters to its neighbors, computes its gradient at
 // them meanwhile, and applies its step to the average of its own and its neighbors' parameters, by
-// the mixing matrix of experiment/mixing.h. With S bytes of parameters, a rank with d neighbors
-// sends d S per step; ranks wait only for their neighbors. Evaluation uses the mean of all ranks'
-// parameters, which is then all-reduced, with each rank's distance from it; all ranks end with the
-// mean.
+// the mixing matrix of experiment/mixing_matrix.h. With S bytes of parameters, a rank with d
+// neighbors sends d S per step; ranks wait only for their neighbors. Evaluation uses the mean of
+// all ranks' parameters, which is then all-reduced, with each rank's distance from it; all ranks
+// end with the mean.
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
 
 // Asynchronous gossip (AD-PSGD, Lian, Zhang, Zhang, Liu 2018; strategy.gossip.mode = asynchronous):
 // as gossip, but each rank trains at its own speed and averages with one neighbor at a time. The
-// graph is bipartite, with active and passive ranks (experiment/halves.h, plan/pairing.h). In every
-// step an active rank sends its parameters to one neighbor, computes its gradient at them
+// graph is bipartite, with active and passive ranks (experiment/bipartition.h, plan/pairing.h). In
+// every step an active rank sends its parameters to one neighbor, computes its gradient at them
 // meanwhile, and applies its step to the mean of both, which the neighbor has adopted and sends
 // back. A passive rank computes its gradient at its parameters from the start of the step, and
 // applies the step to its current ones. With S bytes of parameters, every active rank sends and

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/strategy/own_parameters.h"
+#include "core/strategy/local_parameters.h"
 
 namespace trainyard::strategy {
 namespace {

@@ -11,8 +11,8 @@
 #include <deque>
 
 #include "core/experiment/cells.h"
-#include "core/strategy/line.h"
-#include "core/strategy/own_part_ops.h"
+#include "core/strategy/group_lane.h"
+#include "core/strategy/shard_ops.h"
 
 namespace trainyard::strategy {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Requirements on every Compute for 16-bit attention with usual head widths, where it may round
-// probabilities and values derived from them before it multiplies them (core/compute/halves.h).
+// probabilities and values derived from them before it multiplies them
+// (core/compute/half_precision.h).
 #pragma once
 
 #include "tests/conformance/compute_halves_conformance.h"

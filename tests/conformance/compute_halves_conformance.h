@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Requirements on every Compute for 16-bit tensors (core/compute/halves.h): it computes in fp32 and
-// rounds once, at the end.
+// Requirements on every Compute for 16-bit tensors (core/compute/half_precision.h): it computes in
+// fp32 and rounds once, at the end.
 #pragma once
 
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "tests/conformance/compute_tf32_conformance.h"
 
 namespace trainyard::conformance {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/experiment/fields.h"
-#include "core/experiment/mixing.h"
+#include "core/experiment/mixing_matrix.h"
 #include "tests/conformance/small_training.h"
 
 namespace trainyard::tests {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/run/memory_use.h"
-#include "core/session/room.h"
+#include "core/session/memory_problems.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {

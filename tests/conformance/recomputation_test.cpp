@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/run/memory_use.h"
-#include "core/session/room.h"
+#include "core/session/memory_problems.h"
 #include "tests/conformance/layer_chain.h"
 #include "tests/conformance/recomputed_training.h"
 

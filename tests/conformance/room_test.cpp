@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Memory advice: the advised settings are applied, and the experiment must then fit, at the stated
 // cost.
-#include "core/session/room.h"
-
 #include <gmock/gmock.h>
 
 #include "core/base/json.h"
+#include "core/session/memory_problems.h"
 #include "core/sim/simulator.h"
 #include "tests/conformance/recomputed_training.h"
 

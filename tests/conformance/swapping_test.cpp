@@ -6,7 +6,7 @@
 #include "core/check/check.h"
 #include "core/compute/ops.h"
 #include "core/run/memory_use.h"
-#include "core/session/room.h"
+#include "core/session/memory_problems.h"
 #include "core/strategy/swap.h"
 #include "tests/conformance/layer_chain.h"
 #include "tests/conformance/swapped_training.h"

@@ -18,7 +18,7 @@
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter.h"
-#include "core/run/own_memory.h"
+#include "core/run/private_memory.h"
 #include "core/run/server.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"

@@ -76,19 +76,6 @@ TEST_P(AsynchronousGossip, a_rank_that_dies_ends_the_run_and_is_named) {
   }
 }
 
-TEST(AsynchronousGossip, learns_as_mirrored_does_in_as_many_passes) {
-  const Home home;
-  const auto trained = [&](const std::string& kind) {
-    return completed({"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set",
-                      kAsynchronous, "--set", "data.train_samples=8000", "--set",
-                      "training.epochs=8"});
-  };
-  const Json gossip = trained("gossip"), mirrored = trained("mirrored");
-  EXPECT_EQ(gossip["samples"], mirrored["samples"]);
-  EXPECT_GE(gossip["held_out_accuracy"].get<double>(),
-            mirrored["held_out_accuracy"].get<double>() - 0.01);
-}
-
 TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modeled_is_refused) {
   const Ran checked = cli({"check", kGossip, "--set", kAsynchronous});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;

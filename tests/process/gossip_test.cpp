@@ -33,20 +33,6 @@ TEST_P(Gossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
               1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / 8), 1e-12);
 }
 
-TEST(Gossip, learns_as_mirrored_does_in_as_many_passes) {
-  const Home home;
-  const auto trained = [&](const std::string& kind) {
-    return completed({"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set",
-                      "data.train_samples=8000", "--set", "training.epochs=8"});
-  };
-  const Json gossip = trained("gossip"), mirrored = trained("mirrored");
-  EXPECT_EQ(gossip["samples"], mirrored["samples"]);
-  EXPECT_GE(gossip["held_out_accuracy"].get<double>(),
-            mirrored["held_out_accuracy"].get<double>() - 0.01);
-  EXPECT_FALSE(mirrored.contains("lambda_2"));
-  expect_all_end_alike(gossip);
-}
-
 // Vector4Of hosts on a switch, and of direct links a chain: who is linked so is a neighbor, whose
 // weights are thirds (Metropolis and Hastings).
 TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {

@@ -35,24 +35,6 @@ TEST_P(LocalSgd, sends_what_the_formula_says_and_all_end_alike) {
   }
 }
 
-TEST(LocalSgd, learns_as_mirrored_does_in_as_many_passes) {
-  const Home home;
-  const auto trained = [&](const std::string& set) {
-    return completed({"run", kLocal, "--json", "--set", set, "--set", "data.train_samples=8000",
-                      "--set", "training.epochs=12"});
-  };
-  const Json mirrored = trained("strategy.kind=mirrored"),
-             average = trained("strategy.local_sgd.average_every_steps=8"),
-             elastic = trained(kElastic);
-  EXPECT_EQ(average["samples"], mirrored["samples"]);
-  EXPECT_GE(average["held_out_accuracy"].get<double>(),
-            mirrored["held_out_accuracy"].get<double>() - 0.02);
-  EXPECT_GE(elastic["held_out_accuracy"].get<double>(),
-            mirrored["held_out_accuracy"].get<double>() - 0.02);
-  EXPECT_LT(average["wire_bytes"]["payload"].get<double>(),
-            mirrored["wire_bytes"]["payload"].get<double>() / 6);
-}
-
 TEST(LocalSgd, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
   const Home home;
   for (const char* rule : {"average", "elastic"}) {

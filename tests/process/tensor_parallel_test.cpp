@@ -16,20 +16,6 @@ using testing::HasSubstr;
 
 const std::string kSplit = example("four_devices_tensor_parallel_gpt_grammar");
 
-TEST(CliTensorParallel, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint_of_all_parts) {
-  const Home home;
-  const Json mirrored =
-      trained(kSplit, 320, 50, {"strategy.kind=mirrored", "training.batch_per_rank=8"});
-  for (const std::string transport : {"shm", "zmq", "inproc"}) {
-    const Json result = trained(kSplit, 320, 50, {"run.transport=" + transport});
-    EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10) << transport;
-    EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(),
-                1e-10);
-    EXPECT_EQ(result["samples"], mirrored["samples"])
-        << "each is taken once, whoever has a part in it";
-  }
-}
-
 TEST(CliTensorParallel, of_a_tied_table_and_of_clipping_too) {
   const Home home;
   const std::vector<std::string> changes = {"model.layers[3].tied=true", "training.clip_norm=0.1"};
@@ -38,24 +24,6 @@ TEST(CliTensorParallel, of_a_tied_table_and_of_clipping_too) {
   EXPECT_LE(distance(trained_weights(trained(kSplit, 320, 50, changes)),
                      trained_weights(trained(kSplit, 320, 50, of_mirrored))),
             1e-10);
-}
-
-TEST(CliTensorParallel, is_proved_and_simulated) {
-  const Ran checked = cli({"check", kSplit});
-  EXPECT_EQ(checked.exit_code, 0) << checked.err;
-  const Ran simulated = cli({"simulate", kSplit});
-  EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
-  EXPECT_THAT(simulated.out, HasSubstr("by outputs"));
-}
-
-TEST(CliTensorParallel, a_rank_that_dies_ends_the_run_and_is_named) {
-  const Home home;
-  RunProgram run(home, endless_run(kSplit, {}));
-  ASSERT_TRUE(run.wait_for_step(3));
-  ::kill(run.ranks()[2].pid, SIGKILL);
-  const Ran ran = run.wait();
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), HasSubstr("rank 2")) << ran.err;
 }
 
 TEST(CliTensorParallel, refuses_what_cannot_be_split_and_says_why) {

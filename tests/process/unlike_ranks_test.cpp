@@ -53,21 +53,6 @@ TEST_P(UnlikeRanks, data_parallel_sends_what_the_formula_says_at_both_ends) {
   }
 }
 
-TEST(UnlikeRanks, train_as_well_as_mirrored_does) {
-  const Home home;
-  const auto of = [](const std::string& experiment, int batch) {
-    return completed(
-        short_run(experiment, 60,
-                  {"training.precision=fp64", "training.batch_per_rank=" + std::to_string(batch)}));
-  };
-  const Json mirrored = of(kMirrored, 24), central = of(kCentral, 32), parallel = of(kParallel, 24);
-  for (const Json* other : {&central, &parallel}) {
-    EXPECT_EQ((*other)["samples"], mirrored["samples"]);
-    EXPECT_NEAR((*other)["train_loss"].get<double>(), mirrored["train_loss"].get<double>(), 1e-9);
-    EXPECT_EQ((*other)["held_out_accuracy"], mirrored["held_out_accuracy"]);
-  }
-}
-
 TEST(UnlikeRanks, are_told_from_workers_in_the_terminal) {
   EXPECT_THAT(cli({"list", "strategies"}).out,
               testing::AllOf(HasSubstr("central_storage"), HasSubstr("data_parallel")));

@@ -9,7 +9,7 @@
 
 #include "core/session/checkpoint.h"
 #include "tests/ui/real_window.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 
 namespace trainyard::ui::test {
 namespace {

@@ -60,8 +60,7 @@ QAction* CanvasActions::add(const QString& name, const QString& icon_name, const
 }
 
 void CanvasActions::add_edits() {
-  add("cut", "cut", tr("Cu&t"), QKeySequence::Cut,
-      [this] { copy(), remove(tr("Cut")); });
+  add("cut", "cut", tr("Cu&t"), QKeySequence::Cut, [this] { copy(), remove(tr("Cut")); });
   add("copy", "copy", tr("&Copy"), QKeySequence::Copy, [this] { copy(); });
   add("paste", "paste", tr("&Paste"), QKeySequence::Paste, [this] { paste(); });
   add("duplicate", "duplicate", tr("D&uplicate"), QKeySequence("Ctrl+D"), [this] {

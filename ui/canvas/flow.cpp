@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/canvas/canvas_text.h"
 #include "ui/canvas/painting.h"
-#include "ui/canvas/writing.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/canvas/crossing_words.h"
-#include "ui/canvas/writing.h"
+#include "ui/canvas/canvas_text.h"
+#include "ui/canvas/traffic_text.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 

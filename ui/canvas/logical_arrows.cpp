@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "ui/canvas/writing.h"
+#include "ui/canvas/canvas_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/fields.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/model/cargo.h"
+#include "ui/model/payload_kind.h"
 #include "ui/model/topology_selection.h"
 
 namespace trainyard::ui {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "ui/canvas/crossing_words.h"
+#include "ui/canvas/canvas_text.h"
 #include "ui/canvas/flow.h"
-#include "ui/canvas/writing.h"
-#include "ui/model/counted.h"
+#include "ui/canvas/traffic_text.h"
+#include "ui/model/count_text.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/fields.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/placement.h"
-#include "ui/model/stage_picture.h"
+#include "core/experiment/rank_duties.h"
+#include "ui/model/stage_assignment.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 

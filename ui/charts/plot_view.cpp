@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ui/charts/plot_legend.h"
-#include "ui/model/turns.h"
+#include "ui/model/work_scheduler.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 

@@ -7,7 +7,7 @@
 
 #include "ui/charts/plot_export.h"
 #include "ui/charts/plot_view.h"
-#include "ui/theme/save_dialog.h"
+#include "ui/theme/common_dialogs.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {

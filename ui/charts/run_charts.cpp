@@ -10,7 +10,7 @@
 
 #include "ui/charts/chart_scroll.h"
 #include "ui/charts/fault_marks.h"
-#include "ui/model/turns.h"
+#include "ui/model/work_scheduler.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -10,7 +10,7 @@
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/recorded.h"
 
 namespace trainyard::ui {

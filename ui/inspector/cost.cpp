@@ -9,7 +9,7 @@
 #include "core/plan/engine_lane.h"
 #include "core/run/layout.h"
 #include "core/run/row_counts.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/experiment/vertical.h"
-#include "core/session/room.h"
+#include "core/session/memory_problems.h"
 #include "core/strategy/strategy.h"
 #include "ui/model/topology_edit.h"
 #include "ui/theme/theme.h"

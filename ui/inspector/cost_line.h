@@ -13,11 +13,11 @@
 
 #include "ui/inspector/cost.h"
 #include "ui/model/algorithm_offers.h"
-#include "ui/model/dealt.h"
+#include "ui/model/data_assignment.h"
 #include "ui/model/document.h"
 #include "ui/model/kept_shards.h"
 #include "ui/model/pipeline_plan.h"
-#include "ui/model/stage_picture.h"
+#include "ui/model/stage_assignment.h"
 #include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
 

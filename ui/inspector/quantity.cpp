@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/experiment/field_templates.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {

@@ -2,9 +2,9 @@
 #include "ui/model/algorithm_offers.h"
 
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/tpu.h"
 

@@ -14,7 +14,7 @@
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/experiment/document.h"
-#include "ui/model/place_words.h"
+#include "ui/model/readable_problems.h"
 
 namespace trainyard::ui {
 

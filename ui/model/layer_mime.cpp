@@ -5,7 +5,7 @@
 #include <QRegularExpression>
 #include <algorithm>
 
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 
 namespace trainyard::ui {
 namespace {

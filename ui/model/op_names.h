@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
-#include "ui/model/cargo.h"
+#include "ui/model/payload_kind.h"
 
 namespace trainyard::ui {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/experiment/cells.h"
-#include "core/model/part.h"
+#include "core/model/local_model.h"
 #include "core/plan/plan.h"
 #include "ui/model/op_span.h"
 

@@ -2,9 +2,9 @@
 #include "ui/model/recorded.h"
 
 #include "core/experiment/field_templates.h"
-#include "core/experiment/measured.h"
+#include "core/experiment/measured_partition.h"
 #include "core/experiment/resolve.h"
-#include "ui/model/essence.h"
+#include "ui/model/canonical_form.h"
 
 namespace trainyard::ui {
 namespace {

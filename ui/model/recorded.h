@@ -7,7 +7,7 @@
 
 #include "core/experiment/servers.h"
 #include "core/telemetry/history.h"
-#include "ui/model/dealt.h"
+#include "ui/model/data_assignment.h"
 
 namespace trainyard::ui {
 

@@ -9,7 +9,7 @@
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
-#include "ui/model/turns.h"
+#include "ui/model/work_scheduler.h"
 
 namespace trainyard::ui {
 namespace {

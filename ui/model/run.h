@@ -12,8 +12,8 @@
 #include "core/experiment/experiment.h"
 #include "core/session/control.h"
 #include "core/telemetry/history.h"
-#include "ui/model/cargo_meter.h"
 #include "ui/model/span_store.h"
+#include "ui/model/traffic_meter.h"
 
 namespace trainyard::ui {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {

@@ -9,7 +9,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
-#include "core/session/ways_to_fit.h"
+#include "core/session/memory_advice.h"
 #include "core/sim/verdict.h"
 
 namespace trainyard::ui {

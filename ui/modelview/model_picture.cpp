@@ -8,18 +8,18 @@
 
 #include "core/base/json.h"
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/findings.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/ties.h"
+#include "core/experiment/validation_result.h"
 #include "core/model/layers.h"
-#include "ui/model/place_words.h"
+#include "ui/model/readable_problems.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {

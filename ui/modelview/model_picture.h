@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/experiment/experiment.h"
-#include "ui/modelview/who_keeps.h"
+#include "ui/modelview/layer_assignment.h"
 
 namespace trainyard::ui {
 

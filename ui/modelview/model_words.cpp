@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/layer_mime.h"
 #include "ui/model/topology_words.h"
 

@@ -5,7 +5,7 @@
 #include <QElapsedTimer>
 #include <algorithm>
 
-#include "ui/model/turns.h"
+#include "ui/model/work_scheduler.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

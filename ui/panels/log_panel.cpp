@@ -14,7 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/run_directory.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"

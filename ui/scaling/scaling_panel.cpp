@@ -21,9 +21,9 @@
 #include "core/base/file.h"
 #include "core/base/units.h"
 #include "core/session/sweep_words.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/topology_words.h"
-#include "ui/theme/save_dialog.h"
+#include "ui/theme/common_dialogs.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -230,9 +230,8 @@ QString ScalingPanel::status_words() const {
     return tr("Cancelling: the run that trains ends in order; %1").arg(over);
   QString said = over;
   if (so_far.running)
-    said = tr("%1: %2").arg(
-        over, words(experiment::in_words(
-                  sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
+    said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(
+                                      sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
                                    .arg(said, words(base::format_seconds(
                                                   std::max(1.0, std::round(*so_far.seconds_left)))))

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ui/model/document.h"
-#include "ui/stepper/reduced_run.h"
+#include "ui/stepper/run_collectives.h"
 #include "ui/stepper/stepper.h"
 #include "ui/stepper/values_pick.h"
 

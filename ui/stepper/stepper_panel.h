@@ -14,7 +14,7 @@
 #include "ui/stepper/exercise_bar.h"
 #include "ui/stepper/program_view.h"
 #include "ui/stepper/step_table.h"
-#include "ui/stepper/transit_of.h"
+#include "ui/stepper/transit_mapper.h"
 
 class QAction;
 class QDoubleSpinBox;

@@ -6,7 +6,7 @@
 #include <QObject>
 #include <optional>
 
-#include "ui/stepper/true_values.h"
+#include "ui/stepper/recorded_values.h"
 
 class QComboBox;
 

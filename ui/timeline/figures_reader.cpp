@@ -4,7 +4,7 @@
 #include <QElapsedTimer>
 #include <utility>
 
-#include "ui/model/turns.h"
+#include "ui/model/work_scheduler.h"
 
 namespace trainyard::ui {
 namespace {

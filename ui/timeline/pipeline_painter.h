@@ -6,7 +6,7 @@
 #include <QPainter>
 
 #include "ui/timeline/pipeline_picture.h"
-#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/timeline_colors.h"
 
 namespace trainyard::ui {
 

@@ -4,8 +4,8 @@
 #include <QCoreApplication>
 
 #include "core/base/units.h"
-#include "ui/model/counted.h"
-#include "ui/model/stage_picture.h"
+#include "ui/model/count_text.h"
+#include "ui/model/stage_assignment.h"
 
 namespace trainyard::ui {
 namespace {

@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "ui/theme/theme.h"
-#include "ui/timeline/reading.h"
+#include "ui/timeline/readout.h"
 
 namespace trainyard::ui {
 namespace {

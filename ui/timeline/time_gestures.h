@@ -8,7 +8,7 @@
 #include <QAbstractScrollArea>
 #include <QPointF>
 
-#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_geometry.h"
 #include "ui/timeline/timeline_words.h"
 

@@ -9,7 +9,7 @@
 #include <QPainter>
 
 #include "ui/model/step_times.h"
-#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_geometry.h"
 
 namespace trainyard::ui {

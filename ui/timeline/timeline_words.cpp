@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "ui/model/bucket_spans.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/model/step_times.h"
-#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_text.h"
 
 namespace trainyard::ui {

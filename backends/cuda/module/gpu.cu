@@ -12,7 +12,7 @@
 #include "backends/cuda/module/product.h"
 #include "backends/cuda/module/stream_queue.h"
 #include "core/base/units.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cuda::module {
 namespace {

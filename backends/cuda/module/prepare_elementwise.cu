@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Prepares elementwise ops.
-#include "backends/cuda/module/kernels/between.h"
+#include "backends/cuda/module/kernels/elementwise.h"
 #include "backends/cuda/module/prepare_family.h"
 
 namespace trainyard::cuda {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "backends/cuda/module/product.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cuda::module {
 namespace {

@@ -5,14 +5,14 @@
 #include <cstring>
 
 #include "core/compute/compression/kernels.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "core/compute/immediate_queue.h"
 #include "core/compute/reference/attention.h"
-#include "core/compute/reference/between.h"
 #include "core/compute/reference/embedding.h"
 #include "core/compute/reference/image.h"
 #include "core/compute/reference/linear.h"
 #include "core/compute/reference/loss.h"
+#include "core/compute/reference/normalization.h"
 #include "core/compute/reference/transformer.h"
 #include "core/compute/reference/update.h"
 #include "core/compute/validate.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/compute/reference/between.h"
+#include "core/compute/reference/normalization.h"
 
 namespace trainyard::compute::reference {
 

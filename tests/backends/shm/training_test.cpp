@@ -8,7 +8,7 @@
 #include "tests/conformance/gossip_training.h"
 #include "tests/conformance/local_sgd_training.h"
 #include "tests/conformance/pair_training.h"
-#include "tests/conformance/synchronised_training.h"
+#include "tests/conformance/synchronized_training.h"
 #include "tests/conformance/vertical_training.h"
 
 namespace trainyard::tests {

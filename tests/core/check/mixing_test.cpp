@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Plans of gossip are proved; and one that is changed anywhere that matters is not.
-#include "core/experiment/mixing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/experiment/fields.h"
+#include "core/experiment/mixing_matrix.h"
 #include "tests/core/check/breaking.h"
 
 namespace trainyard::check {

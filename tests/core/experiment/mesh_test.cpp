@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "core/experiment/fsdp.h"
-#include "core/experiment/in_vain.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
+#include "core/experiment/unused_settings.h"
 #include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/experiments.h"
 

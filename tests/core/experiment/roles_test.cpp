@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/experiment/duties.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/servers.h"
 #include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"

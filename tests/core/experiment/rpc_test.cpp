@@ -6,13 +6,13 @@
 #include <gmock/gmock.h>
 
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
-#include "core/experiment/findings.h"
 #include "core/experiment/fsdp.h"
-#include "core/experiment/in_vain.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/rank_duties.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/unused_settings.h"
+#include "core/experiment/validation_result.h"
 #include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/rpc_experiments.h"
 

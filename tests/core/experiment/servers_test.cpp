@@ -6,7 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/experiment/buckets.h"
-#include "core/experiment/duties.h"
+#include "core/experiment/rank_duties.h"
 #include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 

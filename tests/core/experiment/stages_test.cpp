@@ -9,7 +9,7 @@
 
 #include "core/base/fields.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/measured.h"
+#include "core/experiment/measured_partition.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {

@@ -9,9 +9,9 @@
 
 #include "core/base/json.h"
 #include "core/collective/cost.h"
-#include "core/experiment/duties.h"
-#include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
+#include "core/experiment/validation_result.h"
 #include "core/experiment/variant.h"
 #include "core/topology/network.h"
 #include "tests/core/experiment/golden.h"

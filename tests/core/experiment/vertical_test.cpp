@@ -7,8 +7,8 @@
 
 #include "core/base/json.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/validation_result.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "ui/canvas/arrange.h"
+#include "ui/canvas/canvas_text.h"
 #include "ui/canvas/navigation.h"
-#include "ui/canvas/writing.h"
 
 namespace trainyard::ui {
 namespace {

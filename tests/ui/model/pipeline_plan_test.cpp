@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/drawn_pipeline.h"
-#include "ui/model/stage_picture.h"
+#include "ui/model/stage_assignment.h"
 
 namespace trainyard::ui {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_backward.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cuda {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "backends/cuda/module/device.h"
-#include "backends/cuda/module/kernels/between.h"
 #include "backends/cuda/module/kernels/channels.h"
+#include "backends/cuda/module/kernels/elementwise.h"
 #include "backends/cuda/module/kernels/padded.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cuda {
 

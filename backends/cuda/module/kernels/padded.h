@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backends/cuda/module/device.h"
-#include "backends/cuda/module/kernels/each.h"
-#include "core/compute/halves.h"
+#include "backends/cuda/module/kernels/map.h"
+#include "core/compute/half_precision.h"
 
 namespace trainyard::cuda {
 

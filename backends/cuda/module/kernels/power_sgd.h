@@ -3,7 +3,7 @@
 // in fp64 in a fixed order, so that all GPUs decode the same bits.
 #pragma once
 
-#include "backends/cuda/module/kernels/whole.h"
+#include "backends/cuda/module/kernels/compression_input.h"
 #include "core/compute/compression/power_sgd.h"
 
 namespace trainyard::cuda {

@@ -3,7 +3,7 @@
 // weight gradient stores those of all rows while it sums columns.
 #pragma once
 
-#include "backends/cuda/module/kernels/each.h"
+#include "backends/cuda/module/kernels/map.h"
 #include "backends/cuda/module/kernels/sums.h"
 
 namespace trainyard::cuda {

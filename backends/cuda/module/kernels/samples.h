@@ -2,7 +2,7 @@
 // Decodes samples that are transferred as bytes.
 #pragma once
 
-#include "backends/cuda/module/kernels/each.h"
+#include "backends/cuda/module/kernels/map.h"
 
 namespace trainyard::cuda {
 

@@ -4,7 +4,7 @@
 // are in increasing order. Counts are integers, so their order does not affect the result.
 #pragma once
 
-#include "backends/cuda/module/kernels/whole.h"
+#include "backends/cuda/module/kernels/compression_input.h"
 
 namespace trainyard::cuda {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "core/base/functions.h"
-#include "core/compute/halves.h"
+#include "core/compute/half_precision.h"
 #include "tests/backends/cuda/host/host_device.h"
 #include "tests/backends/cuda/library/cudnn_stand_in.h"
 #include "tests/conformance/compute_image_cases.h"

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/stored_set.h"
+
+#include <cstdio>
+
+#include "core/base/units.h"
+#include "core/data/permutation.h"
+
+namespace trainyard::data {
+
+using base::fail;
+using base::format_count;
+using base::ProblemCode;
+using base::Result;
+
+Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
+                                                          std::int64_t samples,
+                                                          const std::filesystem::path& file) {
+  if (spec.train_samples < 0 || spec.held_out_samples < 0)
+    return fail(
+        {ProblemCode::bad_input, "data", "a number of samples is negative", "0 or more", ""});
+  const bool rest = spec.train_samples == 0;
+  const std::string holds = file.filename().string() + " holds " + format_count(samples);
+  if (spec.held_out_samples > samples ||
+      (!rest && spec.train_samples > samples - spec.held_out_samples)) {
+    const std::string asked =
+        rest ? "" : format_count(spec.train_samples) + " samples to train on and ";
+    return fail({ProblemCode::bad_input, rest ? "data.held_out_samples" : "data.train_samples",
+                 asked + format_count(spec.held_out_samples) + " held out are asked for; " + holds,
+                 "together at most " + format_count(samples),
+                 "Set train_samples to 0 to train on all that are not held out"});
+  }
+  const std::int64_t train = rest ? samples - spec.held_out_samples : spec.train_samples;
+  if (train == 0)
+    return fail({ProblemCode::bad_input, "data.held_out_samples",
+                 "no sample is left to train on; " + holds, "less than " + format_count(samples),
+                 ""});
+  return std::pair{train, spec.held_out_samples};
+}
+
+Result<FileSplit> FileSplit::make(const DataSpec& spec, std::int64_t samples,
+                                  const std::filesystem::path& file) {
+  return split_sizes(spec, samples, file).map([&](const auto& sizes) {
+    FileSplit split;
+    split.order_.resize(static_cast<std::size_t>(samples));
+    permute(split.order_,
+            base::Random(static_cast<std::uint64_t>(spec.seed), base::Purpose::split, 0));
+    split.train_ = static_cast<std::size_t>(sizes.first);
+    split.held_out_ = static_cast<std::size_t>(sizes.second);
+    return split;
+  });
+}
+
+TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels) {
+  const auto rows = split.rows(Split::train);
+  TrainingLabels training{{}, {rows.begin(), rows.end()}};
+  for (const std::int64_t row : rows)
+    training.classes.push_back(labels[static_cast<std::size_t>(row)]);
+  return training;
+}
+
+StoredSet::StoredSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels)
+    : summary_(std::move(summary)), split_(std::move(split)), labels_(std::move(labels)) {}
+
+void StoredSet::fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+                     std::span<std::int32_t> labels) const {
+  const auto width = static_cast<std::size_t>(summary_.features());
+  for_each(split, indices, labels, [&](std::size_t row, std::size_t first) {
+    copy_row(row, features.subspan(first, width));
+  });
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string quoted = "\"";
+  for (const char c : text.substr(0, kLongest)) {
+    if (c >= ' ' && c <= '~') {
+      quoted += c;
+    } else {
+      char escaped[5];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
+      quoted += escaped;
+    }
+  }
+  return quoted + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+}  // namespace trainyard::data

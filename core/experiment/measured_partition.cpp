@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/measured_partition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/units.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/stages.h"
+
+namespace trainyard::experiment {
+
+bool needs_measured_times(const StrategySpec& strategy) {
+  return has_stages(strategy.kind) && strategy.stages.partition == Partition::measured &&
+         strategy.stages.times.empty();
+}
+
+std::optional<std::string> times_pending_line(const StrategySpec& strategy) {
+  if (!needs_measured_times(strategy)) return std::nullopt;
+  return "what layers take on this machine is measured before the run; until then they are shared "
+         "out by cost, and so memory and bytes are told";
+}
+
+void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times) {
+  StageSpec& stages = resolved.document.strategy.stages;
+  stages.times = std::move(times);
+  stages.places = places_of(resolved);
+}
+
+std::string times_said(const Resolved& resolved) {
+  const std::vector<SegmentTime>& times = resolved.document.strategy.stages.times;
+  if (needs_measured_times(resolved.document.strategy))
+    return " (by cost, until layers are measured before the run)";
+  if (resolved.document.strategy.stages.partition != Partition::measured) return "";
+  std::vector<double> seconds(static_cast<std::size_t>(mesh_of(resolved).pipeline));
+  const std::vector<int> owners = owners_of(resolved);
+  for (std::size_t s = 0; s < owners.size(); ++s)
+    seconds[static_cast<std::size_t>(owners[s])] += times[s].seconds;
+  std::string text;
+  for (const double of_rank : seconds)
+    text += (text.empty() ? "; as measured, " : ", ") + base::format_seconds(of_rank);
+  return text + " for a sample";
+}
+
+base::Problems time_problems(const StageSpec& stages, const model::Model& model) {
+  if (stages.partition != Partition::measured || stages.times.empty()) return {};
+  const std::string all = "every layer once, " + place_name(model.segments.front()) + " to " +
+                          place_name(model.segments.back());
+  const std::string advice = "Leave strategy.stages.times empty: they are measured before the run.";
+  for (std::size_t i = 0; i < std::min(stages.times.size(), model.segments.size()); ++i)
+    if (const std::string wanted = place_name(model.segments[i]); stages.times[i].segment != wanted)
+      return {{base::ProblemCode::bad_input,
+               "strategy.stages.times[" + std::to_string(i) + "].segment",
+               "\"" + stages.times[i].segment + "\" is where layer " + wanted + " should be", all,
+               advice}};
+  if (stages.times.size() == model.segments.size()) return {};
+  return {{base::ProblemCode::bad_input, "strategy.stages.times",
+           "the times of " + base::format_count(std::ssize(stages.times)) +
+               (stages.times.size() == 1 ? " layer is not that" : " layers are not those") +
+               " of the model's " + base::format_count(std::ssize(model.segments)),
+           all, advice}};
+}
+
+}  // namespace trainyard::experiment

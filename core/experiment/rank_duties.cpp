@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/rank_duties.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/experiment/bipartition.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/local_sgd.h"
+#include "core/experiment/mixing_matrix.h"
+#include "core/experiment/rpc.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/tpu.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Problems;
+using topology::Device;
+using topology::DeviceKind;
+
+// Worker devices by rank.
+std::vector<const Device*> workers(const topology::Topology& topology) {
+  std::vector<const Device*> list;
+  for (const topology::Host& host : topology.hosts)
+    for (const Device& device : host.devices)
+      if (topology::works(device)) list.push_back(&device);
+  return list;
+}
+
+bool is_cpu(const Device* device) { return device->kind == DeviceKind::cpu; }
+
+Problem of_strategy(std::string what, std::string accepted, std::string advice) {
+  return {ProblemCode::bad_input, "strategy.kind", std::move(what), std::move(accepted),
+          std::move(advice)};
+}
+
+std::optional<Problem> several_hosts(const topology::Topology& topology,
+                                     const std::string& strategy, const std::string& instead) {
+  const auto has_workers = [](const topology::Host& host) {
+    return std::any_of(host.devices.begin(), host.devices.end(),
+                       [](const Device& device) { return topology::works(device); });
+  };
+  const auto hosts = std::count_if(topology.hosts.begin(), topology.hosts.end(), has_workers);
+  if (hosts < 2) return std::nullopt;
+  return of_strategy(strategy + " is for one host, but workers are on " + base::format_count(hosts),
+                     "all workers on one host",
+                     "Set the role of the others to idle, or use " + instead + ".");
+}
+
+std::optional<Problem> no_storage(const topology::Topology& topology) {
+  const auto all = workers(topology);
+  const auto cpus = std::count_if(all.begin(), all.end(), is_cpu);
+  if (cpus == 0)
+    return of_strategy(
+        "central_storage keeps the variables on a cpu of the host, but no worker is one",
+        "one cpu beside the devices that compute",
+        "Draw a cpu on the host, or make one of the devices a cpu.");
+  if (cpus > 1)
+    return of_strategy("central_storage keeps the variables on one cpu, but " +
+                           base::format_count(cpus) + " workers are cpus",
+                       "one cpu beside gpus or tpus that compute",
+                       "Make all cpus but one gpus or tpus (they may run emulated), set the role "
+                       "of the others to idle, or use mirrored.");
+  if (all.size() > 1) return std::nullopt;
+  return of_strategy("central_storage keeps the variables on the cpu, and no other device computes",
+                     "one or more gpus or tpus beside the cpu",
+                     "Draw a gpu or tpu on the host (it may run emulated), or use one_device.");
+}
+
+Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
+  if (first) return {*first};
+  return second ? Problems{*second} : Problems{};
+}
+
+// Limit of ranks: rank 0 has a group, and so a channel, with every other rank, and channels within
+// one machine are few.
+constexpr std::int64_t kMostParallel = 16;
+
+Problems data_parallel_problems(const Experiment& experiment) {
+  Problems problems;
+  const std::int64_t ranks = std::ssize(workers(experiment.topology));
+  if (ranks > kMostParallel)
+    problems.push_back(of_strategy("data_parallel hands everything out from one device, but " +
+                                       base::format_count(ranks) + " have the role worker",
+                                   "up to " + base::format_count(kMostParallel) + " workers",
+                                   "Set the role of some to idle, or use ddp."));
+  else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp"))
+    problems.push_back(*several);
+  if (data::owns_samples(experiment.data.sharding))
+    problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
+                        "with " + std::string(base::name_of(experiment.data.sharding.kind)) +
+                            " sharding every rank owns its samples, but in data_parallel rank 0 "
+                            "reads all and deals them out at every step",
+                        "iid", "Set it to iid, or use ddp."});
+  return problems;
+}
+
+}  // namespace
+
+int storage_rank(const Experiment& experiment) {
+  if (experiment.strategy.kind != StrategyKind::central_storage) return kNobody;
+  const auto all = workers(experiment.topology);
+  if (all.size() < 2 || std::count_if(all.begin(), all.end(), is_cpu) != 1) return kNobody;
+  return static_cast<int>(std::find_if(all.begin(), all.end(), is_cpu) - all.begin());
+}
+
+std::int64_t count_trainers(const Experiment& experiment) {
+  return std::ssize(workers(experiment.topology)) - (storage_rank(experiment) == kNobody ? 0 : 1);
+}
+
+bool keeps_parameters(const Experiment& experiment, int rank) {
+  if (has_servers(experiment.strategy.kind)) return rank < std::ssize(workers(experiment.topology));
+  return experiment.strategy.kind != StrategyKind::data_parallel || rank == 0;
+}
+
+std::string_view duty_of(const Experiment& experiment, int rank) {
+  if (rank == storage_rank(experiment)) return "storage";
+  const topology::Network network(experiment.topology);
+  const auto ranks = network.ranks();
+  return static_cast<std::size_t>(rank) < ranks.size()
+             ? base::name_of(network.device(ranks[static_cast<std::size_t>(rank)]).role)
+             : "worker";
+}
+
+std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
+  if (kind == StrategyKind::data_parallel)
+    return FixedAlgorithm{collective::Algorithm::star,
+                          "rank 0 sends to everybody, and receives from everybody"};
+  if (kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline)
+    return FixedAlgorithm{collective::Algorithm::direct,
+                          "nothing is summed but a table that layers of two stages share, and the "
+                          "norms that clipping goes by"};
+  if (has_servers(kind))
+    return FixedAlgorithm{collective::Algorithm::star,
+                          "every worker sends to the servers, and receives from them"};
+  if (kind == StrategyKind::central_storage)
+    return FixedAlgorithm{collective::Algorithm::star,
+                          "every device sends to the storage, and receives from it"};
+  return std::nullopt;
+}
+
+std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind) {
+  if (kind == StrategyKind::tpu)
+    return FixedAlgorithm{collective::Algorithm::torus,
+                          "TPUs are wired to their neighbours in a torus"};
+  return std::nullopt;
+}
+
+bool has_local_parameters(StrategyKind kind) {
+  return kind == StrategyKind::gossip || kind == StrategyKind::local_sgd;
+}
+
+namespace {
+
+Problems nothing_to_skip_by(const Experiment& experiment) {
+  if (!has_local_parameters(experiment.strategy.kind) ||
+      experiment.training.non_finite != NonFinite::skip)
+    return {};
+  return {
+      {ProblemCode::bad_input, "training.non_finite",
+       "in " + std::string(base::name_of(experiment.strategy.kind)) +
+           " every rank has parameters of its own: there is no gradient of all ranks to judge by",
+       "go_on, stop", "Set it to stop, or use mirrored."}};
+}
+
+Problems no_order(const Experiment& experiment) {
+  if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
+  if (is_asynchronous_gossip(experiment.strategy))
+    return {{ProblemCode::bad_input, "run.clock",
+             "the virtual clock orders what servers and their workers do; who averages with whom "
+             "before whom in asynchronous gossip it does not",
+             "machine",
+             "Set it to machine: its ranks write down who came before whom, and trainyard-cli "
+             "replay --recompute computes the run again."}};
+  return {{ProblemCode::bad_input, "run.clock",
+           "a virtual clock decides who comes before whom, and in " +
+               std::string(base::name_of(experiment.strategy.kind)) + " that changes nothing",
+           "machine",
+           "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times "
+           "of any strategy."}};
+}
+
+// Refuses imposed links and paced devices on the virtual clock, which uses the drawn speeds anyway.
+Problems imposed_on_a_clock(const Experiment& experiment) {
+  Problems problems;
+  if (experiment.run.clock == RunClock::machine) return problems;
+  const std::string why = " on the virtual clock, which has the drawn ones anyway, and no other";
+  if (experiment.run.links == LinkSpeed::imposed)
+    problems.push_back({ProblemCode::bad_input, "run.links", "nothing crosses real links" + why,
+                        "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+  if (experiment.run.devices == DeviceSpeed::paced)
+    problems.push_back({ProblemCode::bad_input, "run.devices", "no device is held back" + why,
+                        "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+  return problems;
+}
+
+Problems of_strategy(const Experiment& experiment) {
+  const topology::Topology& topology = experiment.topology;
+  switch (experiment.strategy.kind) {
+    case StrategyKind::central_storage:
+      return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"),
+                    no_storage(topology));
+    case StrategyKind::data_parallel: return data_parallel_problems(experiment);
+    case StrategyKind::parameter_server: return server_problems(experiment);
+    case StrategyKind::rpc: return rpc_problems(experiment);
+    case StrategyKind::gossip: return gossip_problems(experiment);
+    case StrategyKind::local_sgd: return local_sgd_problems(experiment);
+    case StrategyKind::tpu: return other_than_tpus(topology);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Problems duty_problems(const Experiment& experiment) {
+  Problems problems = of_strategy(experiment);
+  for (Problem& problem : nothing_to_skip_by(experiment)) problems.push_back(std::move(problem));
+  for (Problem& problem : no_order(experiment)) problems.push_back(std::move(problem));
+  for (Problem& problem : imposed_on_a_clock(experiment)) problems.push_back(std::move(problem));
+  return problems;
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/unused_settings.h"
+
+#include "core/experiment/fields.h"
+#include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/rpc.h"
+#include "core/experiment/stages.h"
+
+namespace trainyard::experiment {
+namespace {
+
+template <class Value>
+std::string in_vain(const char* field, Value asked, const std::string& because) {
+  return std::string(field) + "=" + std::string(base::name_of(asked)) +
+         " changes nothing: " + because;
+}
+
+void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) {
+  const PipelineSchedule asked = strategy.stages.schedule;
+  if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return;
+  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage"
+                       : strategy.kind == StrategyKind::rpc  ? "whom its trainer calls"
+                                                             : "all stages";
+  said.push_back(in_vain("strategy.stages.schedule", asked,
+                         std::string("one micro-batch after the other passes ") + passed));
+}
+
+// Partitions by hand are validated elsewhere.
+void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::string>& said) {
+  const StrategySpec& strategy = resolved.document.strategy;
+  const Partition asked = strategy.stages.partition;
+  const int places = mesh.calls ? mesh.pipeline - 1 : mesh.pipeline;
+  if (asked == StageSpec{}.partition || asked == Partition::by_hand) return;
+  if (places == 1)
+    said.push_back(in_vain("strategy.stages.partition", asked,
+                           mesh.calls ? "there is one server" : "there is one stage"));
+  else if (mesh.calls && std::ssize(partitioned_segments(strategy, resolved.model)) == places)
+    said.push_back(in_vain("strategy.stages.partition", asked, "each server has one"));
+}
+
+// A reference only saves traffic between two servers by way of the trainer.
+void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
+  if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
+  said.push_back(in_vain("strategy.rpc.output", rpc.output,
+                         "outputs of the one server go to whoever called it"));
+}
+
+}  // namespace
+
+std::vector<std::string> unused_stage_settings(const Resolved& resolved) {
+  const StrategySpec& strategy = resolved.document.strategy;
+  std::vector<std::string> said;
+  if (!has_stages(strategy.kind)) return said;
+  const Mesh mesh = mesh_of(resolved);
+  add_schedule(strategy, said);
+  add_partition(resolved, mesh, said);
+  add_output(mesh, strategy.rpc, said);
+  return said;
+}
+
+std::optional<std::string> unused_shard_group(const Resolved& resolved) {
+  const ShardGroup asked = resolved.document.strategy.fsdp.group;
+  if (!shards(resolved) || asked == FsdpSpec{}.group || !same_shard_groups(resolved).empty())
+    return std::nullopt;
+  return in_vain("strategy.fsdp.group", asked, "all who share are on one host");
+}
+
+}  // namespace trainyard::experiment

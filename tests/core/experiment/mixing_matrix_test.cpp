@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// MixingMatrix matrices against what is known of their eigenvalues; matrices that are no good are
+// refused, and say why.
+#include "core/experiment/mixing_matrix.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "tests/core/experiment/samples.h"
+#include "tests/drawings.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+Experiment gossiping(int ranks, GossipGraph graph) {
+  Experiment e = small(1, ranks);
+  e.strategy.kind = StrategyKind::gossip;
+  e.strategy.gossip.graph = graph;
+  return e;
+}
+
+// Sorted, the largest first.
+std::vector<double> eigenvalues(const MixingMatrix& mixing) {
+  std::vector<double> values = spectrum(mixing).values;
+  std::sort(values.begin(), values.end(), std::greater<>());
+  return values;
+}
+
+// Eigenvalues of a circulant matrix: the k-th is the sum of its weights times cos(2 pi k distance /
+// n).
+std::vector<double> of_circle(int ranks, const std::vector<std::pair<int, double>>& weights) {
+  std::vector<double> values;
+  for (int k = 0; k < ranks; ++k) {
+    double sum = 0;
+    for (const auto& [distance, weight] : weights)
+      sum += weight * std::cos(2 * std::numbers::pi * k * distance / ranks);
+    values.push_back(sum);
+  }
+  std::sort(values.begin(), values.end(), std::greater<>());
+  return values;
+}
+
+double absolute_second(std::vector<double> values) {
+  std::sort(values.begin(), values.end(),
+            [](double a, double b) { return std::abs(a) > std::abs(b); });
+  return std::abs(values[1]);
+}
+
+// W v = lambda v, |v| = 1, and v is orthogonal to the mean.
+void expect_second_eigenvector(const MixingMatrix& mixing) {
+  const SecondEigenvalue second = second_eigenvalue(mixing);
+  double length = 0, sum = 0, along = 0;
+  for (int i = 0; i < mixing.ranks; ++i) {
+    const double own = second.vector[static_cast<std::size_t>(i)];
+    double mixed = 0;
+    for (int j = 0; j < mixing.ranks; ++j)
+      mixed += mixing.weight(i, j) * second.vector[static_cast<std::size_t>(j)];
+    length += own * own, sum += own, along += own * mixed;
+    EXPECT_NEAR(std::abs(mixed), second.absolute * std::abs(own), 1e-12);
+  }
+  EXPECT_NEAR(length, 1, 1e-12);
+  EXPECT_NEAR(sum, 0, 1e-12);
+  EXPECT_NEAR(std::abs(along), second.absolute, 1e-12);
+}
+
+TEST(MixingMatrix, of_a_ring_has_the_eigenvalues_of_the_formula) {
+  for (const int ranks : {3, 4, 5, 8, 16, 33}) {
+    const MixingMatrix ring = mixing(gossiping(ranks, GossipGraph::ring));
+    EXPECT_EQ(ring.denominator, 3);
+    EXPECT_EQ(ring.at(0, 1), 1);
+    EXPECT_EQ(ring.at(0, 0), 1);
+    const auto expected = of_circle(ranks, {{0, 1.0 / 3}, {1, 1.0 / 3}, {-1, 1.0 / 3}});
+    EXPECT_THAT(eigenvalues(ring), Pointwise(DoubleNear(1e-12), expected)) << ranks;
+    EXPECT_NEAR(second_eigenvalue(ring).absolute,
+                std::max(1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / ranks),
+                         absolute_second(expected)),
+                1e-12);
+    expect_second_eigenvector(ring);
+  }
+}
+
+TEST(MixingMatrix, of_two_ranks_is_their_mean) {
+  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
+                                  GossipGraph::complete, GossipGraph::drawn}) {
+    const MixingMatrix two = mixing(gossiping(2, graph));
+    EXPECT_EQ(two, (MixingMatrix{2, 2, {1, 1, 1, 1}}));
+    EXPECT_NEAR(second_eigenvalue(two).absolute, 0, 1e-15);
+  }
+}
+
+TEST(MixingMatrix, of_the_exponential_graph_has_the_eigenvalues_of_a_circle) {
+  for (const int ranks : {4, 7, 8, 16}) {
+    std::set<int> distances;
+    for (int hop = 1; hop < ranks; hop *= 2) distances.insert(hop), distances.insert(ranks - hop);
+    std::vector<std::pair<int, double>> weights{
+        {0, 1.0 / static_cast<double>(distances.size() + 1)}};
+    for (const int distance : distances) weights.emplace_back(distance, weights.front().second);
+    const MixingMatrix exponential = mixing(gossiping(ranks, GossipGraph::exponential));
+    EXPECT_THAT(eigenvalues(exponential), Pointwise(DoubleNear(1e-12), of_circle(ranks, weights)))
+        << ranks;
+    expect_second_eigenvector(exponential);
+  }
+}
+
+// 5 W = 1 + A x 1 + 1 x B of two circles: every eigenvalue is the sum of one of each.
+TEST(MixingMatrix, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
+  for (const auto& [rows, columns] : {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 6}}) {
+    std::vector<double> expected;
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < columns; ++c)
+        expected.push_back((1 + 2 * std::cos(2 * std::numbers::pi * r / rows) +
+                            2 * std::cos(2 * std::numbers::pi * c / columns)) /
+                           5);
+    std::sort(expected.begin(), expected.end(), std::greater<>());
+    const MixingMatrix torus = mixing(gossiping(rows * columns, GossipGraph::torus));
+    EXPECT_THAT(eigenvalues(torus), Pointwise(DoubleNear(1e-12), expected))
+        << rows << " x " << columns;
+    expect_second_eigenvector(torus);
+  }
+}
+
+TEST(MixingMatrix, of_a_torus_of_a_prime_number_is_a_ring) {
+  EXPECT_EQ(mixing(gossiping(7, GossipGraph::torus)), mixing(gossiping(7, GossipGraph::ring)));
+}
+
+TEST(MixingMatrix, of_everybody_brings_all_together_in_one_step) {
+  const MixingMatrix complete = mixing(gossiping(6, GossipGraph::complete));
+  EXPECT_EQ(complete, (MixingMatrix{6, 6, std::vector<std::int64_t>(36, 1)}));
+  EXPECT_NEAR(second_eigenvalue(complete).absolute, 0, 1e-12);
+}
+
+// Two devices on each of three hosts, the middle one linked with both others.
+TEST(MixingMatrix, of_a_drawing_joins_hosts_that_are_linked) {
+  Experiment e = small(3, 2);
+  e.strategy.kind = StrategyKind::gossip;
+  e.strategy.gossip.graph = GossipGraph::drawn;
+  e.topology.switches.clear();
+  const auto& hosts = e.topology.hosts;
+  e.topology.links = {{hosts[0].name, hosts[1].name}, {hosts[2].name, hosts[1].name}};
+  const MixingMatrix drawn = mixing(e);
+  EXPECT_THAT(drawn.neighbors(0), ElementsAre(1, 2, 3));
+  EXPECT_THAT(drawn.neighbors(2), ElementsAre(0, 1, 3, 4, 5));
+  EXPECT_DOUBLE_EQ(drawn.weight(0, 1), 1.0 / 4);
+  EXPECT_DOUBLE_EQ(drawn.weight(0, 2), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(drawn.weight(2, 3), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(drawn.weight(0, 0), 1 - 1.0 / 4 - 2.0 / 6);
+  EXPECT_TRUE(mixing_problems(drawn, "").empty());
+  EXPECT_TRUE(gossip_problems(e).empty());
+}
+
+RC_GTEST_PROP(MixingMatrix, of_metropolis_is_doubly_stochastic_whatever_the_graph, ()) {
+  const int ranks = *rc::gen::inRange(2, 30);
+  Graph graph(static_cast<std::size_t>(ranks));
+  const auto join = [&](int a, int b) {
+    auto& list = graph[static_cast<std::size_t>(a)];
+    if (a == b || std::find(list.begin(), list.end(), b) != list.end()) return;
+    list.push_back(b);
+    graph[static_cast<std::size_t>(b)].push_back(a);
+  };
+  for (int i = 1; i < ranks; ++i) join(i, *rc::gen::inRange(0, i));  // a tree
+  for (int extra = *rc::gen::inRange(0, 60); extra > 0; --extra)
+    join(*rc::gen::inRange(0, ranks), *rc::gen::inRange(0, ranks));
+  for (auto& list : graph) std::sort(list.begin(), list.end());
+  const MixingMatrix made = metropolis(graph);
+  RC_ASSERT(mixing_problems(made, "").empty());
+  for (int i = 0; i < ranks; ++i) {
+    RC_ASSERT(made.neighbors(i) == graph[static_cast<std::size_t>(i)]);
+    double row = 0;
+    for (int j = 0; j < ranks; ++j) row += made.weight(i, j);
+    RC_ASSERT(std::abs(row - 1) < 1e-12);
+  }
+  const double second = second_eigenvalue(made).absolute;
+  RC_ASSERT(second < 1 - 1e-6);
+}
+
+// Numbers of neighbors from 1 to 40: their least common multiple is beyond a trillion, so weights
+// are rounded, and still sum to one.
+TEST(MixingMatrix, of_many_degrees_is_rounded_and_still_exact_in_its_sums) {
+  Graph graph(42);
+  for (int i = 0; i < 42; ++i)
+    for (int j = 0; j < i; ++j)
+      if (i + j >= 41)
+        graph[static_cast<std::size_t>(i)].push_back(j),
+            graph[static_cast<std::size_t>(j)].push_back(i);
+  for (auto& list : graph) std::sort(list.begin(), list.end());
+  const MixingMatrix made = metropolis(graph);
+  EXPECT_TRUE(mixing_problems(made, "").empty());
+  const auto most = static_cast<double>(std::max(graph[41].size(), graph[40].size()));
+  EXPECT_NEAR(made.weight(41, 40), 1 / (1 + most), 1e-12);
+}
+
+std::string refusal(const MixingMatrix& mixing) {
+  const auto problems = mixing_problems(mixing, "here");
+  return problems.empty() ? "" : base::to_string(problems.front());
+}
+
+TEST(MixingMatrix, that_is_no_good_is_refused_and_says_which_rank) {
+  EXPECT_EQ(refusal({2, 4, {3, 1, 1, 3}}), "");
+  EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}),
+              HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
+  EXPECT_THAT(refusal({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}),
+              HasSubstr("rank 0 counts 0.5 for rank 1, but the other way round it is 0.25"));
+  EXPECT_THAT(refusal({2, 4, {3, 1, 1, 2}}),
+              AllOf(HasSubstr("by which rank 1 averages sum to 0.75"), HasSubstr("drift")));
+  EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}),
+              HasSubstr("ranks 2 and 3 are cut off"));
+  EXPECT_THAT(refusal({2, 1, {0, 1, 1, 0}}), HasSubstr("change places for ever"));
+}
+
+TEST(GossipWeights, by_hand_are_those_of_the_pair_both_ways_and_leave_the_rest_to_the_rank) {
+  Experiment e = gossiping(3, GossipGraph::ring);
+  e.strategy.gossip.weights = {{0, 1, 0.25}, {2, 1, 0.5}};
+  const MixingMatrix made = mixing(e);
+  EXPECT_DOUBLE_EQ(made.weight(0, 1), 0.25);
+  EXPECT_DOUBLE_EQ(made.weight(1, 0), 0.25);
+  EXPECT_DOUBLE_EQ(made.weight(1, 2), 0.5);
+  EXPECT_DOUBLE_EQ(made.weight(1, 1), 0.25);
+  EXPECT_NEAR(made.weight(0, 2), 1.0 / 3, 1e-12);
+  EXPECT_NEAR(made.weight(0, 0), 1 - 0.25 - 1.0 / 3, 1e-12);
+  EXPECT_TRUE(gossip_problems(e).empty());
+}
+
+TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
+  const auto problem = [](const std::vector<GossipWeight>& weights,
+                          GossipGraph graph = GossipGraph::ring) {
+    Experiment e = gossiping(4, graph);
+    e.strategy.gossip.weights = weights;
+    const auto problems = gossip_problems(e);
+    return problems.empty() ? "" : base::to_string(problems.front());
+  };
+  EXPECT_EQ(problem({{0, 0, 0.333333333333}}), "") << "the last digit is nobody's fault";
+  EXPECT_THAT(problem({{0, 2, 0.25}}), AllOf(HasSubstr("strategy.gossip.weights[0]"),
+                                             HasSubstr("ranks 0 and 2 are no neighbours")));
+  EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), "");
+  EXPECT_THAT(problem({{0, 9, 0.25}}), HasSubstr("there is no rank 9"));
+  EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 counts -0.23"));
+  EXPECT_THAT(problem({{0, 0, 0.5}}), HasSubstr("by which rank 0 averages sum to 1.166"));
+  EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}), HasSubstr("the other way round it is 0.2"));
+  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}), HasSubstr("ranks 1, 2 and 3 are cut off"));
+}
+
+TEST(GossipProblems, name_what_gossip_cannot_do) {
+  const auto where = [](const std::function<void(Experiment&)>& change, int hosts = 1) {
+    Experiment e = small(hosts, 4);
+    e.strategy.kind = StrategyKind::gossip;
+    change(e);
+    const auto resolved = resolve(e, ".");
+    return resolved ? "" : resolved.error().where;
+  };
+  EXPECT_EQ(where([](Experiment&) {}), "");
+  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }),
+            "training.non_finite");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.engine = Engine::gloo; }), "strategy.engine");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = AveragedQuantity::weights; }),
+            "strategy.average");
+  EXPECT_EQ(where([](Experiment& e) {
+              e.strategy.compression.kind = compute::compression::Scheme::bf16;
+            }),
+            "strategy.compression.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::vertical; }),
+            "data.sharding.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.gossip.graph = GossipGraph::drawn; }), "");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.gossip.graph = GossipGraph::drawn; }, 2),
+            "strategy.gossip.graph")
+      << "hosts on a switch are not linked";
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

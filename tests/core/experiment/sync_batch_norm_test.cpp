@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Synchronized batch normalization: when it is available, when it is refused, and the messages.
+#include "core/experiment/sync_batch_norm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/validation_result.h"
+#include "tests/core/experiment/samples.h"
+#include "tests/drawings.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using model::LayerKind;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Layers 1 and 3 normalize, over all ranks.
+Experiment normalized(int hosts = 1, int devices = 2) {
+  Experiment e = small(hosts, devices);
+  const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronized = true};
+  e.model.layers = {
+      {LayerKind::linear, 6}, normal, {LayerKind::linear, 4}, normal, {LayerKind::linear, 0}};
+  return e;
+}
+
+TEST(Synchronized, goes_with_every_strategy_that_all_reduces_gradients) {
+  Experiment e = normalized(2, 2);
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
+    e.strategy.kind = kind;
+    EXPECT_THAT(validate(e, "."), IsEmpty());
+    EXPECT_TRUE(synchronizes(resolve(e, ".").value())) << base::name_of(kind);
+  }
+}
+
+TEST(Synchronized, is_without_effect_on_one_rank) {
+  Experiment e = normalized(1, 1);
+  for (const StrategyKind kind : {StrategyKind::one_device, StrategyKind::mirrored}) {
+    e.strategy.kind = kind;
+    EXPECT_THAT(validate(e, "."), IsEmpty());
+    EXPECT_FALSE(synchronizes(resolve(e, ".").value()));
+  }
+}
+
+void expect_synchronized_refused(const Experiment& e, const std::string& reason,
+                                 const std::string& advice) {
+  const auto problems = validate(e, ".");
+  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronised"),
+                                    Field(&Problem::where, "model.layers[3].synchronised")))
+      << base::to_string(problems);
+  for (const Problem& problem : problems) {
+    EXPECT_THAT(problem.what, HasSubstr(reason));
+    EXPECT_EQ(problem.accepted, "false");
+    EXPECT_THAT(problem.advice, HasSubstr(advice));
+  }
+}
+
+TEST(Synchronized, is_refused_where_one_rank_sums) {
+  Experiment e = normalized();
+  e.strategy.kind = StrategyKind::data_parallel;
+  expect_synchronized_refused(e, "data_parallel sums on one rank", "mirrored");
+  e.topology = tests::drawn_storage(2, 1);
+  e.strategy.kind = StrategyKind::central_storage;
+  expect_synchronized_refused(e, "central_storage sums on one rank", "mirrored");
+}
+
+TEST(Synchronized, is_refused_where_weights_are_averaged) {
+  Experiment e = normalized();
+  e.strategy.average = AveragedQuantity::weights;
+  expect_synchronized_refused(e, "weights are averaged", "strategy.average to gradients");
+}
+
+TEST(Synchronized, trains_as_one_device_does) {
+  Experiment e = normalized();
+  EXPECT_EQ(equivalence_caveats(e), std::nullopt);
+  e.model.layers[1].synchronized = false;
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
+              HasSubstr("batch_norm normalises by the samples of each rank"));
+  e.model.layers[1].synchronized = true;
+  e.training.accumulation_steps = 2;
+  EXPECT_THAT(equivalence_caveats(e).value_or(""),
+              AllOf(HasSubstr("the samples of each micro-step"), Not(HasSubstr("each rank"))));
+}
+
+// Only of layers that normalize is it asked.
+TEST(Synchronized, means_nothing_to_other_layers) {
+  Experiment e = normalized();
+  for (model::LayerSpec& layer : e.model.layers)
+    layer.synchronized = layer.kind != LayerKind::batch_norm;
+  e.strategy.average = AveragedQuantity::weights;
+  EXPECT_THAT(validate(e, "."), IsEmpty());
+  e.strategy.average = AveragedQuantity::gradients;
+  EXPECT_FALSE(synchronizes(resolve(e, ".").value()));
+}
+
+TEST(Synchronized, sums_two_numbers_a_channel_each_way_and_one_count) {
+  EXPECT_THAT(summed_elements(resolve(normalized(), ".").value()), ElementsAre(13, 12, 9, 8));
+  Experiment e = normalized();
+  e.model.layers.erase(
+      e.model.layers.begin());  // the first with parameters: no gradient is wanted before it
+  EXPECT_EQ(summed_elements(resolve(e, ".").value()).size(), 3u);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

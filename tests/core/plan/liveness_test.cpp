@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/liveness.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard::plan {
+namespace {
+
+// Two buffers of ten elements; ops that read and write spans of the first.
+struct Touch {
+  std::vector<std::pair<std::int64_t, std::int64_t>> reads, writes;  // first, count
+};
+
+RankPlan plan_of(const std::vector<Touch>& touches) {
+  RankPlan rank;
+  rank.lanes = {{"compute", LaneKind::compute, -1}};
+  rank.buffers = {{"a", base::DType::fp32, 10}, {"b", base::DType::fp32, 10}};
+  rank.programs = {{"train", 1, 1, 1, {}}};
+  for (const Touch& touch : touches) {
+    Op op;
+    op.lane = LaneId(0);
+    for (const auto& [first, count] : touch.reads) op.reads.push_back({BufferId(0), first, count});
+    for (const auto& [first, count] : touch.writes)
+      op.writes.push_back({BufferId(0), first, count});
+    rank.programs[0].ops.push_back(op);
+  }
+  return rank;
+}
+
+using Stretches = std::vector<Stretch>;
+
+TEST(Liveness, go_from_what_writes_to_the_last_that_reads) {
+  const Liveness lives(plan_of({{}, {{}, {{0, 10}}}, {}, {{{0, 10}}, {}}, {}}));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{1, 3}}));
+  EXPECT_EQ(lives.of(0, 1), Stretches{});
+  EXPECT_TRUE(lives.is_written_first(0));
+}
+
+TEST(Liveness, are_several_where_all_is_overwritten_before_it_is_read_again) {
+  const Liveness lives(
+      plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}}));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 1}, {4, 5}}));
+}
+
+TEST(Liveness, go_on_while_any_element_is_wanted) {
+  const Liveness lives(
+      plan_of({{{}, {{0, 10}}}, {{{0, 4}}, {}}, {}, {{}, {{0, 6}}}, {{{0, 10}}, {}}}));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}})) << "elements 6 to 9";
+}
+
+TEST(Liveness, of_what_is_added_to_go_on) {
+  const Liveness lives(plan_of({{{}, {{0, 10}}}, {}, {{{0, 10}}, {{0, 10}}}, {}, {{{0, 10}}, {}}}));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}}));
+}
+
+TEST(Liveness, that_begin_before_the_program_are_told) {
+  EXPECT_FALSE(Liveness(plan_of({{{{0, 10}}, {}}})).is_written_first(0));
+  EXPECT_FALSE(Liveness(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).is_written_first(0))
+      << "of one element";
+}
+
+TEST(Liveness, of_what_only_the_host_reads_are_one) {
+  const Liveness lives(plan_of({{{}, {{0, 5}}}, {}, {{}, {{5, 5}}}}));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 2}}));
+}
+
+TEST(Liveness, meet_where_an_op_needs_both) {
+  RankPlan rank = plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}});
+  auto& ops = rank.programs[0].ops;
+  ops[2].writes = {{BufferId(1), 0, 10}};
+  ops[2].reads = {{BufferId(1), 0, 10}};
+  EXPECT_FALSE(Liveness(rank).is_written_first(1));
+  ops[2].reads.clear();
+  EXPECT_FALSE(Liveness(rank).meet(0, 1));
+  ops[3].reads = {{BufferId(1), 0, 10}};
+  EXPECT_TRUE(Liveness(rank).meet(0, 1));
+}
+
+// Plan in which the third of ten compute ops writes `a`, and the ninth reads it, with OUT and IN
+// and their dependencies.
+RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
+  RankPlan rank = plan_of(std::vector<Touch>(10));
+  rank.lanes.push_back({"copy", LaneKind::copy, -1});
+  std::vector<Op>& ops = rank.programs[0].ops;
+  ops[2].writes = {{BufferId(0), 0, 10}};
+  ops[8].reads = {{BufferId(0), 0, 10}};
+  ops[8].after = {{LaneId(1), 2, 0}};
+  if (out_until > 0) ops[out_until].after = {{LaneId(1), 1, 0}};
+  Op out, in;
+  out.kind = OpKind::swap_out, in.kind = OpKind::swap_in;
+  out.lane = in.lane = LaneId(1);
+  out.reads = in.writes = {{BufferId(0), 0, 10}};
+  out.after = {{LaneId(0), out_from, 0}};
+  in.after = {{LaneId(0), in_from, 0}};
+  ops.insert(ops.begin() + 7, in);
+  ops.insert(ops.begin() + 3, out);
+  return rank;
+}
+
+// OUT stands at 3, and IN at 8.
+TEST(Liveness,
+     of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
+  const Liveness lives(put_aside(3, 5, 6));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}}))
+      << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
+  EXPECT_TRUE(lives.is_written_first(0));
+}
+
+TEST(Liveness, of_a_copy_that_nobody_waits_for_in_between_are_one) {
+  EXPECT_EQ(Liveness(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}}))
+      << "OUT is only known to be over when IN is";
+  EXPECT_EQ(Liveness(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}}))
+      << "IN may begin as soon as OUT is over";
+}
+
+TEST(Liveness, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {
+  RankPlan rank = put_aside(3, 5, 6);
+  rank.programs[0].ops[10].after = {};
+  EXPECT_FALSE(Liveness(rank).is_written_first(0));
+  RankPlan early = put_aside(3, 5, 6);
+  early.programs[0].ops[3].after = {};
+  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may begin while the last step goes on";
+}
+
+}  // namespace
+}  // namespace trainyard::plan

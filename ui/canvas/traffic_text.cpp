@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/traffic_text.h"
+
+#include <algorithm>
+
+#include "ui/canvas/painting.h"
+#include "ui/model/topology_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+// fraction of all bytes. Less may be messages between two steps, of which only one is visible yet.
+constexpr double kMinShownFraction = 0.1;
+
+// Adds a line for one payload kind in one direction; `where`: " to host1".
+void add(QStringList& lines, PayloadKind cargo, double bytes_per_second, const QString& where) {
+  if (bytes_per_second > 0)
+    lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);
+}
+
+void add_rest(QStringList& lines, const LinkOverlay& live) {
+  if (const double rest = live.total() - live.told();
+      !lines.empty() && rest > kMinShownFraction * live.total())
+    lines << QObject::tr("%1 of what is not told").arg(rate(rest));
+}
+
+QStringList with_head(const QString& head, const LinkOverlay& live, const QStringList& lines) {
+  return live.total() > 0 && !lines.empty() ? QStringList(head.arg(rate(live.total()))) + lines
+                                            : QStringList();
+}
+
+}  // namespace
+
+QString traffic_kinds(const LinkOverlay& live) {
+  QStringList kinds;
+  for (const PayloadRate& one : live.cargo) kinds << words(one.cargo);
+  return kinds.join(", ");
+}
+
+QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
+  QStringList lines;
+  for (const PayloadRate& one : live.cargo) {
+    add(lines, one.cargo, one.forward, QObject::tr(" to %1").arg(words(link.to)));
+    add(lines, one.cargo, one.backward, QObject::tr(" to %1").arg(words(link.from)));
+  }
+  add_rest(lines, live);
+  return lines;
+}
+
+QStringList lines_of_bus(const LinkOverlay& live) {
+  QStringList lines;
+  for (const PayloadRate& one : live.cargo) add(lines, one.cargo, one.total(), {});
+  add_rest(lines, live);
+  return lines;
+}
+
+QStringList lines_of_picked(const Overlay& overlay, const SelectedObjects& picked) {
+  if (picked.size() != 1) return {};
+  if (!picked.links.empty()) {
+    const auto at = overlay.links.find(*picked.links.begin());
+    return at == overlay.links.end() ? QStringList()
+                                     : with_head(QObject::tr("%1 cross it, both ways together:"),
+                                                 at->second, lines_of_link(at->second, at->first));
+  }
+  const auto at = overlay.buses.find(*picked.names.begin());
+  return at == overlay.buses.end()
+             ? QStringList()
+             : with_head(QObject::tr("%1 cross its bus:"), at->second, lines_of_bus(at->second));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/run_caveats.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "core/base/machine.h"
+#include "core/base/units.h"
+#include "core/experiment/field_templates.h"
+#include "core/experiment/imposed.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
+#include "core/telemetry/summary.h"
+#include "ui/model/recorded.h"
+#include "ui/model/topology_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("truths", source); }
+
+// Returns the cores of the machine that ran it; of this machine if not recorded.
+int cores_of(const telemetry::History& history) {
+  const auto said = history.header().find("cores");
+  return said != history.header().end() && said->is_number_integer() ? said->get<int>()
+                                                                     : base::usable_cores();
+}
+
+QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
+
+// Compares the simulated to the measured time of the median step.
+std::optional<QString> difference(const base::Json& result) {
+  if (!result.is_object()) return {};
+  const auto simulated = base::value_at(result, "simulated_step_seconds"),
+             measured = base::value_at(result, "step_seconds.median");
+  if (!simulated || !measured || !simulated->is_number() || !measured->is_number()) return {};
+  return text("a step: %1 simulated, %2 measured")
+      .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
+}
+
+// Describes how the run differs from training on one device, on the run's drawing; reads only the
+// relevant parts of the experiment.
+std::optional<QString> equivalence_caveats(const telemetry::History& history,
+                                           const topology::Topology& topology) {
+  experiment::Experiment trained;
+  trained.topology = topology;
+  base::Problems problems;
+  const auto read = [&](const char* part, auto& into) {
+    if (const auto json =
+            base::value_at(history.header(), std::string("experiment.document.") + part))
+      base::read_document(*json, into, "", problems);
+  };
+  read("model", trained.model);
+  read("data.sharding", trained.data.sharding);
+  read("strategy", trained.strategy);
+  read("training", trained.training);
+  const auto said = problems.empty() ? experiment::equivalence_caveats(trained) : std::nullopt;
+  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+}
+
+// Describes the effect of a pace that the run had at some time.
+std::optional<QString> pace_caveat(const telemetry::History& history) {
+  double slowest = 0;
+  for (const base::SharedJson& recorded : history.states())
+    slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
+  const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
+  const auto said = trained ? experiment::paced_turns_said(*trained, slowest) : std::nullopt;
+  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+}
+
+// Returns the number of dropped events that ranks reported last.
+std::int64_t dropped_events(const telemetry::History& history) {
+  double dropped = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const auto* series = history.find({telemetry::Metric::dropped_events, rank, 0});
+        series && !series->values.empty())
+      dropped += series->values.back();
+  return static_cast<std::int64_t>(dropped);
+}
+
+const double* last_of(const telemetry::History& history, telemetry::Metric metric, int rank) {
+  const auto* series = history.find({metric, rank, 0});
+  return series && !series->values.empty() ? &series->values.back() : nullptr;
+}
+
+// Lists the ranks slowed down in their last step.
+QStringList slowed_down(const telemetry::History& history) {
+  QStringList ranks;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank);
+        factor && *factor > 1)
+      ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(factor_words(*factor));
+  return ranks;
+}
+
+// Describes paced ranks that this machine cannot run at their drawn speed.
+std::optional<QString> slower_than_drawn(const telemetry::History& history) {
+  double most = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const double* late = last_of(history, telemetry::Metric::slower_than_drawn_seconds, rank))
+      most = std::max(most, *late);
+  if (most == 0) return {};
+  return text("this machine is slower than the drawn devices: by %1 so far").arg(seconds(most));
+}
+
+}  // namespace
+
+QStringList run_caveats(const telemetry::History& history, const topology::Topology& topology) {
+  QStringList truths;
+  if (const auto emulated = experiment::emulation_caveat(topology))
+    truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
+  if (experiment::count_workers(topology) > 0)
+    truths << QString::fromStdString(experiment::speeds_line(recorded_run(history)));
+  truths << slowed_down(history);
+  if (const auto late = slower_than_drawn(history)) truths << *late;
+  if (const auto steps = difference(history.result())) truths << *steps;
+  if (const auto shared =
+          experiment::shared_cores_caveat(topology, recorded_run(history), cores_of(history)))
+    truths << QString::fromStdString(*shared);
+  if (const auto shared = experiment::shared_gpus_caveat(topology))
+    truths << QString::fromStdString(*shared);
+  if (const auto unlike = equivalence_caveats(history, topology)) truths << *unlike;
+  if (const auto turns = pace_caveat(history)) truths << *turns;
+  if (const auto step = telemetry::diverged_step(history))
+    truths << QString::fromStdString(telemetry::divergence(*step));
+  if (const auto bad = history.bad_gradients())
+    truths << QString::fromStdString(telemetry::words(*bad));
+  if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0)
+    truths << QString::fromStdString(telemetry::words(*scale));
+  if (const std::int64_t dropped = dropped_events(history); dropped > 0)
+    truths << text("%1 events were dropped: details have gaps, totals do not")
+                  .arg(QString::fromStdString(base::format_count(dropped)));
+  if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
+  return truths;
+}
+
+}  // namespace trainyard::ui
