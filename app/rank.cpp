@@ -72,20 +72,22 @@ int finish(const base::Result<void>& done) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"One rank of a Trainyard run. Started by trainyard-cli, not by hand.",
+  CLI::App program{"One rank of a Trainyard run. trainyard-cli starts it; do not start it by hand.",
                    "trainyard-rank"};
   session::RankIdentity identity;
   app::Inherited inherited;
   pid_t parent = 0;
   bool all = false;
   program.add_option("--rank", identity.rank, "Number of this rank")->required();
-  program.add_flag("--virtual", all, "Be all ranks up to that one, on the virtual clock");
+  program.add_flag("--virtual", all,
+                   "Run all ranks up to --rank in this process, on the virtual clock");
   program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")
       ->required();
-  program.add_option("--parent", parent, "Process number of the coordinator")->required();
-  program.add_option("--shared-memory", inherited.shared_memory, "Descriptor of the shared memory");
+  program.add_option("--parent", parent, "Process ID of the coordinator")->required();
+  program.add_option("--shared-memory", inherited.shared_memory,
+                     "File descriptor of the shared memory");
   program.add_option("--shaped-links", inherited.shaped_links,
-                     "Descriptor of the drawn links that are imposed");
+                     "File descriptor of the imposed links");
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
   for (const int signal : {SIGPIPE, SIGXFSZ})

@@ -118,22 +118,22 @@ void describe(QCommandLineParser& parser) {
       "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard "
       "resources/experiments/four_devices_mirrored_digits.json\n  "
       "trainyard ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
-      "Theme (light, dark) and size of type: in the window, menu View, Look. Both are kept.\n\n"
+      "Theme (light, dark) and font size: menu View, Look in the workbench. Both are kept.\n\n"
       "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument(
-      "experiment", "Experiment to open (JSON), or the directory of a run or of a sweep.",
-      "[experiment]");
+  parser.addPositionalArgument("experiment",
+                               "Experiment file (JSON), or the directory of a run or of a sweep.",
+                               "[experiment]");
   parser.addOption({"run-directory",
-                    "Open a run, live or old, with all its views; also beside an experiment.",
+                    "Open a live or finished run in all views; may be combined with an experiment.",
                     "DIR"});
-  parser.addOption({"run", "Start training the experiment at once."});
-  parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});
+  parser.addOption({"run", "Start training the experiment immediately."});
+  parser.addOption({"screenshot", "Save a screenshot of the window, and exit.", "FILE.png"});
   parser.addOption({"size", "Size of the window.", "WIDTHxHEIGHT"});
-  parser.addOption({"wait", "With --screenshot: wait so long before the picture.", "MILLISECONDS",
+  parser.addOption({"wait", "With --screenshot: delay before the screenshot.", "MILLISECONDS",
                     QString::number(kSettleMilliseconds)});
-  parser.addOption({"settings", "Use this settings file instead of the user's.", "FILE"});
+  parser.addOption({"settings", "Settings file to use instead of the user's.", "FILE"});
 }
 
 base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {

@@ -173,33 +173,33 @@ void add_choice(Verb& verb, const std::string& name, std::string& word, const st
 }
 
 void add_allreduce(Verb& bench) {
-  Verb verb = bench.add_verb("allreduce", "Time an all-reduce between real ranks of this machine");
+  Verb verb = bench.add_verb("allreduce", "Measure an all-reduce between ranks on this machine");
   BenchArguments& arguments = verb.on_run(run_bench);
   BenchJob& job = arguments.job;
-  verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
+  verb.option("--ranks", job.ranks, "Number of ranks").required().range(1, 256);
   verb.option("--bytes", job.bytes,
-              "Size of the buffer that is summed: fp32 numbers, as many as fit whole")
+              "Size of the fp32 buffer that is reduced, rounded down to full numbers")
       .required()
       .range(4, std::int64_t{1} << 40);
-  verb.option("--bucket-bytes", job.bucket_bytes,
-              "Reduce the buffer in buckets of this size (default: as one)")
+  verb.option("--bucket-bytes", job.bucket_bytes, "Bucket size (default: one bucket)")
       .range(1, std::int64_t{1} << 40);
   verb.option("--segment-bytes", job.segment_bytes,
-              "Cut larger buckets into segments of this size (default: 2 MiB between ranks that "
-              "share memory, else never)")
+              "Segment size of larger buckets (default: 2 MiB between ranks that share memory, "
+              "otherwise no segments)")
       .range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm,
                                     "All-reduce algorithm");
-  add_choice<BenchTransport>(verb, "--transport", arguments.transport,
-                             "How bytes travel: shared memory, sockets, or threads of one process");
+  add_choice<BenchTransport>(
+      verb, "--transport", arguments.transport,
+      "Transport; shm: shared memory; zmq: sockets; inproc: threads of one process");
   verb.option("--engine", arguments.engine,
-              "Whose collectives: Trainyard's own, or Gloo's over TCP (default: " +
+              "Collectives library; own: Trainyard's collectives; gloo: Gloo over TCP (default: " +
                   arguments.engine + ")")
       .one_of({"own", "gloo"});  // the ranks of a bench are on CPUs
   add_choice<base::Reduction>(verb, "--reduction", arguments.reduction,
-                              "What is made of the numbers of all ranks");
-  verb.flag("--bind", job.bind, "Keep each process on a core of its own, as mpirun does");
-  verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);
+                              "Reduction operation over the numbers of all ranks");
+  verb.flag("--bind", job.bind, "Pin each process to a core, as mpirun does");
+  verb.option("--repeat", job.repeat, "Number of timed repeats (default: 20)").range(1, 1'000'000);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
@@ -212,7 +212,7 @@ void add_allreduce(Verb& bench) {
 }  // namespace
 
 void add_bench(Verb& program) {
-  Verb verb = program.add_verb("bench", "Measure this machine with the product's own code");
+  Verb verb = program.add_verb("bench", "Measure this machine with the code of real runs");
   verb.require_verb();
   verb.examples(
       "Examples:\n  trainyard-cli bench allreduce --ranks 2 --bytes 67108864 --repeat 50");

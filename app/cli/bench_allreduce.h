@@ -73,33 +73,37 @@ struct trainyard::base::Names<trainyard::cli::BenchTransport> {
 template <>
 struct trainyard::base::Fields<trainyard::cli::BenchJob> {
   using J = trainyard::cli::BenchJob;
-  static constexpr std::string_view title = "All-reduce to measure";
+  static constexpr std::string_view title = "All-reduce benchmark";
   static auto table() {
     return std::tuple{
-        field("ranks", &J::ranks, "ranks", {1, 256}, "Ranks that take part"),
-        field("bytes", &J::bytes, "B", {4, 1e12}, "Size of the fp32 buffer that is summed"),
+        field("ranks", &J::ranks, "ranks", {1, 256}, "Number of ranks"),
+        field("bytes", &J::bytes, "B", {4, 1e12}, "Size of the fp32 buffer that is reduced"),
         field("bucket_bytes", &J::bucket_bytes, "B", {0, 1e12},
-              "Reduce the buffer in buckets of this size; 0: as one"),
+              "Bucket size of the reduction; 0: one bucket"),
         field("segment_bytes", &J::segment_bytes, "B", {0, 1e12},
-              "Cut larger buckets into segments of this size; 0: as in an experiment"),
-        field("repeat", &J::repeat, "", {1, 1e6}, "Timed repeats"),
+              "Segment size of larger buckets; 0: the default of an experiment"),
+        field("repeat", &J::repeat, "", {1, 1e6}, "Number of timed repeats"),
         field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
-        field("transport", &J::transport, "", {}, "How bytes travel between ranks"),
-        field("engine", &J::engine, "", {}, "Whose collectives"),
-        field("bind", &J::bind, "", {}, "Keep each process on a core of its own"),
-        field("reduction", &J::reduction, "", {}, "What is made of the numbers of all ranks")};
+        field("transport", &J::transport, "", {},
+              "Transport between ranks; shm: shared memory; zmq: sockets; inproc: threads of one "
+              "process"),
+        field("engine", &J::engine, "", {},
+              "Collectives library; own: Trainyard's collectives; gloo: Gloo over TCP; nccl: NCCL"),
+        field("bind", &J::bind, "", {}, "Pin each process to a core"),
+        field("reduction", &J::reduction, "", {},
+              "Reduction operation over the numbers of all ranks")};
   }
 };
 template <>
 struct trainyard::base::Fields<trainyard::cli::BenchTimes> {
   using T = trainyard::cli::BenchTimes;
-  static constexpr std::string_view title = "Times of a rank";
+  static constexpr std::string_view title = "Rank times";
   static auto table() {
     return std::tuple{
-        field("begin_ns", &T::begin_ns, "ns", {}, "Begin of every repeat"),
-        field("end_ns", &T::end_ns, "ns", {}, "End of every repeat"),
-        field("sent_payload_bytes", &T::sent_payload_bytes, "B", {}, "Sent in one repeat"),
+        field("begin_ns", &T::begin_ns, "ns", {}, "Begin of each repeat"),
+        field("end_ns", &T::end_ns, "ns", {}, "End of each repeat"),
+        field("sent_payload_bytes", &T::sent_payload_bytes, "B", {}, "Payload sent in one repeat"),
         field("peak_memory_bytes", &T::peak_memory_bytes, "B", {},
-              "Peak resident set of the process")};
+              "Peak resident set size of the process")};
   }
 };

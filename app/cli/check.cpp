@@ -204,15 +204,16 @@ int run_check(const ExperimentArguments& arguments) {
 
 void add_check(Verb& program) {
   Verb verb = program.add_verb(
-      "check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
+      "check",
+      "Prove that a plan has no deadlock, no race and the correct sum; print its bytes and memory");
   ExperimentArguments& arguments = verb.on_run(run_check);
   arguments.add_to(verb);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json\n"
-      "Exit codes: 0 the plan is proved, and a warning says where it does not fit, which run and "
-      "validate refuse; 2 it is not, or is none.");
+      "Exit codes: 0 the plan is correct, with a warning for each device that lacks memory, which "
+      "run and validate refuse; 2 the plan is incorrect, or there is none.");
 }
 
 }  // namespace trainyard::cli

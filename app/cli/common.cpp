@@ -61,10 +61,13 @@ int complain(const base::Problems& problems, bool json) {
 
 void ExperimentArguments::add_to(Verb& verb) {
   verb.option("experiment", file, "Experiment file (JSON)").required().type_name("FILE");
-  verb.option("--set", overrides, "Override a value of the experiment: PATH=VALUE; may be repeated")
+  verb.option(
+          "--set", overrides,
+          "Set a value of the experiment, for example training.batch_per_rank=64; may be repeated")
       .type_name("PATH=VALUE");
-  verb.option("--data-directory", data_directory,
-              "Where relative data paths start (default: beside the experiment)")
+  verb.option(
+          "--data-directory", data_directory,
+          "Directory where relative data paths start (default: the directory of the experiment)")
       .type_name("DIR");
   verb.json_flag(json);
 }

@@ -121,11 +121,10 @@ int run_completion(const CompletionArguments& arguments) {
 }  // namespace
 
 void add_completion(Verb& program) {
-  Verb verb =
-      program.add_verb("completion", "Print a script that completes this command line in a shell");
+  Verb verb = program.add_verb("completion", "Print a shell completion script");
   CompletionArguments& arguments = verb.on_run(run_completion);
   arguments.program = &program.app();
-  verb.option("shell", arguments.shell, "Which shell").one_of({"bash"});
+  verb.option("shell", arguments.shell, "Shell").one_of({"bash"});
   verb.examples(
       "Examples:\n"
       "  source <(trainyard-cli completion bash)\n"

@@ -270,13 +270,15 @@ int run_doctor(const DoctorArguments& arguments) {
 }  // namespace
 
 void add_doctor(Verb& program) {
-  Verb verb = program.add_verb("doctor", "Say what this machine has and lacks");
+  Verb verb =
+      program.add_verb("doctor", "Check this machine for the components that experiments need");
   verb.json_flag(verb.on_run(run_doctor).json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli doctor\n"
       "  trainyard-cli doctor --json\n"
-      "Exit codes: 0 experiments can run here; 3 something that is needed is bad.");
+      "Exit codes: 0 experiments can run on this machine; 3 a required component is missing or "
+      "broken.");
 }
 
 }  // namespace trainyard::cli

@@ -127,22 +127,20 @@ int run_export(const ExportArguments& arguments) {
 
 void add_export(Verb& program) {
   Verb verb =
-      program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
+      program.add_verb("export", "Export a run as CSV, or as a trace for Perfetto and Chrome");
   ExportArguments& arguments = verb.on_run(run_export);
-  verb.option("run_directory", arguments.directory, "Directory of the run")
-      .required()
-      .type_name("DIR");
+  verb.option("run_directory", arguments.directory, "Run directory").required().type_name("DIR");
   verb.option("--format", arguments.format,
-              "csv: every logged number, and what befell ranks and links; trace: every op, for "
+              "Format; csv: all logged values, and faults of ranks and links; trace: all ops, for "
               "ui.perfetto.dev")
       .required()
       .one_of({"csv", "trace"});
-  verb.option("--out", arguments.out, "File to write").required().type_name("FILE");
+  verb.option("--out", arguments.out, "Output file").required().type_name("FILE");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli export RUN_DIRECTORY --format csv --out run.csv\n"
-      "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open it in "
+      "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open in "
       "ui.perfetto.dev)");
 }
 

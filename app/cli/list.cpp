@@ -25,48 +25,48 @@ struct Item {
 
 const char* help(experiment::StrategyKind kind) {
   switch (kind) {
-    case experiment::StrategyKind::one_device: return "Everything on one device; nothing is sent";
+    case experiment::StrategyKind::one_device:
+      return "Training on one device, without communication";
     case experiment::StrategyKind::mirrored:
-      return "A replica on every device; gradients are all-reduced in buckets while the backward "
-             "pass goes on";
+      return "A replica per device; gradients are all-reduced in buckets during the backward pass";
     case experiment::StrategyKind::ddp:
       return "As torch DDP: rank 0 broadcasts its parameters once, then gradients are all-reduced "
              "in buckets, last layers first";
     case experiment::StrategyKind::multi_worker_mirrored:
-      return "Mirrored over several hosts, in lock-step";
+      return "Mirrored over several hosts, in lockstep";
     case experiment::StrategyKind::central_storage:
-      return "Variables on the host's CPU, which adds up the gradients of the other devices and "
-             "updates; they compute";
+      return "Variables on the host's CPU, which sums the gradients of the other devices and "
+             "updates; the other devices compute";
     case experiment::StrategyKind::data_parallel:
-      return "As torch DataParallel: device 0 hands out samples and parameters at every step, "
-             "gathers outputs, sums gradients and updates";
+      return "As torch DataParallel: device 0 scatters samples and broadcasts parameters at every "
+             "step, gathers outputs, sums gradients and updates";
     case experiment::StrategyKind::parameter_server:
-      return "Variables on devices with the role parameter_server; workers pull, compute and push "
-             "on their own clock, or in step";
+      return "Variables on devices with the role parameter_server; workers pull, compute and push, "
+             "asynchronously or in lockstep";
     case experiment::StrategyKind::gossip:
-      return "Parameters of its own on every device, averaged with those of its neighbours alone, "
-             "at every step or each on its own clock";
+      return "Local parameters on every device, averaged with neighbors only, at every step or "
+             "asynchronously";
     case experiment::StrategyKind::local_sgd:
-      return "Parameters of its own on every device, averaged with those of all others only every "
-             "so many steps, or pulled to a centre";
+      return "Local parameters on every device, averaged over all devices every H steps, or pulled "
+             "toward a center";
     case experiment::StrategyKind::model_parallel:
-      return "Whole layers on devices (vertical): samples pass from one to the next, one device at "
-             "a time";
+      return "Each device has some layers (vertical); samples pass from device to device, one "
+             "device computes at a time";
     case experiment::StrategyKind::pipeline:
-      return "Whole layers on devices, with several micro-batches under way at once";
+      return "Each device has some layers; several micro-batches are in flight";
     case experiment::StrategyKind::fsdp:
-      return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and "
-             "is given the rest when it needs it";
+      return "As torch FSDP: every device keeps a shard (1/n) of parameters, gradients and "
+             "moments, and gathers parameters when needed";
     case experiment::StrategyKind::tensor_parallel:
-      return "Layers themselves split (horizontal): every device has some rows or columns of each";
+      return "Each layer is split (horizontal): every device has some rows or columns of it";
     case experiment::StrategyKind::hybrid:
-      return "A mesh of devices: replicas apart by samples, each a pipeline of stages whose layers "
-             "are split";
+      return "A device mesh, data x pipeline x tensor: each replica is a pipeline of stages whose "
+             "layers are split";
     case experiment::StrategyKind::rpc:
-      return "As torch RPC: parameter servers keep layers, which trainers call for samples of "
-             "their own";
+      return "As torch RPC: parameter servers keep layers, which trainers call with different "
+             "samples";
     case experiment::StrategyKind::tpu:
-      return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; "
+      return "Mirrored on a torus of TPUs: bfloat16 multiplies, sums along rows and columns; "
              "EMULATED on CPU cores, whose speed says nothing about a TPU";
   }
   return "";
@@ -79,18 +79,18 @@ std::string help(collective::Algorithm algorithm) {
 const char* help(data::DataKind kind) {
   switch (kind) {
     case data::DataKind::digits:
-      return "Drawn digits, 28 x 28, 10 classes; generated, needs no file";
+      return "Images of digits, 28 x 28, 10 classes; generated, needs no file";
     case data::DataKind::spirals:
       return "Interleaved spirals in the plane; generated, needs no file";
     case data::DataKind::blobs: return "Gaussian clouds; generated, needs no file";
     case data::DataKind::clicks:
-      return "A click log: categorical features by Zipf's law, and numbers; generated, needs no "
-             "file";
+      return "Click log: categorical features with Zipf frequencies, and dense features; "
+             "generated, needs no file";
     case data::DataKind::grammar:
-      return "Sentences of a small grammar, character by character; generated, needs no file";
-    case data::DataKind::idx: return "IDX files, as MNIST comes in, plain or .gz";
-    case data::DataKind::csv: return "A CSV file: one sample a line, one column the class";
-    case data::DataKind::text: return "A text in UTF-8, character by character, plain or .gz";
+      return "Text: sentences of a small grammar, by character; generated, needs no file";
+    case data::DataKind::idx: return "IDX files (MNIST format), plain or .gz";
+    case data::DataKind::csv: return "CSV file: one sample per line, one column is the class";
+    case data::DataKind::text: return "UTF-8 text file, by character, plain or .gz";
   }
   return "";
 }
@@ -108,26 +108,26 @@ std::vector<Item> models() {
   std::string layers;
   for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
     if (!model::looks_up(kind)) layers += (layers.empty() ? "" : ", ") + std::string(name);
-  return {{"mlp",
-           "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax "
-           "cross-entropy loss",
-           ""},
-          {"cnn",
-           "A convolutional network, for data of images: a list of layers (" + layers +
-               ") and the same loss",
-           ""},
-          {"embedding",
-           "For data of indices: an embedding_bag, which adds up the rows that a sample names in a "
-           "table, then linear layers and the same loss",
-           ""},
-          {"wide_and_deep",
-           "The same with a layer wide at the end, which adds a linear model of the indices to the "
-           "logits (Cheng et al. 2016)",
-           ""},
-          {"gpt",
-           "A language model of characters, for data of text: an embedding, blocks of a "
-           "transformer, a layer_norm, and a linear layer (Radford et al. 2019)",
-           ""}};
+  return {
+      {"mlp",
+       "Multi-layer perceptron: a list of layers (linear, relu, tanh, ...) with a softmax "
+       "cross-entropy loss",
+       ""},
+      {"cnn",
+       "Convolutional network for image data: a list of layers (" + layers + ") with the same loss",
+       ""},
+      {"embedding",
+       "Embedding model for index data: an embedding_bag, which sums the table rows that a sample "
+       "names, then linear layers with the same loss",
+       ""},
+      {"wide_and_deep",
+       "Wide and deep model: an embedding model with a final wide layer, which adds a linear model "
+       "of the indices to the logits (Cheng et al. 2016)",
+       ""},
+      {"gpt",
+       "Character language model for text data: an embedding, transformer blocks, a layer_norm and "
+       "a linear layer (Radford et al. 2019)",
+       ""}};
 }
 
 Item example(const fs::path& file) {
@@ -231,11 +231,11 @@ int run_list(const ListArguments& arguments) {
 void add_list(Verb& program) {
   std::vector<std::string> kinds;
   for (const Kind& k : kKinds) kinds.emplace_back(k.name);
-  Verb verb = program.add_verb("list",
-                               "List what can be chosen: strategies, algorithms, models, data "
-                               "sets, examples, and the GPUs of this machine");
+  Verb verb = program.add_verb(
+      "list",
+      "List strategies, algorithms, models, data sets, examples, or the GPUs of this machine");
   ListArguments& arguments = verb.on_run(run_list);
-  verb.option("kind", arguments.kind, "What to list").required().one_of(kinds);
+  verb.option("kind", arguments.kind, "Kind of items to list").required().one_of(kinds);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

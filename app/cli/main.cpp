@@ -80,7 +80,8 @@ bool output_arrived() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"Trainyard: draw a topology, pick a strategy, train for real.", "trainyard-cli"};
+  CLI::App program{"Trainyard: run, check, simulate and analyze distributed training.",
+                   "trainyard-cli"};
   program.set_version_flag("--version", TRAINYARD_VERSION);
   program.require_subcommand(1);
   program.get_formatter()->label("SUBCOMMAND", "VERB");

@@ -56,7 +56,8 @@ Option Verb::flag(const std::string& name, bool& value, const std::string& help)
   return Option(app_->add_flag(name, value, help));
 }
 void Verb::json_flag(bool& json) {
-  flag("--json", json, "Print NDJSON on standard output; the last line is the result");
+  flag("--json", json,
+       "Print NDJSON on standard output: one object per line, the last line is the result");
 }
 
 void Verb::call(const std::function<int()>& run) {

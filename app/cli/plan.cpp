@@ -131,14 +131,15 @@ int run_plan(const PlanArguments& arguments) {
 }  // namespace
 
 void add_plan(Verb& program) {
-  Verb verb = program.add_verb("plan", "Print what every rank will do: one line an op");
+  Verb verb = program.add_verb("plan", "Print the plan of every rank, one line per op");
   PlanArguments& arguments = verb.on_run(run_plan);
   arguments.add_to(verb);
   verb.flag("--expand", arguments.expand,
-            "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
-  const Option rank = verb.option("--rank", arguments.rank, "Only this rank").range(0, 1'000'000);
+            "Expand all-reduces into the sends and receives that ranks execute");
+  const Option rank =
+      verb.option("--rank", arguments.rank, "Print only this rank").range(0, 1'000'000);
   verb.flag("--grid", arguments.grid,
-            "Show programs as a grid of ranks and time instead; not with --json")
+            "Print programs as a grid of ranks and time; cannot be combined with --json")
       .excludes(rank);
   verb.examples(
       "Examples:\n"

@@ -297,25 +297,22 @@ int run_replay(const ReplayArguments& arguments) {
 }  // namespace
 
 void add_replay(Verb& program) {
-  Verb verb = program.add_verb("replay", "Print what happened in a run, from its recording");
+  Verb verb = program.add_verb("replay", "Print the events of a run from its recording");
   ReplayArguments& arguments = verb.on_run(run_replay);
-  verb.option("run_directory", arguments.directory, "Directory of the run")
-      .required()
-      .type_name("DIR");
+  verb.option("run_directory", arguments.directory, "Run directory").required().type_name("DIR");
   verb.option("--every", arguments.every,
-              "Print the loss every so many steps (default: about twenty lines)")
+              "Number of steps between printed losses (default: about twenty lines)")
       .range(1, 1'000'000'000);
   verb.flag("--recompute", arguments.recompute,
-            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order "
-            "that its ranks wrote down, and compare the weights: 3 is the "
-            "exit code where they differ");
+            "Replay the computation of a run (parameter_server, asynchronous gossip) in the "
+            "recorded order, and compare the weights; exit code 3 if they differ");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli replay ~/.local/share/trainyard/runs/2025-01-31_12-00-00_digits\n"
       "  trainyard-cli replay RUN_DIRECTORY --every 1 --json\n"
       "Steps are numbered from 0, as in charts and exports. A recording that ends early (power "
-      "lost, still running) is told up to there.");
+      "loss, live run) is printed up to its end.");
 }
 
 }  // namespace trainyard::cli

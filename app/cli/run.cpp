@@ -374,27 +374,26 @@ int run_experiment(const RunArguments& arguments) {
 }  // namespace
 
 void add_run(Verb& program) {
-  Verb verb = program.add_verb("run", "Train an experiment for real");
+  Verb verb = program.add_verb("run", "Train an experiment, with one process per drawn device");
   RunArguments& arguments = verb.on_run(run_experiment);
   arguments.add_to(verb);
-  verb.option("--steps", arguments.steps,
-              "Stop after this many steps, those before --resume among them")
+  verb.option("--steps", arguments.steps, "Stop after N steps, including the steps before --resume")
       .range(1, 1'000'000'000);
   verb.option("--resume", arguments.resume,
-              "Go on from the newest checkpoint of the run in this directory (parameter_server)")
+              "Resume from the newest checkpoint of the run in this directory (parameter_server)")
       .type_name("DIR");
-  verb.option("--out", arguments.out,
-              "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)")
+  verb.option(
+          "--out", arguments.out,
+          "Run directory, new or empty (default: a new one under ~/.local/share/trainyard/runs)")
       .type_name("DIR");
-  verb.option("--ends-with", arguments.ends_with,
-              "Stop in order when the process that started this one ends; PID says which it is")
+  verb.option("--ends-with", arguments.ends_with, "Stop in order when the parent process PID ends")
       .type_name("PID")
       .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  "
       "trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
       "--json\nCtrl-C stops in order and keeps the result (exit code 130); a second Ctrl-C stops "
-      "at once.");
+      "immediately.");
 }
 
 }  // namespace trainyard::cli

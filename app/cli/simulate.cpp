@@ -165,12 +165,12 @@ int run_simulate(const SimulateArguments& arguments) {
 }  // namespace
 
 void add_simulate(Verb& program) {
-  Verb verb =
-      program.add_verb("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
+  Verb verb = program.add_verb("simulate",
+                               "Simulate an experiment on a virtual clock with the drawn speeds");
   SimulateArguments& arguments = verb.on_run(run_simulate);
   arguments.add_to(verb);
   verb.option("--steps", arguments.steps,
-              "Simulate so many steps; the rest is predicted from them (default: 20)")
+              "Number of steps to simulate; the others are predicted from them (default: 20)")
       .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n"

@@ -234,35 +234,38 @@ int run_sweep(const SweepArguments& arguments) {
 
 void add_sweep(Verb& program) {
   Verb verb = program.add_verb(
-      "sweep", "Train on 1, 2, 4, ... ranks by one or more algorithms, and show how it scales");
+      "sweep",
+      "Measure scaling: train on 1, 2, 4, ... ranks with one or more all-reduce algorithms");
   SweepArguments& arguments = verb.on_run(run_sweep);
   arguments.add_to(verb);
   verb.option("--ranks", arguments.ranks,
-              "Numbers of ranks, as 1,2,4: the first ranks of the drawing (default: 1, 2, 4, ... "
-              "and all that are drawn)")
+              "Numbers of ranks, for example 1,2,4; each run uses the first ranks of the drawing "
+              "(default: 1, 2, 4, ... and all drawn ranks)")
       .type_name("LIST");
   verb.option("--algorithms", arguments.algorithms,
-              "All-reduce algorithms, as ring,direct, or all (default: that of the experiment)")
+              "All-reduce algorithms, for example ring,direct, or all (default: the algorithm of "
+              "the experiment)")
       .type_name("LIST");
   verb.option("--scaling", arguments.scaling,
-              "weak: the batch of each rank stays (default); strong: the global batch of the whole "
-              "drawing stays")
+              "Scaling; weak: constant batch per rank (default); strong: constant global batch, "
+              "that of the full drawing")
       .one_of({"weak", "strong"});
-  verb.option("--steps", arguments.steps,
-              "Steps of each run (default: 50); the first fifth of them, 10 at most, warm up")
+  verb.option(
+          "--steps", arguments.steps,
+          "Steps per run (default: 50); the first fifth, at most 10, are warm-up and not measured")
       .range(2, 1'000'000'000);
   verb.option("--out", arguments.out,
-              "Directory of the sweep (default: a new one under ~/.local/share/trainyard/sweeps)")
+              "Sweep directory (default: a new one under ~/.local/share/trainyard/sweeps)")
       .type_name("DIR");
   verb.examples(
       "Examples:\n"
       "  trainyard-cli sweep resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli sweep e.json --ranks 1,2,4 --algorithms ring,direct,star --steps 100\n"
       "  trainyard-cli sweep e.json --scaling strong --algorithms all --json\n"
-      "Each run has a directory of its own in that of the sweep, and opens in the workbench. What "
-      "does not fit is left out, and says why.\n"
-      "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some failed, the others are "
-      "kept; 130 cancelled, what was finished is kept.");
+      "Each run has its own directory in the sweep directory and can be opened in the workbench. "
+      "Variants that are not possible are left out, with the reason.\n"
+      "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some runs failed, the others "
+      "are kept; 130 cancelled, finished runs are kept.");
 }
 
 }  // namespace trainyard::cli

@@ -185,15 +185,16 @@ int run_validate(const ExperimentArguments& arguments) {
 }  // namespace
 
 void add_validate(Verb& program) {
-  Verb verb = program.add_verb("validate", "Say everything that is wrong with an experiment");
+  Verb verb =
+      program.add_verb("validate", "Validate an experiment, and print all problems and notes");
   ExperimentArguments& arguments = verb.on_run(run_validate);
   arguments.add_to(verb);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli validate experiment.json\n"
       "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
-      "Exit codes: 0 it can run; 2 it cannot, and what is wrong was said, as far as that can be "
-      "told before some of it is mended; 4 a newer version wrote it.");
+      "Exit codes: 0 the experiment can run; 2 it cannot, and the problems are printed (further "
+      "problems may appear after these are fixed); 4 the file is from a newer version.");
 }
 
 }  // namespace trainyard::cli

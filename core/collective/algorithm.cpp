@@ -94,36 +94,36 @@ int segments(std::int64_t elements, int element_bytes, std::int64_t segment_byte
 std::string_view description(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::ring:
-      return "Reduce-scatter around a ring, then all-gather around it: least bytes, 2(n-1) rounds";
+      return "Reduce-scatter, then all-gather around a ring: minimum bytes, 2(n-1) rounds";
     case Algorithm::direct:
-      return "Every rank owns a share: pairwise reduce-scatter, then all-gather: least bytes, 2 "
+      return "Pairwise reduce-scatter, then all-gather, with a share per rank: minimum bytes, 2 "
              "rounds, all links at once";
     case Algorithm::halving_doubling:
-      return "Reduce-scatter by recursive halving, then all-gather by doubling: least bytes, 2 "
-             "log2 n rounds; other n than powers of 2 fold";
+      return "Reduce-scatter by recursive halving, then all-gather by doubling: minimum "
+             "bytes, 2 log2 n rounds; extra ranks fold if n is not a power of 2";
     case Algorithm::binary_tree:
-      return "Sums up a binary tree, result down it: 2 log2 n rounds, an inner rank sends 3 times "
-             "the bucket";
+      return "Reduce up a binary tree, then broadcast down it: 2 log2 n rounds, an inner rank "
+             "sends 3 times the bucket";
     case Algorithm::double_binary_tree:
-      return "Half of the bucket over each of two binary trees: 2 log2 n rounds, nobody sends more "
-             "than about twice the bucket";
+      return "Half of the bucket over each of two binary trees: 2 log2 n rounds, no rank sends "
+             "more than about twice the bucket";
     case Algorithm::star:
-      return "Everybody sends all to one rank, which adds up and sends the result to all (reduce "
-             "to one device): 2 rounds, one busy rank";
+      return "Reduce to one rank, which sends the sum to all others (reduce to one device): 2 "
+             "rounds, one busy rank";
     case Algorithm::all_to_all:
-      return "Everybody sends everything to everybody, each adds up (naive): 1 round, n/2 times "
-             "the bytes of the others";
+      return "Every rank sends its full bucket to every other rank and sums locally (naive): 1 "
+             "round, n/2 times the bytes of the others";
     case Algorithm::leader_hierarchical:
-      return "Sums on the leader of each host, a ring between leaders, result to the host: few "
-             "bytes between hosts";
+      return "Reduce to the leader of each host, a ring between leaders, then broadcast in each "
+             "host: few bytes between hosts";
     case Algorithm::sharded_hierarchical:
-      return "Reduce-scatter in each host, a ring between hosts for each share, all-gather in each "
-             "host: every device uses the network";
+      return "Reduce-scatter in each host, a ring between hosts for each share, then all-gather in "
+             "each host: every device uses the network";
     case Algorithm::torus:
-      return "Reduce-scatter along rows of a grid, ring along its columns, all-gather along rows: "
-             "least bytes, rings of neighbours";
+      return "Reduce-scatter along the rows of a grid, a ring along its columns, then all-gather "
+             "along rows: minimum bytes, rings of neighbors";
     case Algorithm::automatic:
-      return "What costs least on the drawn links, for the size of a bucket";
+      return "The algorithm with the lowest cost on the drawn links for the bucket size";
   }
   return "";
 }

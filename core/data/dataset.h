@@ -154,44 +154,50 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
   }
   static auto table() {
     return std::tuple{
-        field("kind", &Spec::kind, "", {}, "Where the samples come from"),
+        field("kind", &Spec::kind, "", {},
+              "Data set; digits: generated images of digits; spirals, blobs: generated points; "
+              "clicks: generated click log; grammar: generated text; idx: IDX files, as MNIST; "
+              "csv: CSV file; text: text file"),
         field("train_samples", &Spec::train_samples, "samples", {0, 1e8},
-              "Samples to train on; for files, 0 takes all that are not held out"),
+              "Number of training samples; 0: all samples that are not held out (files only)"),
         field("held_out_samples", &Spec::held_out_samples, "samples", {0, 1e8},
-              "Samples kept apart to measure accuracy"),
+              "Number of held-out samples, used for evaluation"),
         field("seed", &Spec::seed, "", {0, 9e15},
-              "Seed of the generator and of the train / held-out split"),
+              "Random seed of the generator and of the split into training and held-out samples"),
         field("noise", &Spec::noise, "", {0, 10},
-              "Difficulty of a generated set: 0 is clean, 1 the default", generated),
+              "Difficulty of a generated data set. 0 is clean, 1 is the default", generated),
         field("classes", &Spec::classes, "classes", {2, 100}, "Number of classes",
               [](const Spec& s) { return s.kind == Kind::spirals || s.kind == Kind::blobs; }),
         field("features", &Spec::features, "features", {1, 4096}, "Number of input features",
               [](const Spec& s) { return s.kind == Kind::blobs; }),
         field("slots", &Spec::slot_count, "columns", {1, 1024},
-              "Categorical features: columns that are indices", clicks),
+              "Number of categorical features: columns that are indices", clicks),
         field("vocabulary", &Spec::vocabulary, "indices", {1, 1 << 24},
-              "Indices of all slots together, which have equally many each", clicks),
+              "Total number of indices, divided evenly among the slots", clicks),
         field("zipf_exponent", &Spec::zipf_exponent, "", {0, 10},
-              "Of a slot, index k (from 1) comes in proportion to k to the power of minus this; 0: "
-              "all equally often",
+              "Zipf exponent s: within a slot, index k (from 1) has a frequency proportional to k "
+              "to the power of -s; 0: uniform",
               clicks),
         field("dense", &Spec::dense, "columns", {0, 4096},
-              "Columns that are numbers, after those that are indices", clicks),
+              "Number of dense features: numeric columns after the index columns", clicks),
         field("images", &Spec::images, "", {0, 4096},
-              "IDX file of the images, .gz or plain, relative to the experiment",
+              "IDX file of the images, plain or .gz. A relative path starts at the directory of "
+              "the experiment",
               [](const Spec& s) { return s.kind == Kind::idx; }),
-        field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels",
+        field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels, plain or .gz",
               [](const Spec& s) { return s.kind == Kind::idx; }),
         field("context", &Spec::context, "characters", {2, 65'536},
-              "Characters of a sample, of each of which the next is foretold",
+              "Context length: characters per sample. The model predicts the next character after "
+              "each",
               [](const Spec& s) { return s.kind == Kind::grammar || s.kind == Kind::text; }),
         field("file", &Spec::file, "", {0, 4096},
-              "CSV file with a header line, or a text in UTF-8; .gz or plain, relative to the "
-              "experiment",
+              "CSV file with a header line, or UTF-8 text file, plain or .gz. A relative path "
+              "starts at the directory of the experiment",
               [](const Spec& s) { return s.kind == Kind::csv || s.kind == Kind::text; }),
         field("label_column", &Spec::label_column, "", {0, 256},
-              "Name of the column that holds the class; empty: the last",
+              "Name of the column with the class label; empty: the last column",
               [](const Spec& s) { return s.kind == Kind::csv; }),
-        field("sharding", &Spec::sharding, "", {}, "Which rank trains on which samples")};
+        field("sharding", &Spec::sharding, "", {},
+              "Assignment of training samples or features to ranks")};
   }
 };

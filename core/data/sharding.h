@@ -60,17 +60,20 @@ struct trainyard::base::Fields<trainyard::data::ShardingSpec> {
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {},
-              "iid deals all samples anew each epoch; vertical: a rank has some feature columns of "
-              "every sample, for a linear first layer; with the others "
-              "every rank owns its samples, and n ranks are not one device"),
+              "Sharding of samples; iid: all samples are reassigned each epoch; contiguous: each "
+              "rank owns a contiguous block; label_skew: classes differ by rank; size_skew: shard "
+              "sizes differ; vertical: each rank has some feature columns of every sample, for a "
+              "linear first layer. With contiguous, label_skew and size_skew, n ranks are not "
+              "equivalent to one device"),
         field("alpha", &S::alpha, "", {0.001, 1e6},
-              "Dirichlet concentration: 0.1 leaves a rank few classes, 100 nearly the same of each",
+              "Dirichlet concentration: at 0.1 a rank has few classes, at 100 ranks have nearly "
+              "the same mix",
               [](const S& s) { return s.kind == Kind::label_skew; }),
-        field(
-            "size_ratio", &S::size_ratio, "", {1, 1e6},
-            "Samples of rank 0 for each of the last rank; the sizes between fall by equal factors",
-            [](const S& s) { return s.kind == Kind::size_skew; }),
-        field("seed", &S::seed, "", {0, 9e15}, "Seed of who owns what",
+        field("size_ratio", &S::size_ratio, "", {1, 1e6},
+              "Ratio of the shard sizes of the first and the last rank. Sizes between fall "
+              "geometrically",
+              [](const S& s) { return s.kind == Kind::size_skew; }),
+        field("seed", &S::seed, "", {0, 9e15}, "Random seed of the sample assignment",
               [](const S& s) { return s.kind == Kind::label_skew || s.kind == Kind::size_skew; })};
   }
 };

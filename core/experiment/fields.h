@@ -193,12 +193,13 @@ struct Names<experiment::DeviceSpeed> {
 template <>
 struct Fields<experiment::VariablePlacementEntry> {
   using V = experiment::VariablePlacementEntry;
-  static constexpr std::string_view title = "Place of a variable";
+  static constexpr std::string_view title = "Variable placement";
   static auto table() {
-    return std::tuple{field("variable", &V::variable, "", {1, 256},
-                            "Its name, as 0.weight: the layer's number, and weight or bias"),
-                      field("server", &V::server, "", {0, 100'000},
-                            "Number of the server that keeps it, from 0")};
+    return std::tuple{
+        field("variable", &V::variable, "", {1, 256},
+              "Variable name: layer number, a dot, and weight or bias, for example 0.weight"),
+        field("server", &V::server, "", {0, 100'000},
+              "Number of the parameter server that keeps the variable, from 0")};
   }
 };
 template <>
@@ -209,40 +210,43 @@ struct Fields<experiment::ServerSpec> {
   static auto table() {
     return std::tuple{
         field("mode", &S::mode, "", {},
-              "When a gradient is applied; asynchronous: as it comes; synchronous: with those of "
-              "all workers; softsync: with others, whose soever; "
-              "stale_synchronous: as it comes, but nobody gets too far ahead; backup_workers: the "
-              "first of a round, the rest are dropped"),
+              "Rule for applying gradients; asynchronous: each on arrival; synchronous: those of "
+              "all workers together; softsync: workers / n gradients from any workers together; "
+              "stale_synchronous: each on arrival, with a bound on how far a worker may be ahead; "
+              "backup_workers: the first gradients of each round together, the rest are dropped"),
         field("softsync", &S::softsync, "", {1, 100'000},
-              "n: an update takes as many gradients as workers / n",
+              "Divisor n of softsync: an update takes workers / n gradients, rounded down",
               [](const S& s) { return s.mode == M::softsync; }),
         field("bound", &S::bound, "rounds", {0, 1e9},
-              "How many rounds a worker may be ahead of the slowest",
+              "Staleness bound: maximum number of rounds that a worker may be ahead of the slowest "
+              "worker",
               [](const S& s) { return s.mode == M::stale_synchronous; }),
         field("backups", &S::backups, "workers", {0, 100'000},
-              "b: an update takes the gradients of the first workers but so many",
+              "Number of backup workers b: an update takes the first workers - b gradients of a "
+              "round",
               [](const S& s) { return s.mode == M::backup_workers; }),
         field("placement", &S::placement, "", {},
-              "Which server keeps what; balanced: equally much, variables may be cut; round_robin: "
-              "whole variables in turn; by_hand: as places says"),
+              "Placement of variables on servers; balanced: equal bytes per server, variables may "
+              "be split; round_robin: full variables in turn; by_hand: as listed in places"),
         field("places", &S::places, "", {0, 100'000},
-              "Of by_hand: variables and the servers that keep them, from 0; each of the others "
-              "goes to the server that has least",
+              "Variable placement for by_hand: the server of each listed variable, from 0. Each "
+              "other variable goes to the server that keeps the fewest elements",
               [](const S& s) {
                 return s.placement == experiment::VariablePlacement::by_hand || !s.places.empty();
               }),
         field("staleness_rate", &S::staleness_rate, "", {},
-              "divided: the learning rate of an update / the mean staleness of its gradients, "
-              "where that is more than 1"),
+              "Adjustment of the learning rate for stale gradients; ignored: none; divided: the "
+              "learning rate of an update is divided by the mean staleness of its gradients, if "
+              "that is above 1"),
         field("delay_compensation", &S::delay_compensation, "", {0, 1e6},
-              "lambda: to a gradient g that comes late, lambda g g (parameters now - parameters "
-              "that it was computed by) is added, number by number; 0: nothing",
+              "Delay compensation factor lambda (DC-ASGD): a late gradient g becomes g + lambda g "
+              "g (current parameters - parameters that g was computed with), element by element; "
+              "0: none",
               [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; }),
         field("tables", &S::tables, "", {},
-              "Of tables that samples look rows up in (embedding_bag, wide); rows: workers pull "
-              "and push those that their samples name; whole: all rows, "
-              "as of other variables. Both train to the same numbers; without such a layer it "
-              "changes nothing")};
+              "Transfer of embedding tables (embedding_bag, wide); rows: workers pull and push "
+              "only the rows that their samples look up; whole: the full table. Both give the same "
+              "result; unused without such a layer")};
   }
 };
 
@@ -252,9 +256,10 @@ struct Fields<experiment::GossipWeight> {
   static constexpr std::string_view title = "Gossip weight";
   static auto table() {
     return std::tuple{
-        field("a", &W::a, "", {0, 100'000}, "A rank"),
-        field("b", &W::b, "", {0, 100'000}, "A neighbour of it, or itself"),
-        field("weight", &W::weight, "", {0, 1}, "What each counts in the other's average")};
+        field("a", &W::a, "", {0, 100'000}, "First rank of the pair"),
+        field("b", &W::b, "", {0, 100'000},
+              "Second rank of the pair: a neighbor of the first, or the first itself"),
+        field("weight", &W::weight, "", {0, 1}, "Weight of each rank in the average of the other")};
   }
 };
 template <>
@@ -264,23 +269,21 @@ struct Fields<experiment::GossipSpec> {
   static auto table() {
     return std::tuple{
         field("mode", &G::mode, "", {},
-              "synchronous: at every step each rank averages with all its neighbours, who are at "
-              "the same step; asynchronous: each goes on its own clock, and "
-              "averages with one neighbour at a time, half and half, which asks for a graph in two "
-              "halves"),
+              "Synchronization of ranks; synchronous: at every step each rank averages with all "
+              "neighbors, which are at the same step; asynchronous: each rank runs at its own "
+              "speed and averages equally with one neighbor at a time, on a bipartite graph"),
         field("graph", &G::graph, "", {},
-              "Who averages with whom; ring: the ranks before and after; exponential: those 1, 2, "
-              "4, ... ranks away; torus: those beside, above and below in "
-              "a grid; complete: everybody; drawn: those on the same host, and on hosts that a "
-              "drawn link joins with it"),
+              "Neighbor graph; ring: the previous and the next rank; exponential: ranks at "
+              "distance 1, 2, 4, ...; torus: left, right, up and down in a grid; complete: all "
+              "ranks; drawn: ranks on the same host, and on hosts that a drawn link joins with it"),
         field("weights", &G::weights, "", {0, 100'000},
-              "Weights of pairs of neighbours (a, b: ranks) by hand; other pairs have those of "
-              "Metropolis, 1 / (1 + the larger of their numbers of "
-              "neighbours), and a rank itself what is left of 1",
+              "Entries of the mixing matrix for pairs of neighbors (ranks a and b). Default: "
+              "Metropolis weights, 1 / (1 + the larger number of neighbors); the weight of the "
+              "rank itself is the rest to 1",
               [](const G& g) { return g.mode == experiment::GossipMode::synchronous; }),
         field("consensus_every_steps", &G::consensus_every_steps, "steps", {0, 1e12},
-              "Measure how far ranks are from their mean every so many steps, besides at every "
-              "evaluation; 0: at evaluations only")};
+              "Steps between measurements of the consensus distance, the distance of ranks from "
+              "their mean, in addition to evaluations; 0: at evaluations only")};
   }
 };
 template <>
@@ -288,42 +291,44 @@ struct Fields<experiment::LocalSgdSpec> {
   using L = experiment::LocalSgdSpec;
   static constexpr std::string_view title = "Local SGD";
   static auto table() {
-    return std::tuple{
-        field("average_every_steps", &L::average_every_steps, "steps", {1, 1e12},
-              "H: ranks take so many steps of their own before they average parameters"),
-        field("rule", &L::rule, "", {},
-              "average: all take the mean (federated averaging); elastic: each moves towards a "
-              "centre that all have a copy of, and that towards their mean"),
-        field("elasticity", &L::elasticity, "", {0, 1},
-              "alpha: by how much of its distance from the centre a rank moves, at most 1 / ranks; "
-              "0: 0.9 / ranks",
-              [](const L& l) { return l.rule == experiment::LocalRule::elastic; })};
+    return std::tuple{field("average_every_steps", &L::average_every_steps, "steps", {1, 1e12},
+                            "Synchronization interval H: number of local steps between two "
+                            "averages of the parameters"),
+                      field("rule", &L::rule, "", {},
+                            "Synchronization rule; average: all ranks take the mean (federated "
+                            "averaging); elastic: each rank moves toward a center, of which every "
+                            "rank has a copy, and the center moves toward the mean of the ranks"),
+                      field("elasticity", &L::elasticity, "", {0, 1},
+                            "Elasticity alpha: fraction of its distance from the center that a "
+                            "rank moves, at most 1 / ranks; 0: automatic, 0.9 / ranks",
+                            [](const L& l) { return l.rule == experiment::LocalRule::elastic; })};
   }
 };
 template <>
 struct Fields<experiment::StagePlace> {
   using P = experiment::StagePlace;
-  static constexpr std::string_view title = "Place of layers";
+  static constexpr std::string_view title = "Layer placement";
   static auto table() {
     return std::tuple{
         field("segment", &P::segment, "", {1, 32},
-              "From which layer on: its number, as 2, or of a block with that of its part, as 1.4"),
-        field("rank", &P::rank, "", {0, 100'000},
-              "Number of the worker, in hybrid of the stage, that has it, and all that follow up "
-              "to the next place, from 0; in rpc 0 is the "
-              "trainers, 1 the first parameter server")};
+              "First layer of the range: its number, for example 2, or for a part of a block the "
+              "layer and the part, for example 1.4"),
+        field(
+            "rank", &P::rank, "", {0, 100'000},
+            "Number, from 0, of the worker that has the layers from this one up to the next entry. "
+            "hybrid: number of the stage; rpc: 0 is the trainers, 1 the first parameter server")};
   }
 };
 template <>
 struct Fields<experiment::SegmentTime> {
   using T = experiment::SegmentTime;
-  static constexpr std::string_view title = "Time of a layer";
+  static constexpr std::string_view title = "Layer time";
   static auto table() {
-    return std::tuple{
-        field("segment", &T::segment, "", {1, 32},
-              "Which layer: its number, as 2, or of a block with that of its part, as 1.4"),
-        field("seconds", &T::seconds, "s", {0, 1e6},
-              "What it took for a sample, forward and backward")};
+    return std::tuple{field("segment", &T::segment, "", {1, 32},
+                            "Layer: its number, for example 2, or for a part of a block the layer "
+                            "and the part, for example 1.4"),
+                      field("seconds", &T::seconds, "s", {0, 1e6},
+                            "Measured time per sample, forward and backward")};
   }
 };
 template <>
@@ -333,34 +338,33 @@ struct Fields<experiment::StageSpec> {
   static auto table() {
     return std::tuple{
         field("partition", &S::partition, "", {},
-              "Which device has which layers; cost: the device that takes longest for a sample is "
-              "as fast as it can be; memory: the one that holds most "
-              "holds as little as it can; by_hand: as places says; measured: as cost, by what "
-              "layers take on this machine, which is measured once before the "
-              "run"),
+              "Partition of layers over devices; cost: minimizes the longest compute time per "
+              "sample of any device; memory: minimizes the largest memory of any device; by_hand: "
+              "as listed in places; measured: as cost, with layer times measured once on this "
+              "machine before the run"),
         field("places", &S::places, "", {0, 100'000},
-              "Of by_hand: from which layer on which worker has them, in hybrid which stage, in "
-              "rpc which server",
+              "Layer placement for by_hand: the first layer of each range, and its worker. hybrid: "
+              "its stage; rpc: its server",
               [](const S& s) {
                 return s.partition == experiment::Partition::by_hand || !s.places.empty();
               }),
         field("schedule", &S::schedule, "", {},
-              "Of pipeline, in which order a stage takes the micro-batches of a step "
-              "(training.accumulation_steps); naive: one after the other, through all "
-              "stages and back; gpipe: all forward, then all backward; 1f1b: backward as soon as "
-              "may be, so that a stage holds at most as many as stages "
-              "follow it, and itself; interleaved_1f1b: the same with several stages on each "
-              "worker; zb_h1: as 1f1b, but gradients of weights come later, and "
-              "fill what was idle; pipedream: in the order of 1f1b, but every micro-batch is an "
-              "update of its own as soon as it is back: weights change between "
-              "its passes, so that those of its forward pass are kept for it (stale gradients)"),
+              "Pipeline schedule of the micro-batches of a step (training.accumulation_steps); "
+              "naive: one micro-batch at a time through all stages and back; gpipe: all forward "
+              "passes, then all backward passes; 1f1b: backward as early as possible, so a stage "
+              "holds at most as many micro-batches as there are stages from it to the last; "
+              "interleaved_1f1b: 1f1b with several stages per worker; zb_h1: 1f1b with delayed "
+              "weight gradients, which fill idle time; pipedream: 1f1b with an update per "
+              "micro-batch, whose backward pass uses the stored weights of its forward pass (stale "
+              "gradients)"),
         field("chunks", &S::chunks, "stages", {2, 64},
-              "Of interleaved_1f1b: how many stages each worker has, in turn",
+              "Number of stages per worker for interleaved_1f1b, assigned in turn",
               [](const S& s) {
                 return s.schedule == experiment::PipelineSchedule::interleaved_1f1b;
               }),
         field("times", &S::times, "", {0, 100'000},
-              "Of measured: what each layer took, once that is known; given, nothing is measured",
+              "Layer times for measured. If set, nothing is measured; a recorded run contains the "
+              "measured times",
               [](const S& s) {
                 return s.partition == experiment::Partition::measured || !s.times.empty();
               })};
@@ -369,41 +373,42 @@ struct Fields<experiment::StageSpec> {
 template <>
 struct Fields<experiment::FsdpSpec> {
   using F = experiment::FsdpSpec;
-  static constexpr std::string_view title = "Sharded data parallelism";
+  static constexpr std::string_view title = "Fully sharded data parallelism";
   static constexpr bool gathers(const F& f) { return f.shard == experiment::Shard::full; }
   static auto table() {
     return std::tuple{
         field("shard", &F::shard, "", {},
-              "Of what a device keeps but its part; full: parameters, gradients and moments "
-              "(ZeRO-3); gradients: gradients and moments (ZeRO-2); optimizer: "
-              "moments (ZeRO-1)"),
-        field("group", &F::group, "", {},
-              "Among whom a model is shared out; world: all devices; host: those of each host, "
-              "which then has all of it, and sums with the other hosts what "
-              "each of its devices has (hybrid shard)"),
+              "Sharded state (ZeRO stage); full: parameters, gradients and moments (ZeRO-3); "
+              "gradients: gradients and moments (ZeRO-2); optimizer: moments (ZeRO-1)"),
+        field(
+            "group", &F::group, "", {},
+            "Sharding group; world: all devices; host: the devices of each host, which together "
+            "hold a full model and all-reduce their shards with the other hosts (hybrid sharding)"),
         field("reshard_after_forward", &F::reshard_after_forward, "", {},
-              "Give up a unit's parameters after its forward pass, and gather them again for its "
-              "backward pass; else they stay until then, in memory",
+              "Free the gathered parameters of a unit after its forward pass, and gather them "
+              "again for its backward pass. If off, they stay in memory until then",
               gathers),
         field("prefetch", &F::prefetch, "units", {0, 1000},
-              "How many units of parameters are gathered ahead of the one that computes", gathers)};
+              "Number of units whose parameters are gathered ahead of the unit that computes",
+              gathers)};
   }
 };
 template <>
 struct Fields<experiment::MeshSpec> {
   using M = experiment::MeshSpec;
-  static constexpr std::string_view title = "Mesh of devices";
+  static constexpr std::string_view title = "Device mesh";
   static auto table() {
-    return std::tuple{
-        field("data", &M::data, "replicas", {0, 100'000},
-              "How many replicas take different samples; 0: as many as there are devices for"),
-        field("pipeline", &M::pipeline, "stages", {1, 100'000},
-              "How many stages each replica has, one after the other"),
-        field("tensor", &M::tensor, "devices", {1, 100'000},
-              "How many devices share the layers of a stage; they are neighbours on one host"),
-        field("shards_data", &M::shards_data, "", {},
-              "Each replica keeps but its part of what all have alike, as fsdp.shard says, updates "
-              "that, and is given the others' parts")};
+    return std::tuple{field("data", &M::data, "replicas", {0, 100'000},
+                            "Number of data-parallel replicas, which take different samples; 0: "
+                            "automatic, as many as the devices allow"),
+                      field("pipeline", &M::pipeline, "stages", {1, 100'000},
+                            "Number of pipeline stages of each replica"),
+                      field("tensor", &M::tensor, "devices", {1, 100'000},
+                            "Number of tensor-parallel devices that share the layers of a stage; "
+                            "they are adjacent ranks on one host"),
+                      field("shards_data", &M::shards_data, "", {},
+                            "Shard state over replicas: each replica keeps and updates only its "
+                            "shard of what fsdp.shard names, and gathers the rest")};
   }
 };
 template <>
@@ -411,15 +416,14 @@ struct Fields<experiment::RpcSpec> {
   using R = experiment::RpcSpec;
   static constexpr std::string_view title = "Remote layers";
   static auto table() {
-    return std::tuple{field("remote", &R::remote, "", {},
-                            "Which layers the parameter servers keep; embeddings: tables, whatever "
-                            "follows is the trainers'; all: every layer that has "
-                            "parameters, so that trainers but call and know the loss; stages says "
-                            "which server has which"),
-                      field("output", &R::output, "", {},
-                            "Where an output goes that a layer of another server computes by; "
-                            "value: back to the trainer, which sends it on; reference: "
-                            "straight from server to server")};
+    return std::tuple{
+        field("remote", &R::remote, "", {},
+              "Layers that parameter servers keep; embeddings: tables, with all other layers on "
+              "the trainers; all: every layer with parameters, so that trainers only call them and "
+              "compute the loss. stages assigns layers to servers"),
+        field("output", &R::output, "", {},
+              "Destination of an output that a layer on another server takes as input; value: back "
+              "to the trainer, which sends it on; reference: directly from server to server")};
   }
 };
 template <>
@@ -457,72 +461,64 @@ struct Fields<experiment::StrategySpec> {
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {},
-              "How the work is spread over the devices; central_storage: one cpu of the host keeps "
-              "the variables, its other devices compute; "
-              "data_parallel: the first device keeps them, and hands out samples and parameters at "
-              "every step; "
-              "parameter_server: devices with that role keep the variables, workers pull, compute "
-              "and push; "
-              "gossip: every device keeps parameters of its own, and averages them with its "
-              "neighbours', step by step or each on its own clock; "
-              "local_sgd: every device takes steps of its own, and only every so many steps all "
-              "average their parameters; "
-              "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says "
-              "nothing about a TPU; "
-              "model_parallel: every device has some layers, and samples pass from one to the next "
-              "(vertical); "
-              "pipeline: the same, with several micro-batches under way at once; "
-              "fsdp: samples apart as in ddp, but of parameters, gradients and moments every "
-              "device keeps one n-th; "
-              "tensor_parallel: every device has some rows or columns of each layer, and all take "
-              "the same samples (horizontal); "
-              "hybrid: a mesh of replicas, of stages of each, and of devices that share the layers "
-              "of a stage; "
-              "rpc: devices with the role of a parameter server keep layers, which trainers call, "
-              "each for samples of its own"),
+              "Distribution strategy; one_device: no communication; mirrored: a replica per "
+              "device, gradients are all-reduced; multi_worker_mirrored: mirrored over several "
+              "hosts; ddp: mirrored, after rank 0 broadcasts its parameters; central_storage: a "
+              "cpu of the host keeps the variables, its other devices compute; data_parallel: the "
+              "first device sends parameters and samples to the others at every step; "
+              "parameter_server: servers keep the variables, workers pull, compute and push; "
+              "gossip: local parameters, averaged with neighbors; local_sgd: local steps, with "
+              "parameters averaged at intervals; tpu: mirrored on a torus of TPUs, EMULATED on CPU "
+              "cores, whose speed says nothing about a TPU; model_parallel: each device has some "
+              "layers; pipeline: model_parallel with several micro-batches in flight; fsdp: ddp "
+              "with parameters, gradients and moments sharded; tensor_parallel: each device has "
+              "some rows or columns of each layer; hybrid: a mesh of data, pipeline and tensor "
+              "parallelism; rpc: parameter servers keep layers that trainers call"),
         field("engine", &S::engine, "", {},
-              "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP; "
-              "nccl: those of NVIDIA's for GPUs. Neither reports chunks and "
-              "bytes",
+              "Collectives library; own: Trainyard's collectives; gloo: the library that PyTorch "
+              "uses on CPUs, over TCP; nccl: NVIDIA's library for GPUs. gloo and nccl do not "
+              "report chunks and bytes",
               may_ask_an_engine),
         field("algorithm", &S::algorithm, "", {},
-              "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
+              "All-reduce algorithm for gradients; auto: the algorithm with the lowest cost by the "
+              "drawn speeds",
+              chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12},
-              "Gradients are reduced in buckets of about this size, last layers first; in fsdp "
-              "units of this size are gathered and freed",
+              "Approximate size of a gradient bucket, which is all-reduced as one, last layers "
+              "first. fsdp: size of a unit, which is gathered and freed as one",
               reduces_gradients),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is "
-              "added up while the next crosses; "
-              "0: automatic, which is 2 MiB between ranks that share memory, so that sums are "
-              "copied from caches, else never",
+              "Segment size: larger buckets are reduced in up to 256 segments, so that transfer "
+              "and addition overlap; 0: automatic, 2 MiB between ranks that share memory, "
+              "otherwise no segments",
               reduces_itself),
         field("average", &S::average, "", {},
-              "weights: every rank updates by its own gradient, clipped by its own norm, then "
-              "weights are averaged by samples. For SGD without clipping that is "
-              "the average of gradients, with momentum while ranks take equally many samples; else "
-              "it differs, as moments stay each rank's own",
+              "Averaged quantity; gradients: all ranks make the same update; weights: each rank "
+              "updates with its local gradient, clipped by its local norm, then weights are "
+              "averaged by samples. Equal to gradients for SGD without clipping, with momentum if "
+              "ranks take equally many samples; otherwise different, because moments stay local",
               [](const S& s) {
                 return s.kind == experiment::StrategyKind::mirrored ||
                        s.average != experiment::AveragedQuantity::gradients;
               }),
-        field("compression", &S::compression, "", {}, "What of the gradients travels", compresses),
-        field("servers", &S::servers, "", {}, "How parameter servers go about it",
+        field("compression", &S::compression, "", {}, "Gradient compression", compresses),
+        field("servers", &S::servers, "", {}, "Settings of parameter servers",
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
-        field("gossip", &S::gossip, "", {}, "Who averages with whom",
+        field("gossip", &S::gossip, "", {},
+              "Settings of gossip: synchronization, neighbor graph and weights",
               [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
         field("local_sgd", &S::local_sgd, "", {},
-              "How often ranks average their parameters, and how",
+              "Settings of local SGD: interval and rule of synchronization",
               [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
-        field("stages", &S::stages, "", {}, "Which device has which layers", has_stages),
-        field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part",
+        field("stages", &S::stages, "", {},
+              "Partition of layers over devices, and the pipeline schedule", has_stages),
+        field("fsdp", &S::fsdp, "", {}, "Sharding of parameters, gradients and moments",
               [](const S& s) {
                 return s.kind == experiment::StrategyKind::fsdp ||
                        (is_mesh(s) && s.mesh.shards_data);
               }),
-        field("mesh", &S::mesh, "", {}, "How many devices for what", is_mesh),
-        field("rpc", &S::rpc, "", {}, "Which layers are remote, and how trainers call them",
-              is_rpc)};
+        field("mesh", &S::mesh, "", {}, "Mesh shape: data x pipeline x tensor", is_mesh),
+        field("rpc", &S::rpc, "", {}, "Remote layers, and how trainers call them", is_rpc)};
   }
 };
 template <>
@@ -533,32 +529,40 @@ struct Fields<experiment::OptimizerSpec> {
   static constexpr bool adam(const O& o) { return !sgd(o); }
   static auto table() {
     return std::tuple{
-        field("kind", &O::kind, "", {}, "The rule that turns gradients into updates"),
-        field("learning_rate", &O::learning_rate, "", {0, 1e6}, "Step size, before the schedule"),
-        field("momentum", &O::momentum, "", {0, 0.9999999}, "Momentum of SGD", sgd),
-        field("weight_decay", &O::weight_decay, "", {0, 1e6}, "Pull of the weights towards zero"),
-        field("beta1", &O::beta1, "", {0, 0.9999999}, "Decay of the first moment", adam),
-        field("beta2", &O::beta2, "", {0, 0.9999999}, "Decay of the second moment", adam),
-        field("epsilon", &O::epsilon, "", {1e-30, 1}, "Added to the root of the second moment",
-              adam)};
+        field("kind", &O::kind, "", {},
+              "Optimizer; sgd: SGD with momentum; adam: Adam; adamw: Adam with decoupled weight "
+              "decay"),
+        field("learning_rate", &O::learning_rate, "", {0, 1e6},
+              "Learning rate, before the schedule is applied"),
+        field("momentum", &O::momentum, "", {0, 0.9999999}, "Momentum factor of SGD; 0: none", sgd),
+        field("weight_decay", &O::weight_decay, "", {0, 1e6}, "Weight decay coefficient; 0: none"),
+        field("beta1", &O::beta1, "", {0, 0.9999999}, "Decay rate of the first moment", adam),
+        field("beta2", &O::beta2, "", {0, 0.9999999}, "Decay rate of the second moment", adam),
+        field("epsilon", &O::epsilon, "", {1e-30, 1},
+              "Term added to the square root of the second moment, for numerical stability", adam)};
   }
 };
 template <>
 struct Fields<experiment::ScheduleSpec> {
   using S = experiment::ScheduleSpec;
   using K = experiment::ScheduleKind;
-  static constexpr std::string_view title = "Schedule";
+  static constexpr std::string_view title = "Learning-rate schedule";
   static auto table() {
     return std::tuple{
-        field("kind", &S::kind, "", {}, "How the learning rate changes"),
+        field("kind", &S::kind, "", {},
+              "Learning-rate schedule; constant: no change; step: multiplied by factor after every "
+              "every_steps; cosine: cosine annealing to final_fraction at the last step"),
         field("warmup_steps", &S::warmup_steps, "steps", {0, 1e12},
-              "Steps over which the learning rate rises from near zero"),
-        field("every_steps", &S::every_steps, "steps", {1, 1e12}, "Steps between reductions",
+              "Number of warm-up steps, over which the learning rate rises linearly from near "
+              "zero; 0: none"),
+        field("every_steps", &S::every_steps, "steps", {1, 1e12},
+              "Steps between reductions of the learning rate",
               [](const S& s) { return s.kind == K::step; }),
-        field("factor", &S::factor, "", {0, 1}, "Factor of each reduction",
+        field("factor", &S::factor, "", {0, 1},
+              "Factor by which each reduction multiplies the learning rate",
               [](const S& s) { return s.kind == K::step; }),
         field("final_fraction", &S::final_fraction, "", {0, 1},
-              "Fraction of the learning rate that is left at the end",
+              "Fraction of the learning rate that remains at the last step",
               [](const S& s) { return s.kind == K::cosine; })};
   }
 };
@@ -569,25 +573,29 @@ struct Fields<experiment::LossScaleSpec> {
   static auto table() {
     return std::tuple{
         field("initial", &L::initial, "", {1, 1e12},
-              "By what the loss is multiplied at first, and its gradients divided again"),
+              "Initial loss scale. The loss is multiplied by the scale, and its gradients are "
+              "divided by it"),
         field("double_every_steps", &L::double_every_steps, "steps", {1, 1e12},
-              "Steps in a row without an infinite gradient, or NaN, after which it is doubled; at "
-              "one with it, it is halved, and no weight changes"),
-        field("least", &L::least, "", {1e-12, 1e12}, "Where it would become less, the run ends")};
+              "Number of consecutive steps with finite gradients after which the scale doubles. A "
+              "step with an infinite or NaN gradient halves the scale and changes no weight"),
+        field("least", &L::least, "", {1e-12, 1e12},
+              "Minimum loss scale. The run ends if the scale would fall below it")};
   }
 };
 template <>
 struct Fields<experiment::OffloadSpec> {
   using S = experiment::OffloadSpec;
-  static constexpr std::string_view title = "Memory swap";
+  static constexpr std::string_view title = "Memory offload";
   static auto table() {
     return std::tuple{
         field("activations", &S::activations, "", {},
-              "Where outputs are, that the backward pass asks for, until it does; host: in the "
-              "host's memory; disk: in a file"),
-        field("optimizer", &S::optimizer, "", {}, "Where moments are between updates"),
+              "Offload target of activations that the backward pass needs, until it fetches them; "
+              "nowhere: kept on the device; host: host memory; disk: a file"),
+        field("optimizer", &S::optimizer, "", {},
+              "Offload target of optimizer moments between updates; nowhere: kept on the device; "
+              "host: host memory; disk: a file"),
         field("directory", &S::directory, "", {0, 4096},
-              "Where files of disk are made, and removed again; empty: in the run's own directory",
+              "Directory of the temporary files for disk; empty: the run directory",
               [](const S& s) {
                 return s.activations == experiment::OffloadTarget::disk ||
                        s.optimizer == experiment::OffloadTarget::disk;
@@ -601,39 +609,43 @@ struct Fields<experiment::TrainingSpec> {
   static auto table() {
     return std::tuple{
         field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
-              "Samples a rank takes a micro-step; the global batch is this times the accumulation "
-              "steps and the ranks that take samples of their own"),
+              "Number of samples per rank and micro-step. The global batch is this value, times "
+              "the accumulation steps, times the number of ranks that take different samples"),
         field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
-              "Micro-steps before each update: their gradients are added up, which takes the "
-              "memory of a small batch and one all-reduce"),
+              "Number of micro-steps per update. Their gradients are accumulated, which needs the "
+              "memory of a small batch and one all-reduce per update"),
         field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},
-              "Of so many segments in a row only what comes in is kept, and all between is "
-              "computed again in the backward pass: less memory for "
-              "more time, the same numbers; 0: everything is kept"),
-        field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
+              "Activation checkpointing: only the input of every run of this many segments is "
+              "kept, the rest is recomputed in the backward pass. Saves memory, costs time, same "
+              "result; 0: everything is kept"),
+        field("epochs", &T::epochs, "epochs", {1, 1e6},
+              "Number of passes over the training samples"),
         field("steps", &T::steps, "steps", {0, 1e12},
-              "If above 0: stop after this many steps, whatever the epochs"),
+              "Number of steps, which overrides epochs; 0: no limit, epochs applies"),
         field("precision", &T::precision, "", {},
-              "Number format; bf16, fp16: mixed, of activations and of factors of products, while "
-              "parameters, their gradients and moments are fp32"),
+              "Number format; fp32, fp64: all numbers; bf16, fp16: mixed precision, with "
+              "activations and factors of products in this format, and parameters, gradients and "
+              "moments in fp32"),
         field("multiplies", &T::multiplies, "", {},
-              "What products take of their factors; bfloat16: rounded to 8 significant bits and "
-              "summed in fp32, as in a TPU; tf32: 11 bits, on GPUs alone, "
-              "whose tensor cores multiply that faster; auto: bfloat16 for the strategy tpu, else "
-              "full"),
+              "Precision of the factors of products; full: unchanged; bfloat16: rounded to 8 "
+              "significant bits and summed in fp32, as on a TPU; tf32: 11 bits, on tensor cores of "
+              "GPUs only; auto: bfloat16 for strategy tpu, otherwise full"),
         field("seed", &T::seed, "", {0, 9e15},
-              "Seed of the initial weights and of the sample order"),
-        field("optimizer", &T::optimizer, "", {}, "The optimizer"),
-        field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
-        field("clip_norm", &T::clip_norm, "", {0, 1e12},
-              "Scale the whole gradient down to this norm when it is longer; 0: never"),
+              "Random seed of the initial weights and of the sample order"),
+        field("optimizer", &T::optimizer, "", {}, "Optimizer and its hyperparameters"),
+        field("schedule", &T::schedule, "", {}, "Learning-rate schedule"),
+        field(
+            "clip_norm", &T::clip_norm, "", {0, 1e12},
+            "Maximum norm of the full gradient. A longer gradient is scaled down to it; 0: never"),
         field("non_finite", &T::non_finite, "", {},
-              "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the "
-              "update"),
+              "Handling of gradients with an infinite or NaN element; go_on: use them; stop: end "
+              "the run; skip: skip the update"),
         field("loss_scale", &T::loss_scale, "", {},
-              "By what the loss is multiplied, so that small gradients are not lost",
+              "Loss scaling for fp16, which prevents underflow of small gradients",
               [](const T& t) { return t.precision == experiment::Precision::fp16; }),
-        field("swap", &T::swap, "", {}, "Where what a device needs again only later is meanwhile")};
+        field("swap", &T::swap, "", {},
+              "Offload of activations and optimizer moments that the device does not need for a "
+              "while")};
   }
 };
 template <>
@@ -646,48 +658,49 @@ struct Fields<experiment::RunSpec> {
   static auto table() {
     return std::tuple{
         field("clock", &R::clock, "", {},
-              "machine: each rank is a process, as fast as it is; virtual: all ranks in one "
-              "process, who comes when is by the drawn speeds and the seed"),
+              "Clock of the run; machine: real time, each rank is a process; virtual: all ranks in "
+              "one process, with the order of events determined by the drawn speeds and the seed"),
         field("transport", &R::transport, "", {},
-              "How bytes travel between ranks; auto: shared memory within a host, sockets between "
-              "hosts. inproc: ranks are threads of one process"),
+              "Transport between ranks; auto: shm within a host, zmq between hosts; inproc: ranks "
+              "are threads of one process; shm: shared memory; zmq: sockets"),
         field("links", &R::links, "", {},
-              "Whether the drawn bandwidth and latency of links and busses hold in a real run, or "
-              "are only drawn"),
+              "Speed of links and buses in a real run; drawn_only: the speed of this machine; "
+              "imposed: limited to the drawn bandwidth and delayed by the drawn latency"),
         field("link_scale", &R::link_scale, "", {1e-6, 1e6},
-              "Speed of imposed links relative to the drawn one; 0.1: ten times slower",
+              "Speed of imposed links relative to the drawn speed: multiplies bandwidth and "
+              "divides latency. 0.1 is ten times slower",
               imposes_links),
         field("devices", &R::devices, "", {},
-              "paced: compute, and copies to the host and back, take at least the time that the "
-              "simulator says of the drawn device and its bus"),
+              "Speed of devices; drawn_only: the speed of this machine; paced: compute, and copies "
+              "between host and device, take at least the time that the simulator predicts for the "
+              "drawn device and its bus"),
         field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12},
-              "Measure held-out accuracy every so many steps; 0: once an epoch. An evaluator "
-              "measures every checkpoint instead"),
+              "Steps between evaluations on held-out samples; 0: once per epoch. An evaluator "
+              "evaluates every checkpoint instead"),
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600},
-              "Pace: take at least this long a step; 0: full speed"),
+              "Pace: minimum duration of a step; 0: full speed"),
         field("emulate", &R::emulate, "", {},
-              "Run a drawn tpu, or a gpu whose field gpu names none of this machine's, on its CPU, "
-              "labelled EMULATED"),
-        field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
+              "Emulation: run a drawn tpu, or a gpu that is not mapped to a GPU of this machine, "
+              "on the CPU, labeled EMULATED"),
+        field("record_ops", &R::record_ops, "", {}, "Record the begin and end of every op"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400},
-              "A rank that makes no progress for so long is reported as hung"),
+              "Timeout after which a run without progress is reported as hung"),
         field("checkpoint_every_steps", &R::checkpoint_every_steps, "steps", {0, 1e12},
-              "Write a checkpoint every so many steps while training goes on (parameter_server, "
-              "machine clock); 0: at the end alone, or where there is an "
-              "evaluator, whenever held-out samples are to be measured"),
+              "Steps between checkpoints during training (parameter_server, machine clock); 0: at "
+              "the end only, or with an evaluator at every evaluation"),
         field("resume_from", &R::resume_from, "", {},
-              "Run directory whose newest whole checkpoint this run goes on from "
-              "(parameter_server, machine clock); empty: from the beginning"),
+              "Run directory whose newest complete checkpoint this run resumes from "
+              "(parameter_server, machine clock); empty: start from the beginning"),
         field("sampled_characters", &R::sampled_characters, "characters", {0, 10'000},
-              "Text that a language model makes up whenever held-out samples are measured, by the "
-              "chief's parameters, or where each device has but a part "
-              "by these put together in a checkpoint (data of text, machine clock); 0: none"),
+              "Length of the text that a language model generates at every evaluation (text data, "
+              "machine clock), with the parameters of the chief, or with those of a checkpoint if "
+              "devices hold shards; 0: none"),
         field("temperature", &R::temperature, "", {0, 10},
-              "Of that text: logits are divided by it; 1: as the model foretells, towards 0 the "
-              "likeliest character alone"),
+              "Softmax temperature for sampled text: logits are divided by it. 1 samples from the "
+              "model's distribution, values near 0 pick the most likely character"),
         field("restarts", &R::restarts, "", {0, 10000},
-              "How often a worker that was lost is started again by itself, where the others go on "
-              "without it (parameter_server that is not in step)")};
+              "Maximum number of automatic restarts of failed workers in a run whose other workers "
+              "continue (parameter_server, any mode except synchronous)")};
   }
 };
 template <>
@@ -695,15 +708,17 @@ struct Fields<experiment::Experiment> {
   using E = experiment::Experiment;
   static constexpr std::string_view title = "Trainyard experiment";
   static auto table() {
-    return std::tuple{field("version", &E::version, "", {1, 1000}, "Version of this format"),
-                      field("name", &E::name, "", {0, 200}, "Name of the experiment"),
-                      field("notes", &E::notes, "", {0, 100000}, "Free text"),
-                      field("topology", &E::topology, "", {}, "Hosts, devices, switches and links"),
-                      field("model", &E::model, "", {}, "The model"),
-                      field("data", &E::data, "", {}, "The data set"),
-                      field("strategy", &E::strategy, "", {}, "How training is distributed"),
-                      field("training", &E::training, "", {}, "Batch, optimizer, schedule"),
-                      field("run", &E::run, "", {}, "How the run is carried out")};
+    return std::tuple{
+        field("version", &E::version, "", {1, 1000}, "Version of the file format"),
+        field("name", &E::name, "", {0, 200}, "Name of the experiment"),
+        field("notes", &E::notes, "", {0, 100000}, "Free text"),
+        field("topology", &E::topology, "", {}, "Hosts, devices, switches and links"),
+        field("model", &E::model, "", {}, "Model: a list of layers"),
+        field("data", &E::data, "", {}, "Data set and its sharding"),
+        field("strategy", &E::strategy, "", {}, "Distribution strategy"),
+        field("training", &E::training, "", {}, "Batch, precision, optimizer and schedule"),
+        field("run", &E::run, "", {},
+              "Execution of the run: clock, transport, speeds, evaluation and checkpoints")};
   }
 };
 

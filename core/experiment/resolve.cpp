@@ -29,13 +29,14 @@ struct trainyard::base::Fields<trainyard::data::DataSummary> {
   using D = trainyard::data::DataSummary;
   static constexpr std::string_view title = "Data summary";
   static auto table() {
-    return std::tuple{
-        field("sample_shape", &D::sample_shape, "", {1, 8}, "Extents of a sample"),
-        field("classes", &D::classes, "classes", {2, 1e6}, "Number of classes"),
-        field("train_samples", &D::train_samples, "samples", {1, 1e10}, "Samples to train on"),
-        field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10}, "Samples kept apart"),
-        field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6},
-              "Labels of a sample: of a sequence one for each of its numbers")};
+    return std::tuple{field("sample_shape", &D::sample_shape, "", {1, 8}, "Shape of a sample"),
+                      field("classes", &D::classes, "classes", {2, 1e6}, "Number of classes"),
+                      field("train_samples", &D::train_samples, "samples", {1, 1e10},
+                            "Number of training samples"),
+                      field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10},
+                            "Number of held-out samples"),
+                      field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6},
+                            "Number of labels per sample. A sequence has one per element")};
   }
 };
 

@@ -135,59 +135,66 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   static constexpr bool normalizes(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
-        field("kind", &L::kind, "", {}, "What the layer computes"),
+        field("kind", &L::kind, "", {},
+              "Layer type; linear: fully connected; relu, tanh, gelu: activation; conv2d: "
+              "convolution; max_pool, average_pool: pooling; batch_norm, layer_norm, rms_norm: "
+              "normalization; dropout: drops elements; flatten: image to row; add: residual sum; "
+              "embedding: index to row; attention: causal multi-head attention; transformer: "
+              "transformer blocks; embedding_bag: sum of table rows; wide: linear model of "
+              "indices, added to the logits"),
         field("units", &L::units, "units", {0, 1 << 20},
-              "Outputs of a linear layer; 0: as many as there are classes",
+              "Number of outputs of a linear layer; 0: the number of classes",
               [](const L& l) { return l.kind == K::linear; }),
         field("tied", &L::tied, "", {},
-              "Of the last linear layer: its weight is the table of the embedding, learnt by both, "
-              "and it has no bias",
+              "Tied weights: the last linear layer uses the table of the embedding as its weight, "
+              "and has no bias",
               [](const L& l) { return l.kind == K::linear; }),
         field("channels", &L::channels, "channels", {1, 1 << 16},
-              "Channels of the image that a convolution makes",
+              "Number of output channels of a convolution",
               [](const L& l) { return l.kind == K::conv2d; }),
         field("kernel", &L::kernel, "pixels", {1, 256},
-              "Side of the window that slides over the image", has_window),
-        field("stride", &L::stride, "pixels", {0, 256},
-              "How far the window moves; 0: automatic, one pixel for a convolution and the kernel "
-              "for a pool",
-              has_window),
+              "Kernel size: side of the window that slides over the image", has_window),
+        field(
+            "stride", &L::stride, "pixels", {0, 256},
+            "Step of the window; 0: automatic, 1 for a convolution and the kernel size for a pool",
+            has_window),
         field("padding", &L::padding, "pixels", {0, 255},
-              "Pixels of 0 around the image; a maximum passes them over", has_window),
+              "Zero padding on each side of the image. A max pool ignores padded pixels",
+              has_window),
         field("momentum", &L::momentum, "", {0, 1},
-              "Share of the newest batch in the running statistics, which evaluation uses",
+              "Momentum of the running statistics used in evaluation: weight of the newest batch",
               normalizes),
         field("synchronised", &L::synchronized, "", {},
-              "Train by the mean and variance over the samples of all ranks, which takes two small "
-              "all-reduces a micro-step; else each rank normalises by its "
-              "own samples, and several ranks do not quite equal one device. One rank alone: no "
-              "difference",
+              "Synchronized batch normalization: mean and variance over the samples of all ranks, "
+              "at the cost of two small all-reduces per micro-step. If off, each rank normalizes "
+              "its local samples, and several ranks are not equivalent to one device",
               normalizes),
         field("probability", &L::probability, "", {0, 0.999},
-              "Share of the elements that is dropped in training; the same ones whatever the ranks",
+              "Probability of an element to be dropped during training. The mask does not depend "
+              "on the number of ranks",
               [](const L& l) { return l.kind == K::dropout; }),
-        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added",
+        field("back", &L::back, "layers", {2, 1000},
+              "Number of layers back to the layer whose output is added",
               [](const L& l) { return l.kind == K::add; }),
         field("slots", &L::slot_count, "columns", {1, 1024},
-              "Columns of a sample that are numbers of rows, each of which is looked up; as many "
-              "as the data have",
-              looks_up),
+              "Number of sample columns that are table indices. It must match the data", looks_up),
         field("rows", &L::rows, "rows", {0, 1 << 24},
-              "Rows of the table, one for every index of the data; 0, of an embedding: as many as "
-              "there are classes",
+              "Number of rows of the table, one per index of the data; 0: for an embedding the "
+              "number of classes",
               has_table),
         field("width", &L::width, "numbers", {1, 1 << 16},
-              "Numbers of a row: what an index becomes",
+              "Embedding dimension: number of elements per row",
               [](const L& l) { return l.kind == K::embedding_bag || l.kind == K::embedding; }),
         field("heads", &L::heads, "heads", {1, 1024},
-              "Heads that look at the rows before, each at its own part of query, key and value",
+              "Number of attention heads. Each uses its own part of query, key and value",
               [](const L& l) { return l.kind == K::attention || l.kind == K::transformer; }),
         field("blocks", &L::blocks, "blocks", {1, 1000},
-              "Blocks one after another, each of attention and a feed-forward part, with a sum "
-              "around either",
+              "Number of transformer blocks, each with attention and a feed-forward part, both "
+              "with a residual connection",
               [](const L& l) { return l.kind == K::transformer; }),
         field("hidden", &L::hidden, "units", {0, 1 << 20},
-              "Units of the feed-forward part; 0: four times as many as the rows have numbers",
+              "Number of units of the feed-forward part; 0: automatic, four times the embedding "
+              "dimension",
               [](const L& l) { return l.kind == K::transformer; })};
   }
 };
@@ -198,6 +205,6 @@ struct trainyard::base::Fields<trainyard::model::ModelSpec> {
   static auto table() {
     return std::tuple{
         field("layers", &M::layers, "", {1, 1000},
-              "Layers from input to output; a softmax cross-entropy loss follows the last")};
+              "Layers from input to output, followed by a softmax cross-entropy loss")};
   }
 };

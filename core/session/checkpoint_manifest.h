@@ -31,27 +31,29 @@ struct CheckpointManifest {
 template <>
 struct trainyard::base::Fields<trainyard::session::CheckpointFile> {
   using C = trainyard::session::CheckpointFile;
-  static constexpr std::string_view title = "File of a checkpoint";
+  static constexpr std::string_view title = "Checkpoint file";
   static auto table() {
-    return std::tuple{base::field("name", &C::name, "", {1, 200}, "In the checkpoint's directory"),
-                      base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "Size"),
-                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum, hexadecimal"),
-                      base::field("version", &C::version, "", {0, 1e15},
-                                  "Of what is in it: steps, or updates of a server")};
+    return std::tuple{
+        base::field("name", &C::name, "", {1, 200}, "File name in the checkpoint directory"),
+        base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "File size"),
+        base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum (xxh64), hexadecimal"),
+        base::field("version", &C::version, "", {0, 1e15},
+                    "Version of the content: number of steps, or of updates of a server")};
   }
 };
 
 template <>
 struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
   using C = trainyard::session::CheckpointManifest;
-  static constexpr std::string_view title = "Manifest of a checkpoint";
+  static constexpr std::string_view title = "Checkpoint manifest";
   static auto table() {
     return std::tuple{
-        base::field("format", &C::format, "", {}, "What this file is"),
-        base::field("version", &C::version, "", {2, 2}, "Of this format"),
-        base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
-        base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
-        base::field("files", &C::files, "", {1, 10'000}, "What belongs to the checkpoint"),
+        base::field("format", &C::format, "", {}, "File format"),
+        base::field("version", &C::version, "", {2, 2}, "Version of the file format"),
+        base::field("step", &C::step, "", {0, 1e15}, "Number of steps that the parameters include"),
+        base::field("plan_hash", &C::plan_hash, "", {0, 100},
+                    "Hash of the plan that trained the parameters"),
+        base::field("files", &C::files, "", {1, 10'000}, "Files of the checkpoint"),
         base::field("xxh64", &C::xxh64, "", {16, 16},
                     "Checksum of this document with this field empty, hexadecimal")};
   }

@@ -136,40 +136,44 @@ struct trainyard::base::Names<trainyard::session::SweepState> {
 template <>
 struct trainyard::base::Fields<trainyard::session::SweepVariant> {
   using V = trainyard::session::SweepVariant;
-  static constexpr std::string_view title = "Variant of a sweep";
+  static constexpr std::string_view title = "Sweep variant";
   static auto table() {
     return std::tuple{
-        base::field("ranks", &V::ranks, "ranks", {1, 1e6}, "Ranks that train"),
-        base::field("algorithm", &V::algorithm, "", {}, "All-reduce algorithm that was asked for"),
-        base::field("state", &V::state, "", {}, "What became of it"),
-        base::field("reason", &V::reason, "", {0, 10000}, "Why it failed or was left out"),
-        base::field("directory", &V::directory, "", {0, 255}, "Of its run, in that of the sweep"),
+        base::field("ranks", &V::ranks, "ranks", {1, 1e6}, "Number of ranks that train"),
+        base::field("algorithm", &V::algorithm, "", {}, "Requested all-reduce algorithm"),
+        base::field("state", &V::state, "", {}, "State of the variant"),
+        base::field("reason", &V::reason, "", {0, 10000}, "Reason for failing or being left out"),
+        base::field("directory", &V::directory, "", {0, 255},
+                    "Run directory, relative to the sweep directory; empty: not started"),
         base::field("began_unix_seconds", &V::began_unix_seconds, "s", {0, 1e12},
-                    "When its run began; 0: it has not"),
-        base::field("seconds", &V::seconds, "s", {0, 1e12}, "That its run took"),
-        base::field("used", &V::used, "", {}, "Algorithm that it used"),
+                    "Start time of the run; 0: not started"),
+        base::field("seconds", &V::seconds, "s", {0, 1e12},
+                    "Duration of the run, with start and end of its processes"),
+        base::field("used", &V::used, "", {}, "All-reduce algorithm that the run used"),
         base::field("measured_steps", &V::measured_steps, "steps", {0, 1e12},
-                    "Full steps after the warm-up"),
+                    "Number of full steps after the warm-up"),
         base::field("step_samples", &V::step_samples, "samples", {0, 1e12},
-                    "Of a full step, over all ranks"),
+                    "Number of samples of a full step, over all ranks"),
         base::field("median_step_seconds", &V::median_step_seconds, "s", {0, 1e12},
-                    "Median over the measured steps"),
+                    "Median of the measured step times"),
         base::field("p95_step_seconds", &V::p95_step_seconds, "s", {0, 1e12},
-                    "95 % of the measured steps took no longer"),
+                    "95th percentile of the measured step times"),
         base::field("sent_bytes", &V::sent_bytes, "B", {0, 9e15},
-                    "Payload that all ranks sent in the whole run"),
+                    "Payload sent by all ranks during the run"),
         base::field("busiest_sent_bytes", &V::busiest_sent_bytes, "B", {0, 9e15},
-                    "Of the rank that sent most"),
+                    "Payload sent by the rank that sent the most"),
         base::field("formula_sent_bytes", &V::formula_sent_bytes, "B", {-1, 9e15},
-                    "The same by formula; -1: none is known"),
-        base::field("formula_busiest_sent_bytes", &V::formula_busiest_sent_bytes, "B", {-1, 9e15},
-                    "Of the rank that sends most by formula"),
+                    "Payload sent by all ranks, by formula; -1: no formula is known"),
+        base::field(
+            "formula_busiest_sent_bytes", &V::formula_busiest_sent_bytes, "B", {-1, 9e15},
+            "Payload sent by the rank that sends the most, by formula; -1: no formula is known"),
         base::field("simulated_step_seconds", &V::simulated_step_seconds, "s", {0, 1e12},
-                    "From the drawn speeds; 0: not simulated"),
+                    "Step time simulated from the drawn speeds; 0: not simulated"),
         base::field("emulated_ranks", &V::emulated_ranks, "ranks", {0, 1e6},
-                    "That ran on another device than the drawn one"),
-        base::field("shared_cores", &V::shared_cores_caveat, "", {0, 1000},
-                    "What belongs beside its times")};
+                    "Number of ranks that ran on another device than the drawn one"),
+        base::field(
+            "shared_cores", &V::shared_cores_caveat, "", {0, 1000},
+            "Caveat on the step times if ranks shared cores; empty: each rank had its own cores")};
   }
 };
 template <>
@@ -178,23 +182,26 @@ struct trainyard::base::Fields<trainyard::session::Sweep> {
   static constexpr std::string_view title = "Sweep";
   static auto table() {
     return std::tuple{
-        base::field("format", &S::format, "", {}, "What this file is"),
-        base::field("version", &S::version, "", {1, 1}, "Of this format"),
-        base::field("name", &S::name, "", {0, 200}, "Of the experiment"),
-        base::field("started", &S::started, "", {0, 100}, "Local time"),
-        base::field("state", &S::state, "", {}, "What became of it"),
+        base::field("format", &S::format, "", {}, "File format"),
+        base::field("version", &S::version, "", {1, 1}, "Version of the file format"),
+        base::field("name", &S::name, "", {0, 200}, "Name of the experiment"),
+        base::field("started", &S::started, "", {0, 100}, "Start of the sweep, local time"),
+        base::field("state", &S::state, "", {}, "State of the sweep"),
         base::field("scaling", &S::scaling, "", {},
-                    "weak: a batch per rank that stays; strong: a global batch that stays"),
-        base::field("steps", &S::steps, "steps", {1, 1e9}, "Of each run"),
+                    "Scaling; weak: constant batch per rank; strong: constant global batch"),
+        base::field("steps", &S::steps, "steps", {1, 1e9}, "Number of steps of each run"),
         base::field("warm_up_steps", &S::warm_up_steps, "steps", {0, 1e9},
-                    "The first, which no figure counts"),
-        base::field("drawn_ranks", &S::drawn_ranks, "ranks", {1, 1e6}, "Of the drawing"),
-        base::field("speeds", &S::speeds, "", {0, 1000}, "What of the drawn speeds held"),
-        base::field("unlike", &S::unlike, "", {0, 1000},
-                    "Why it is not the training of one device"),
-        base::field("gossip", &S::gossip, "", {0, 1000},
-                    "What is of another meaning where neighbours average"),
-        base::field("variants", &S::variants, "", {1, 10000}, "In the order in which they run"),
+                    "Number of warm-up steps at the start of each run, which are not measured"),
+        base::field("drawn_ranks", &S::drawn_ranks, "ranks", {1, 1e6},
+                    "Number of ranks in the drawing"),
+        base::field("speeds", &S::speeds, "", {0, 1000}, "Drawn speeds that were imposed"),
+        base::field(
+            "unlike", &S::unlike, "", {0, 1000},
+            "Reason why the training is not equivalent to one device; empty: it is equivalent"),
+        base::field(
+            "gossip", &S::gossip, "", {0, 1000},
+            "Meaning of algorithm and simulated time for gossip; empty for other strategies"),
+        base::field("variants", &S::variants, "", {1, 10000}, "Variants, in execution order"),
         base::field("xxh64", &S::xxh64, "", {16, 16},
                     "Checksum of this document with this field empty, hexadecimal")};
   }

@@ -128,26 +128,27 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
   static constexpr std::string_view title = "Device";
   static auto table() {
     return std::tuple{
-        field("name", &D::name, "", {1, 64}, "Unique name"),
+        field("name", &D::name, "", {1, 64}, "Name, unique in the topology"),
         field("kind", &D::kind, "", {},
-              "What it is; a tpu, and a gpu whose field gpu names none of this machine's, runs "
-              "emulated on its CPU"),
+              "Device kind; cpu: CPU cores; gpu: a GPU of this machine, or if its field gpu is -1 "
+              "emulated on the CPU; tpu: emulated on the CPU"),
         field("role", &D::role, "", {},
-              "What runs here: a worker; the chief among them, who writes checkpoints; a "
-              "parameter_server, which keeps variables; an evaluator, which reads "
-              "checkpoints and measures; idle devices take no part"),
-        field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
+              "Role of the rank; worker: trains; chief: the worker that writes checkpoints; "
+              "parameter_server: keeps variables; evaluator: evaluates checkpoints; idle: no rank"),
+        field("cores", &D::cores, "cores", {1, 4096},
+              "Maximum number of CPU cores that the rank uses"),
         field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
         field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18},
-              "Peak fp32 speed, used to predict"),
+              "Peak fp32 compute speed, used for predictions"),
         field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s",
-              {1e3, 1e16}, "Memory bandwidth, used to predict"),
+              {1e3, 1e16}, "Memory bandwidth, used for predictions"),
         field("slow_down", &D::slow_down, "", {1, 1000},
-              "A straggler: compute takes so many times longer; 1: not slowed"),
+              "Straggler factor: compute takes this many times longer; 1: not slowed"),
         field("jitter", &D::jitter, "", {0, 10},
-              "Each step's compute takes up to this fraction longer still, at random"),
+              "Maximum fraction by which the compute time of each step is extended at random; 0: "
+              "none"),
         field("gpu", &D::gpu, "", {-1, 1023},
-              "Which GPU of this machine it is, as CUDA counts (see doctor); -1: none, it runs "
+              "CUDA index of the GPU of this machine (see doctor); -1: none, the device is "
               "emulated on the CPU",
               [](const D& device) { return device.kind == topology::DeviceKind::gpu; })};
   }
@@ -157,18 +158,17 @@ struct trainyard::base::Fields<trainyard::topology::Host> {
   using H = trainyard::topology::Host;
   static constexpr std::string_view title = "Host";
   static auto table() {
-    return std::tuple{
-        field("name", &H::name, "", {1, 64}, "Unique name"),
-        field(
-            "address", &H::address, "", {0, 255},
-            "Empty, or a name or address of this machine: ranks start on no other in this version"),
-        field("devices", &H::devices, "", {0, 4096}, "Devices on this host"),
-        field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second, "bit/s",
-              {1e3, 1e16}, "Bandwidth between devices of this host"),
-        field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10},
-              "Latency between devices of this host"),
-        field("x", &H::x, "", {-1e6, 1e6}, "Place on the canvas"),
-        field("y", &H::y, "", {-1e6, 1e6}, "Place on the canvas")};
+    return std::tuple{field("name", &H::name, "", {1, 64}, "Name, unique in the topology"),
+                      field("address", &H::address, "", {0, 255},
+                            "Name or address of this machine; empty: this machine. Ranks on other "
+                            "machines are not supported in this version"),
+                      field("devices", &H::devices, "", {0, 4096}, "Devices of this host"),
+                      field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second,
+                            "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),
+                      field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10},
+                            "Latency between devices of this host"),
+                      field("x", &H::x, "", {-1e6, 1e6}, "Horizontal position on the canvas"),
+                      field("y", &H::y, "", {-1e6, 1e6}, "Vertical position on the canvas")};
   }
 };
 template <>
@@ -176,9 +176,9 @@ struct trainyard::base::Fields<trainyard::topology::Switch> {
   using S = trainyard::topology::Switch;
   static constexpr std::string_view title = "Switch";
   static auto table() {
-    return std::tuple{field("name", &S::name, "", {1, 64}, "Unique name"),
-                      field("x", &S::x, "", {-1e6, 1e6}, "Place on the canvas"),
-                      field("y", &S::y, "", {-1e6, 1e6}, "Place on the canvas")};
+    return std::tuple{field("name", &S::name, "", {1, 64}, "Name, unique in the topology"),
+                      field("x", &S::x, "", {-1e6, 1e6}, "Horizontal position on the canvas"),
+                      field("y", &S::y, "", {-1e6, 1e6}, "Vertical position on the canvas")};
   }
 };
 template <>
@@ -187,11 +187,11 @@ struct trainyard::base::Fields<trainyard::topology::Link> {
   static constexpr std::string_view title = "Link";
   static auto table() {
     return std::tuple{
-        field("from", &L::from, "", {1, 64}, "Name of one end"),
-        field("to", &L::to, "", {1, 64}, "Name of the other end"),
+        field("from", &L::from, "", {1, 64}, "First end: name of a host, a switch, or a device"),
+        field("to", &L::to, "", {1, 64}, "Second end: name of a host, a switch, or a device"),
         field("bandwidth_bits_per_second", &L::bandwidth_bits_per_second, "bit/s", {1e3, 1e16},
-              "Bandwidth, each way"),
-        field("latency_seconds", &L::latency_seconds, "s", {0, 10}, "Latency, each way")};
+              "Bandwidth of each direction"),
+        field("latency_seconds", &L::latency_seconds, "s", {0, 10}, "Latency of each direction")};
   }
 };
 template <>
@@ -200,7 +200,7 @@ struct trainyard::base::Fields<trainyard::topology::Topology> {
   static constexpr std::string_view title = "Topology";
   static auto table() {
     return std::tuple{
-        field("hosts", &T::hosts, "", {0, 4096}, "Machines, with the devices on them"),
+        field("hosts", &T::hosts, "", {0, 4096}, "Machines and their devices"),
         field("switches", &T::switches, "", {0, 4096}, "Network switches"),
         field("links", &T::links, "", {0, 65536}, "Links between hosts, switches and devices")};
   }

@@ -95,16 +95,18 @@ struct trainyard::base::Fields<trainyard::compute::compression::CompressionSpec>
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {},
-              "What of a gradient travels; int8, sign and top_k are gathered, by ring or direct, "
-              "the others summed by any algorithm"),
+              "Compression scheme; none: uncompressed; fp16, bf16: 16 bits per number; int8: 8 "
+              "bits with a scale per block; sign: 1 bit; top_k: the largest numbers; random_k: "
+              "numbers at random indices; power_sgd: low-rank factors. int8, sign and top_k are "
+              "all-gathered (ring or direct), the others all-reduced by any algorithm"),
         field("fraction", &S::fraction, "", {1e-6, 1},
-              "Part of the gradient that is sent; at least one number of each bucket",
+              "Fraction of the gradient that is sent; at least one number per bucket",
               [](const S& s) { return trainyard::compute::compression::keeps_part(s.kind); }),
         field("rank", &S::rank, "", {1, 256},
-              "Columns of the two matrices that are sent in the place of a matrix",
+              "Rank of the approximation: columns of the two factors that replace a matrix",
               [](const S& s) { return s.kind == Scheme::power_sgd; }),
         field("error_feedback", &S::error_feedback, "", {},
-              "Keep what was not sent and add it to the gradient of the next step",
+              "Error feedback: add the compression error to the gradient of the next step",
               [](const S& s) { return trainyard::compute::compression::may_feed_back(s.kind); })};
   }
 };
