@@ -179,7 +179,7 @@ run_in_house() {
   done
   tool cmake "echo \"cmake \$*\""
   for program in mkdir realpath basename; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
-  env -i PATH="$work/bin" "$@" "$house/packaging/run" >"$work/out" 2>"$work/err"
+  env -i PATH="$work/bin" "$@" "$house/packaging/run" ${ARGUMENTS:-} >"$work/out" 2>"$work/err"
 }
 
 run_opens_the_workbench_or_trains_in_the_terminal() {
@@ -193,6 +193,28 @@ run_opens_the_workbench_or_trains_in_the_terminal() {
     expect "run succeeds with $display" run_in_house "$display"
     expect "it opens the workbench with $display" is "$(sed -n '$p' "$work/out")" "trainyard $example"
   done
+}
+
+# The module for GPUs takes minutes to compile: it is built on request, or if a driver is loaded.
+run_builds_the_module_for_gpus_on_request() {
+  local ninja=$work/house/build/release/build.ninja
+  mkdir -p "$(dirname "$ninja")"
+  rm -f "$ninja"
+  expect "run succeeds without the CUDA Toolkit" run_in_house
+  expect "it says that there is no toolkit" holds out "the CUDA Toolkit was not found"
+  echo "build trainyard_cuda_module: phony bin/trainyard-cuda.so" >"$ninja"
+  ARGUMENTS=--cuda
+  expect "run --cuda succeeds" run_in_house
+  ARGUMENTS=
+  expect "it builds the module" grep -q '^cmake --build --preset release .*trainyard_cuda_module' "$work/out"
+  expect "it still opens the example" is "$(sed -n '$p' "$work/out")" \
+    "trainyard-cli run $work/house/resources/experiments/four_devices_mirrored_digits.json"
+  if [ ! -e /proc/driver/nvidia/version ]; then
+    expect "run succeeds without a driver" run_in_house
+    expect "it says how to build the module" holds out "packaging/run --cuda"
+    expect "it does not build the module" bash -c "! grep -q trainyard_cuda_module '$work/out'"
+  fi
+  rm -f "$ninja"
 }
 
 # Contents of a bundle, for dummy programs, one of which needs a library.
@@ -283,6 +305,7 @@ compilers_at_once_are_some_and_no_more_than_cores
 a_phase_passes_on_how_it_ended
 an_experiment_that_cannot_be_read_is_said_first
 run_opens_the_workbench_or_trains_in_the_terminal
+run_builds_the_module_for_gpus_on_request
 a_bundle_holds_what_gpu_tests_ask_for
 ci_names_the_failed_tests_and_the_lines_that_say_why
 ci_counts_what_the_results_say

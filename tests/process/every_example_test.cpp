@@ -100,7 +100,7 @@ TEST_P(EveryExample, is_proved_and_simulated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, EveryExample, testing::ValuesIn(example_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& example) { return example.param; });
 
 }  // namespace
 }  // namespace trainyard::process
