@@ -130,7 +130,7 @@ TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   reader.set_run(run_.get());
   reader.refresh(steps);
   ASSERT_TRUE(QTest::qWaitFor([&] { return reader.picture().run.has_value(); }, kPatience));
-  EXPECT_EQ(words.last(), "Reading what was recorded ...");
+  EXPECT_EQ(words.last(), "Reading the recording ...");
   reader.refresh(steps);
   EXPECT_TRUE(reader.picture().ran);
   EXPECT_FALSE(words.join(' ').contains("Waiting")) << words.join(' ').toStdString();
