@@ -116,9 +116,9 @@ TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_
   overlay.buses["host1"] = {3e6, 0};
   EXPECT_THAT(lines_of_picked(overlay, {{}, {name}}),
               ElementsAre("Traffic of the link, both directions: 2 MB/s",
-                          "parameters, gathered 2 MB/s to b"));
+                          "all-gathered parameters 2 MB/s to b"));
   EXPECT_THAT(lines_of_picked(overlay, {{"host0"}, {}}),
-              ElementsAre("Traffic of the host bus: 3 MB/s", "gradients, reduce-scattered 3 MB/s"));
+              ElementsAre("Traffic of the host bus: 3 MB/s", "reduce-scattered gradients 3 MB/s"));
   EXPECT_TRUE(lines_of_picked(overlay, {{"host1"}, {}}).empty()) << "what they are is not known";
   EXPECT_TRUE(lines_of_picked(overlay, {{"host0"}, {name}}).empty());
   EXPECT_TRUE(lines_of_picked(overlay, {{"cpu0"}, {}}).empty());
