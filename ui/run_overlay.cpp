@@ -186,8 +186,8 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
     device.step = one->step;
   }
   device.step_is_position = device.role == topology::Role::evaluator ||
-                   (history.steps_apart() && (device.role == topology::Role::worker ||
-                                              device.role == topology::Role::chief));
+                            (history.steps_apart() && (device.role == topology::Role::worker ||
+                                                       device.role == topology::Role::chief));
   if (device.role == topology::Role::evaluator)
     device.step = measured_step(history);  // it does no steps; its position is the horizon
   return device;

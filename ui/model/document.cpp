@@ -181,7 +181,8 @@ void Document::validate() {
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
                                         experiment = experiment_,
                                         directory = path_of(directory())] {
-    auto problems = ui::readable_problems(*experiment, experiment::validate(*experiment, directory));
+    auto problems =
+        ui::readable_problems(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);
     });

@@ -88,8 +88,7 @@ void ExerciseBar::build() {
   hosts_ = add(spin(1, kMostExampleRanks, 1), tr("Hosts"), "hosts");
   bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
   auto* step = add(new QComboBox, tr("Values"), "values_step");
-  values_ =
-      new ValuesPicker(step, add(new QComboBox, tr("Element"), "values_element"), this);
+  values_ = new ValuesPicker(step, add(new QComboBox, tr("Element"), "values_element"), this);
   seed_ = add(spin(1, kMostSeed, 1), tr("Seed"), "seed");
   seed_->setToolTip(
       tr("Small integers generated from the seed. At the start you can also type values into the "
