@@ -22,7 +22,7 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
       caption_(paragraph(TextColor::dim, this)),
       detail_(paragraph(TextColor::dim, this)),
       table_(new AlgorithmTable(this)),
-      keep_(new QCheckBox(tr("Show the chosen algorithm on the canvas"), this)) {
+      keep_(new QCheckBox(tr("Show chosen algorithm on canvas"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);

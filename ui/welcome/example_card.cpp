@@ -113,7 +113,7 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
     say(folder);
   }
   if (const QString address = address_in(advice); !address.isEmpty())
-    say(tr("Download them, for example, from %1. Compressed files are accepted.").arg(address));
+    say(tr("Download them, for example, from %1 (compressed files are accepted).").arg(address));
 }
 
 QString ExampleCard::run_tip() const {

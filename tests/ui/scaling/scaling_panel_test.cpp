@@ -337,7 +337,7 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   ASSERT_TRUE(wait([&] { return ranks(ScalingChart::speed_up, "ring").size() == 2; }));
 
   QTest::mouseClick(&panel_->cancel_button(), Qt::LeftButton);
-  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Cancelling")) << "acknowledged at once";
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Canceling")) << "acknowledged at once";
   int how = 0;
   ::waitpid(child, &how, 0);
   EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT);

@@ -219,7 +219,7 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
   e.strategy.servers.bound = 2;
   record(e, {0, 1, 1, 2});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("at most 5 ("));
 }
 
 // Vector4Of micro-batches a step: of two stages the first has gone forward with the second one when

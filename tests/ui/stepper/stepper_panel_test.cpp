@@ -176,8 +176,7 @@ TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
   EXPECT_FALSE(panel_.foot().contains("gloo"));
   document_.set_value("strategy.engine", "gloo");
   key(Qt::Key_Right);
-  EXPECT_TRUE(
-      panel_.foot().contains("A run would hand its collectives to gloo, which reports no chunks."))
+  EXPECT_TRUE(panel_.foot().contains("gloo executes the collectives and reports no chunks."))
       << panel_.foot().toStdString();
   choose("ranks", "from an example");
   EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is nobody's run";
