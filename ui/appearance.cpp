@@ -63,14 +63,14 @@ void Appearance::fill_menu(QMenu& menu) {
   motion->setShortcut(QKeySequence("Ctrl+K, M"));
   motion->setCheckable(true);
   motion->setChecked(settings_.value(kMotion, false).toBool());
-  motion->setStatusTip(tr("Nothing moves by itself"));
+  motion->setStatusTip(tr("Turn off animations"));
 }
 
 void Appearance::add_kinds(QMenu& menu) {
   auto* group = new QActionGroup(this);
   const int now = settings_.value(kKind, 0).toInt();
   const std::tuple<Choice, QString, const char*> kinds[] = {
-      {Choice::system, tr("As the &system"), "Ctrl+K, S"},
+      {Choice::system, tr("Follow the &system"), "Ctrl+K, S"},
       {Choice::light, tr("&Light"), "Ctrl+K, L"},
       {Choice::dark, tr("&Dark"), "Ctrl+K, D"}};
   for (const auto& [choice, text, keys] : kinds) {

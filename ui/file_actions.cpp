@@ -19,7 +19,7 @@ base::Problems with_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
     if (problem.advice.empty())
       problem.advice =
-          FileActions::tr("Change it in a text editor, and open it again.").toStdString();
+          FileActions::tr("Correct the file in a text editor, then open it again.").toStdString();
   return problems;
 }
 

@@ -58,14 +58,14 @@ QString about_text() {
              "additional permission (section 7) to link CUDA, cuDNN and "
              "NCCL. "
              "It comes without any warranty.</p>"
-             "<h3>What it stands on</h3>"
+             "<h3>Libraries</h3>"
              "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS and "
              "Gloo (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
              "3-clause)</li>"
              "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, "
              "BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib "
-             "licence)</li></ul>"
-             "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color "
+             "license)</li></ul>"
+             "<p>Icons are Trainyard's own. Line colors after M. Okabe and K. Ito, \"Color "
              "Universal Design\" (2008).</p>")
       .arg(TRAINYARD_VERSION);
 }
@@ -83,51 +83,51 @@ void show_shortcuts(QMainWindow& window) {
     add_actions(*group, *action->menu());
   }
   add_gestures(*list, help_text("On the canvas"),
-               {{"Go to the next thing", "Tab, arrows"},
-                {"Go to the first thing, to the last", "Home, End"},
-                {"Move what is selected", "Ctrl+arrows"},
-                {"Select several things", "Shift+arrows, Ctrl+Space, Ctrl+click"},
+               {{"Go to the next object", "Tab, arrows"},
+                {"Go to the first, last object", "Home, End"},
+                {"Move the selection", "Ctrl+arrows"},
+                {"Select several objects", "Shift+arrows, Ctrl+Space, Ctrl+click"},
                 {"Rename", "Enter"},
-                {"Select nothing", "Esc"},
+                {"Clear the selection", "Esc"},
                 {"Pan", "Space and drag"}});
   add_gestures(*list, help_text("On a chart"),
                {{"Read the next point", "Arrows"},
                 {"Zoom", "Drag, Ctrl+wheel, +, -"},
                 {"Zoom the values", "Ctrl+Shift+wheel"},
                 {"Pan", "Shift and drag, Shift+arrows"},
-                {"Show everything", "Home, double click"},
-                {"Show on the timeline what stands under the crosshair", "Enter"}});
+                {"Show all", "Home, double click"},
+                {"Show the point under the crosshair on the timeline", "Enter"}});
   add_gestures(*list, help_text("In the stepper"),
-               {{"A step back, a step", "Left, Right"},
-                {"A round back, a round", "Page Up, Page Down"},
-                {"To the start, to the end", "Home, End"},
+               {{"Previous, next step", "Left, Right"},
+                {"Previous, next round", "Page Up, Page Down"},
+                {"Go to the start, to the end", "Home, End"},
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
-                {"Type a number, at the start", "F2, double click"}});
+                {"Edit a value (at the start)", "F2, double click"}});
   add_gestures(*list, help_text("In the model"),
                {{"Go to the next layer", "Up, Down"},
                 {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
                 {"Select a block", "Click beside it"},
                 {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
-                {"Show all layers at once, or their words", "0, Ctrl+wheel, +, -"},
-                {"Select nothing", "Esc"}});
+                {"Show all layers, or their text", "0, Ctrl+wheel, +, -"},
+                {"Clear the selection", "Esc"}});
   add_gestures(*list, help_text("On the timeline"),
                {{"Go from op to op, from lane to lane", "Arrows"},
                 {"Go to the first or the last op of a lane", "Home, End"},
                 {"Show the selected op in the plan", "Enter"},
-                {"Select nothing", "Esc"},
+                {"Clear the selection", "Esc"},
                 {"Zoom", "Drag, Ctrl+wheel, +, -"},
                 {"Pan", "Shift and drag, Shift+wheel, Shift+arrows"},
                 {"Choose a step", "Click on its number"},
-                {"Show everything", "0, Ctrl+Home, double click"},
-                {"Follow the run, or let go", "F"}});
+                {"Show all", "0, Ctrl+Home, double click"},
+                {"Follow the run, or stop following", "F"}});
   add_gestures(*list, help_text("On a pipeline's cells"),
                {{"Go from cell to cell, from rank to rank", "Arrows"},
                 {"Go to the first or the last cell of a rank", "Home, End"},
-                {"Show the step before, the step after", "Page Up, Page Down"},
+                {"Show the previous, next step", "Page Up, Page Down"},
                 {"Show the cell's first op in the plan", "Enter"},
-                {"Select nothing", "Esc"},
-                {"Follow the run, or let go", "F"}});
+                {"Clear the selection", "Esc"},
+                {"Follow the run, or stop following", "F"}});
   add_gestures(
       *list, help_text("In the list of layers"),
       {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});

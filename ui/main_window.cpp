@@ -88,8 +88,8 @@ bool MainWindow::open_sweep(const QString& directory) {
   show_welcome(false);
   workspace_->raise("scaling");
   if (scaling_->sweeping()) {
-    errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"),
-                       tr("Open the other one when it is over, or cancel it first."));
+    errors_->show_text(Banner::Kind::information, tr("A sweep is running"),
+                       tr("Wait until it ends or cancel it before you open another sweep."));
     return false;
   }
   // Also opens the sweep's experiment, if the document has no file and no unsaved changes; that may
@@ -132,16 +132,16 @@ void MainWindow::start_run() {
   if (!document_.has_devices()) return invite_to_draw();
   run_wanted_ = true;
   controls_.set_startable(false);
-  statusBar()->showMessage(tr("Looking at the experiment and its data ..."));
+  statusBar()->showMessage(tr("Checking the experiment and its data ..."));
   document_.judge();
 }
 
 void MainWindow::refuse_beside_sweep() {
   show_welcome(false);
   workspace_->raise("scaling");
-  errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"),
-                     tr("A run beside it would share its cores, and spoil its figures. Wait for "
-                        "its end, or cancel it; what was finished is kept."));
+  errors_->show_text(Banner::Kind::information, tr("A sweep is running"),
+                     tr("A concurrent run would share its CPU cores and distort its figures. Wait "
+                        "until the sweep ends or cancel it; finished runs are kept."));
   errors_->offer(tr("Cancel the sweep"), [this] {
     scaling_->cancel();
     return true;
@@ -176,7 +176,7 @@ void MainWindow::refuse_to_run(const ReadableProblems& problems, std::function<b
   base::Problems told;
   for (const ReadableProblem& problem : problems) told.push_back(problem.told);
   show_problems(tr("This experiment cannot run yet"), told);
-  errors_->offer(tr("Show where"),
+  errors_->offer(tr("Show location"),
                  [this, where = QString::fromStdString(problems.front().found.where)] {
                    go_to(where);
                    return true;
@@ -194,8 +194,8 @@ void MainWindow::report_not_saved(const QString& title, const base::Problems& pr
 
 void MainWindow::invite_to_draw() {
   errors_->show_text(Banner::Kind::information, tr("There is nothing to train on yet"),
-                     tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It "
-                        "brings its host with it."));
+                     tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. Its "
+                        "host is added with it."));
   errors_->offer(tr("Place a CPU"), [this] {
     canvas_->place_in_middle(PaletteKind::cpu);
     return true;
@@ -244,9 +244,9 @@ void MainWindow::offer_next_recovery() {
                                              : QFileInfo(newest.file).fileName();
   recovery_banner_->show_text(
       Banner::Kind::warning,
-      tr("Unsaved work was found: %1")
+      tr("Unsaved work found: %1")
           .arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
-      tr("Trainyard was not closed properly. The copy is of %1.")
+      tr("Trainyard was not closed properly. The autosaved copy is from %1.")
           .arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
   recovery_banner_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;

@@ -258,8 +258,8 @@ void MainWindow::connect_document() {
   connect(canvas_, &TopologyView::message, this,
           [this](const QString& text) { statusBar()->showMessage(text, 5000); });
   connect(&autosave_, &Autosave::failed, this, [this](const QString& what) {
-    errors_->show_text(Banner::Kind::warning, tr("Unsaved work is not being kept for a crash"),
-                       what);
+    errors_->show_text(Banner::Kind::warning,
+                       tr("Autosave failed: unsaved work would be lost in a crash"), what);
   });
 }
 

@@ -49,10 +49,10 @@ void MainWindow::offer_recoveries() {
     if (live.isEmpty() || runs_.live()) return;
     const QString& first = live.first();
     const QString more =
-        live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
+        live.size() > 1 ? tr(" More live runs: %1, see Runs.").arg(live.size() - 1) : QString();
     offers_->show_text(Banner::Kind::information,
-                       tr("A run is still alive: %1").arg(run_name(first)),
-                       tr("It was left running, or its window was lost.") + more);
+                       tr("A run is still running: %1").arg(run_name(first)),
+                       tr("It was left running, or its workbench ended.") + more);
     offers_->offer(tr("Attach"), [this, first] {
       open_run(first);
       return true;
@@ -115,14 +115,14 @@ void MainWindow::report_failure(const Run& run) {
   reported_failures_ << run.directory();
   if (problem->code == base::ProblemCode::canceled)
     return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)),
-                              tr("What it recorded until then is kept."));
+                              tr("Its recording is kept."));
   errors_->show_problem(tr("%1 failed").arg(called(run)), *problem);
   const std::set<int> ranks = ranks_in_problem(*problem);
   offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 
 void MainWindow::run_in_trouble(Run* run, const QString& text) {
-  errors_->show_text(Banner::Kind::error, tr("%1 is in trouble").arg(called(*run)), text);
+  errors_->show_text(Banner::Kind::error, tr("%1 has a problem").arg(called(*run)), text);
   offer_log(*run, {});
 }
 
@@ -144,7 +144,7 @@ void MainWindow::offer_resume(const Run& run) {
   if (!step || !problem || !step->is_number_integer() || &run != runs_.current() ||
       !trains_as_run())
     return;
-  errors_->offer_second(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())),
+  errors_->offer_second(tr("Resume from step %1").arg(grouped(step->get<std::int64_t>())),
                         [this, directory = run.directory()] {
                           start_run();
                           if (run_wanted_) resume_from_ = directory;
@@ -159,12 +159,14 @@ void MainWindow::report_lost_coordinator(const Run& run) {
   const QString said = QString::fromStdString(last_output(run.directory().toStdString()));
   const QString how =
       said.isEmpty()
-          ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
-          : tr("The coordinating program ended after %1, without a result.").arg(steps);
-  const QString kept = tr("What was recorded is kept. Run again.");
-  errors_->show_text(Banner::Kind::error, tr("%1 broke off").arg(called(run)),
+          ? tr("The coordinator process ended after %1 without reporting a result; it may have "
+               "been killed.")
+                .arg(steps)
+          : tr("The coordinator process ended after %1 without reporting a result.").arg(steps);
+  const QString kept = tr("The recording is kept. Run the experiment again.");
+  errors_->show_text(Banner::Kind::error, tr("%1 ended unexpectedly").arg(called(run)),
                      said.isEmpty() ? how + " " + kept
-                                    : how + " " + kept + "\n" + tr("It said last: %1").arg(said));
+                                    : how + " " + kept + "\n" + tr("Last output: %1").arg(said));
   offer_log(run, {});
 }
 
@@ -209,8 +211,8 @@ bool MainWindow::open_experiment_of_run() {
 void MainWindow::report_other_experiment() {
   opened_beside_run_ = false;
   if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
-  offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"),
-                     tr("The canvas keeps yours."));
+  offers_->show_text(Banner::Kind::information, tr("This run trained a different experiment"),
+                     tr("The canvas still shows your experiment."));
   offers_->offer(tr("Show its experiment"), [this] { return open_experiment_of_run(); });
   offers_->stays_until([this, directory = runs_.current()->directory()] {
     return runs_.current()->directory() != directory || trains_as_run();
@@ -282,10 +284,10 @@ void MainWindow::befall(Run& run, session::Command fault, int rank) {
               : std::nullopt;
   const QString kept =
       committed
-          ? tr("Another run can go on from its checkpoint of step %1.").arg(grouped(*committed))
-          : tr("It has written no checkpoint that another run could go on from.");
+          ? tr("Another run can resume from its checkpoint of step %1.").arg(grouped(*committed))
+          : tr("It has written no checkpoint to resume from.");
   const QString text =
-      tr("Training cannot go on without %1: to kill it ends %2. %3").arg(who, run.name(), kept);
+      tr("Training cannot continue without %1: killing it ends %2. %3").arg(who, run.name(), kept);
   if (fault == session::Command::kill && !spared &&
       !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank)))
     return;
@@ -296,8 +298,8 @@ void MainWindow::befall(Run& run, session::Command fault, int rank) {
 void MainWindow::show_in_plan(int rank, const QString& program, const QString& token, bool raise) {
   if (!runs_.current() || !trains_as_run()) {
     if (raise)
-      statusBar()->showMessage(tr("This run trained another experiment than the one on the canvas, "
-                                  "whose plan is beside."),
+      statusBar()->showMessage(tr("This run trained a different experiment; the plan shows the "
+                                  "experiment on the canvas."),
                                kNewsMilliseconds);
     return;
   }
@@ -308,9 +310,9 @@ void MainWindow::show_in_plan(int rank, const QString& program, const QString& t
 void MainWindow::show_push(int rank, double seconds) {
   workspace_->raise("timeline");
   if (!timeline_->show_push(rank, seconds))
-    statusBar()->showMessage(
-        tr("The push of that gradient is not on the timeline: it holds the last ops alone."),
-        kNewsMilliseconds);
+    statusBar()->showMessage(tr("The push of that gradient is no longer on the timeline, which "
+                                "holds only the latest ops."),
+                             kNewsMilliseconds);
 }
 
 // Updates canvas and caveats for the displayed run, a few times a second; measured values only.

@@ -26,10 +26,11 @@ SaveAnswer ask_to_save(QWidget* parent, const QString& title) {
 }
 
 LiveRunAnswer ask_about_run(QWidget* parent, const QString& run) {
-  QMessageBox box(QMessageBox::Question, question_text("A run is alive"),
+  QMessageBox box(QMessageBox::Question, question_text("A run is still running"),
                   question_text("\"%1\" is still training.").arg(run), QMessageBox::Cancel, parent);
-  box.setInformativeText(question_text(
-      "Left running, it goes on without this window; the next start offers to attach to it."));
+  box.setInformativeText(
+      question_text("If you leave it running, training continues without the workbench. At the "
+                    "next start you can attach to it."));
   const QPushButton* leave =
       box.addButton(question_text("Leave it running"), QMessageBox::AcceptRole);
   const QPushButton* stop = box.addButton(question_text("Stop it"), QMessageBox::DestructiveRole);

@@ -85,7 +85,7 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
 
 void add_slow_menu(QMenu& menu, const session::Slow& now,
                    const std::function<void(const session::Slow&)>& slow) {
-  QMenu& choices = *menu.addMenu(slow_text("Slow rank %1 down in this run").arg(now.rank));
+  QMenu& choices = *menu.addMenu(slow_text("Slow down rank %1 in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
   // last requested values, since several may change while the menu is open
@@ -98,17 +98,17 @@ void add_slow_menu(QMenu& menu, const session::Slow& now,
   const auto jitter = [ask](double share) { ask(&session::Slow::jitter, share); };
   for (const double times : kFactors) {
     const QString words =
-        times == 1 ? slow_text("Not slowed down") : slow_text("%1 times slower").arg(times);
+        times == 1 ? slow_text("No slowdown") : slow_text("%1× slower").arg(times);
     factors.emplace_back(
         add_choice(choices, QString("slow_%1").arg(times), words, [=] { factor(times); }), times);
   }
-  add_number(choices, "factor", slow_text("Times slower"), range_of("slow_down"), 0.5,
+  add_number(choices, "factor", slow_text("Slowdown factor"), range_of("slow_down"), 0.5,
              now.slow_down, factor);
   choices.addSeparator();
   for (const double share : kJitters) {
     const QString words =
-        share == 0 ? slow_text("Without jitter")
-                   : slow_text("Each step up to %1 of that longer, at random").arg(share);
+        share == 0 ? slow_text("No jitter")
+                   : slow_text("Random extra time per step, up to %1 of the step").arg(share);
     jitters.emplace_back(
         add_choice(choices, QString("jitter_%1").arg(share), words, [=] { jitter(share); }), share);
   }

@@ -145,10 +145,11 @@ void Workspace::fill_menu(QMenu& menu) {
 void Workspace::make_perspectives() {
   const std::tuple<Perspective, QString, QKeySequence, QString> all[] = {
       {Perspective::build, tr("&Build"), QKeySequence("F8"),
-       tr("Room for the drawing and its settings")},
-      {Perspective::run, tr("&Watch"), QKeySequence("F9"), tr("The drawing and its charts, live")},
+       tr("Layout for the drawing and its settings")},
+      {Perspective::run, tr("&Watch"), QKeySequence("F9"),
+       tr("Layout for the drawing and live charts")},
       {Perspective::compare, tr("&Compare"), QKeySequence("F12"),
-       tr("Runs laid over each other, and what differs between them")}};
+       tr("Layout for overlaid runs and their differences")}};
   for (const auto& [perspective, text, keys, tip] : all) {
     auto* action = new QAction(text, this);
     action->setShortcut(keys);

@@ -67,7 +67,7 @@ TEST_F(BesideALiveRun, an_example_that_is_opened_is_not_taken_for_what_trains) {
   window_->welcome().cards().at(0)->open_button().click();
   EXPECT_FALSE(window_->shows_welcome());
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment"))
+  EXPECT_TRUE(window_->offers().text().startsWith("This run trained a different experiment"))
       << window_->offers().text().toStdString();
   EXPECT_FALSE(window_->canvas().topology_scene().overlay())
       << "nothing is shown on a drawing that was not measured";

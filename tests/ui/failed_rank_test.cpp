@@ -66,10 +66,10 @@ TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_c
   QPushButton* go_on = nullptr;
   ASSERT_TRUE(wait([&] {
     for (QPushButton* button : window_->errors().findChildren<QPushButton*>())
-      if (button->isVisible() && button->text().startsWith("Go on from step")) go_on = button;
+      if (button->isVisible() && button->text().startsWith("Resume from step")) go_on = button;
     return go_on != nullptr;
   }));
-  EXPECT_EQ(go_on->text().toStdString(), "Go on from step " + std::to_string(committed));
+  EXPECT_EQ(go_on->text().toStdString(), "Resume from step " + std::to_string(committed));
   const QString before = window_->runs().current()->directory();
   go_on->click();
   ASSERT_TRUE(wait([&] {
@@ -101,11 +101,10 @@ TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_tha
   ASSERT_EQ(::kill(coordinator, SIGKILL), 0);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   const QString said = window_->errors().text();
-  EXPECT_TRUE(said.startsWith("The run broke off")) << said.toStdString();
+  EXPECT_TRUE(said.startsWith("The run ended unexpectedly")) << said.toStdString();
   const QString steps = counted(
       static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
-  EXPECT_TRUE(said.contains("ended without a word (killed?) after " + steps +
-                            ". What was recorded is kept. Run again."))
+  EXPECT_TRUE(said.contains("ended after " + steps + " without reporting a result"))
       << said.toStdString();
   EXPECT_FALSE(said.contains("of 100,000") || said.contains("starting"))
       << "how far it was is said once";

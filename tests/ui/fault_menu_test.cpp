@@ -75,7 +75,7 @@ TEST(LinkMenu, asks_for_what_is_chosen_and_offers_what_changes_something) {
                 [](double) {});
   EXPECT_FALSE(other.findChild<QAction*>("cut")->isEnabled());
   EXPECT_EQ(other.findChild<QAction*>("cut")->toolTip().toStdString(),
-            "Not now: links are drawn only");
+            "Unavailable: links are drawn only");
 }
 
 TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
@@ -201,7 +201,7 @@ TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_ca
   }));
   ASSERT_TRUE(choose_for("server", "kill"));
   EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") &&
-              meant_.contains("go on from its checkpoint of step "))
+              meant_.contains("resume from its checkpoint of step "))
       << meant_.toStdString();
   EXPECT_TRUE(window_->runs().live());
 }

@@ -73,7 +73,7 @@ TEST_F(LeftRunning,
   window_->offer_recoveries();
   ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
   EXPECT_TRUE(window_->left_unsaved().isVisible()) << "one offer does not hide the other";
-  EXPECT_TRUE(window_->offers().text().contains("still alive"))
+  EXPECT_TRUE(window_->offers().text().contains("still running"))
       << window_->offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
   QTest::mouseClick(window_->offers().findChild<QPushButton*>(), Qt::LeftButton);

@@ -65,14 +65,15 @@ TEST_F(MainWindowTest,
   const std::string file = directory_.filePath("broken.json").toStdString();
   ASSERT_TRUE(experiment::save(broken, file));
   EXPECT_FALSE(window_->open(QString::fromStdString(file)));
-  EXPECT_TRUE(window_->errors().text().contains("Change it in a text editor, and open it again."))
+  EXPECT_TRUE(
+      window_->errors().text().contains("Correct the file in a text editor, then open it again."))
       << window_->errors().text().toStdString();
   broken.strategy.kind = experiment::StrategyKind::one_device;
   ASSERT_TRUE(experiment::save(broken, file));
   EXPECT_FALSE(window_->open(QString::fromStdString(file)));
   const QString said = window_->errors().text();
   EXPECT_TRUE(said.contains("training.batch_per_rank") &&
-              said.contains("Change it in a text editor, and open it again."))
+              said.contains("Correct the file in a text editor, then open it again."))
       << said.toStdString();
   EXPECT_TRUE(said.contains("strategy.kind") && said.contains("use mirrored"))
       << said.toStdString();
@@ -180,7 +181,7 @@ TEST_F(MainWindowTest, run_looks_through_a_large_file_without_keeping_the_window
   });
   window_->start_run();
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "it is wanted already";
-  EXPECT_TRUE(window_->statusBar()->currentMessage().startsWith("Looking at"))
+  EXPECT_TRUE(window_->statusBar()->currentMessage().startsWith("Checking the experiment"))
       << "and the window goes on meanwhile";
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }, 60'000));
   EXPECT_TRUE(window_->errors().text().contains("line 100002"))

@@ -17,7 +17,7 @@ TEST_F(OpenedRun,
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }))
       << "digits on the canvas, beside charts of MNIST";
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment"))
+  EXPECT_TRUE(window_->offers().text().startsWith("This run trained a different experiment"))
       << window_->offers().text().toStdString();
   EXPECT_TRUE(window_->offers().in_one_line());
   EXPECT_EQ(document(), mine) << "unsaved work stays";
@@ -115,7 +115,7 @@ TEST_F(OpenedRun, is_said_to_be_of_another_experiment_when_another_document_is_o
   after_a_look();
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment"));
+  EXPECT_TRUE(window_->offers().text().startsWith("This run trained a different experiment"));
   EXPECT_EQ(document().data.kind, data::DataKind::idx) << "what was asked for is there";
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   EXPECT_TRUE(window_->offers().isHidden());

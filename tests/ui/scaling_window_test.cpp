@@ -81,7 +81,7 @@ TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_canceled) {
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
   window_->start_run();
   EXPECT_FALSE(window_->run_wanted());
-  EXPECT_TRUE(window_->errors().text().contains("A sweep is being measured"))
+  EXPECT_TRUE(window_->errors().text().contains("A sweep is running"))
       << window_->errors().text().toStdString();
   panel().cancel();
   ASSERT_TRUE(over());

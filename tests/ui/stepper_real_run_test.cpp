@@ -48,10 +48,9 @@ class StepperOfRealRun : public RealWindow {
       for (int step = 0; step < combo("values_step")->count() - 1; ++step) {
         choose("values_step", step);
         choose("values_element", combo("values_element")->count() - 1);
-        EXPECT_TRUE(panel().foot().contains("The numbers are true"))
-            << panel().foot().toStdString();
+        EXPECT_TRUE(panel().foot().contains("Recorded values")) << panel().foot().toStdString();
         panel().stepper().go_to_end();
-        EXPECT_TRUE(panel().sentence().endsWith("the run had, to the bit."))
+        EXPECT_TRUE(panel().sentence().endsWith("bitwise equal to the run."))
             << panel().sentence().toStdString();
       }
     }
@@ -82,7 +81,7 @@ TEST_F(StepperOfRealRun, parameters_that_come_before_the_first_step_are_those_of
       combo("bucket")->itemText(last).startsWith("BCAST.b0<r0 params, before the first step"))
       << combo("bucket")->itemText(last).toStdString();
   expect_the_bits_of_the_run(3);
-  EXPECT_TRUE(panel().foot().contains("before the first step of training"))
+  EXPECT_TRUE(panel().foot().contains("before the first training step"))
       << panel().foot().toStdString();
 }
 

@@ -91,16 +91,15 @@ TEST_F(StepperWindow, offers_ranks_and_buckets_of_the_run_and_says_what_is_true_
   EXPECT_EQ(exercise.bucket, 1);
   EXPECT_EQ(exercise.members(), 4);
   EXPECT_GT(exercise.elements, 1000);
-  EXPECT_TRUE(
-      panel().foot().contains("The numbers are an example; bytes are those of bucket 1 of run "))
+  EXPECT_TRUE(panel().foot().contains("Example values; byte counts of bucket 1 of run "))
       << panel().foot().toStdString();
-  EXPECT_FALSE(panel().foot().contains("and not so"));
+  EXPECT_FALSE(panel().foot().contains(", not the algorithm shown"));
   key(Qt::Key_Right);
   EXPECT_TRUE(transit()) << "it was drawn so";
   auto& algorithms = *panel().findChild<QComboBox*>("algorithm");
   algorithms.setCurrentIndex(algorithms.findText("star"));
   emit algorithms.activated(algorithms.currentIndex());
-  EXPECT_TRUE(panel().foot().contains("which the run reduced by ring and not so"))
+  EXPECT_TRUE(panel().foot().contains("The run used ring, not the algorithm shown"))
       << panel().foot().toStdString();
 }
 
@@ -114,7 +113,7 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   const auto offered = [&] { return ranks().findData(static_cast<int>(ExerciseBar::Ranks::run)); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return offered() >= 0; }));
   choose("ranks", offered());
-  EXPECT_TRUE(panel().foot().contains("The run has put none of its own numbers aside."))
+  EXPECT_TRUE(panel().foot().contains("The run recorded no values."))
       << panel().foot().toStdString();
   put_aside(0);
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel().stepper().has_recorded_values(); }));
@@ -126,12 +125,12 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   for (int rank = 0; rank < 4; ++rank)
     for (int chunk = 0; chunk < 4; ++chunk) {
       EXPECT_TRUE(cell(rank, chunk).startsWith("5 (")) << cell(rank, chunk).toStdString();
-      EXPECT_TRUE(cell(rank, chunk).endsWith("), as the run had it"))
+      EXPECT_TRUE(cell(rank, chunk).endsWith("), same as in the run"))
           << cell(rank, chunk).toStdString();
     }
   EXPECT_TRUE(
-      panel().sentence().endsWith("Done: every rank holds the sum of all. All 16 numbers are those "
-                                  "that the run had, to the bit."));
+      panel().sentence().endsWith("Done: every rank holds the full sum. All 16 values are "
+                                  "bitwise equal to the run."));
   put_aside(1);
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));

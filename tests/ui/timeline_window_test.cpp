@@ -70,8 +70,9 @@ void expect_whole_steps(const SpanStore& spans, const telemetry::History& histor
 
 TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_selected_in_the_plan) {
   run_until(60);
-  ASSERT_TRUE(wait([&] { return window_->timeline().figures().contains("hidden behind compute"); }))
-      << window_->timeline().figures().toStdString();
+  ASSERT_TRUE(wait([&] {
+    return window_->timeline().figures().contains("overlapped with compute");
+  })) << window_->timeline().figures().toStdString();
   stop();
   ASSERT_EQ(spans().ranks(), 4);
   EXPECT_EQ(spans().lacking(), 0u);

@@ -315,7 +315,7 @@ TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
   };
   QToolButton* asks = nullptr;
   for (QToolButton* one : window_->charts().findChildren<QToolButton*>())
-    if (one->text() == "Choices") asks = one;
+    if (one->text() == "Options") asks = one;
   ASSERT_TRUE(asks && choice());
   ASSERT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
   if (!asks->isVisible()) return;  // there is room

@@ -77,12 +77,12 @@ void CanvasActions::add_roles() {
                                topology::Role role) {
     add(name, role_icon(role), text, QKeySequence(keys), [this, role] { toggle(role); });
   };
-  add_role("toggle_chief", tr("C&hief: writes checkpoints"), "Ctrl+H", topology::Role::chief);
-  add_role("toggle_server", tr("Parameter &server: keeps variables"), "Ctrl+Shift+I",
+  add_role("toggle_chief", tr("C&hief (writes checkpoints)"), "Ctrl+H", topology::Role::chief);
+  add_role("toggle_server", tr("Parameter &server (stores variables)"), "Ctrl+Shift+I",
            topology::Role::parameter_server);
-  add_role("toggle_evaluator", tr("&Evaluator: measures held-out samples"), "Ctrl+E",
+  add_role("toggle_evaluator", tr("&Evaluator (measures held-out samples)"), "Ctrl+E",
            topology::Role::evaluator);
-  add_role("toggle_idle", tr("&Idle: takes no part"), "Ctrl+I", topology::Role::idle);
+  add_role("toggle_idle", tr("&Idle (not used)"), "Ctrl+I", topology::Role::idle);
 }
 
 void CanvasActions::add_places() {
@@ -107,7 +107,7 @@ void CanvasActions::add_arrangements() {
     Edge edge;
   } edges[] = {
       {"align_left", "align-left", QT_TR_NOOP("Align &left"), "Ctrl+Shift+Left", Edge::left},
-      {"align_centre", "align-centre", QT_TR_NOOP("Align &centres"), "Ctrl+Shift+C", Edge::center},
+      {"align_centre", "align-centre", QT_TR_NOOP("Align &centers"), "Ctrl+Shift+C", Edge::center},
       {"align_right", "align-right", QT_TR_NOOP("Align &right"), "Ctrl+Shift+Right", Edge::right},
       {"align_top", "align-top", QT_TR_NOOP("Align &top"), "Ctrl+Shift+Up", Edge::top},
       {"align_middle", "align-middle", QT_TR_NOOP("Align &middles"), "Ctrl+Shift+M", Edge::middle},

@@ -33,7 +33,7 @@ QStringList crossing(const LinkAppearance& look) {
 QStringList everything(const LinkAppearance& look) {
   QStringList lines;
   if (const QString befell = harm(look); !befell.isEmpty()) lines << befell;
-  if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
+  if (look.live) lines << QObject::tr("%1, both directions").arg(rate(look.live->total()));
   lines << crossing(look);
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
   if (!look.speeds.isEmpty()) lines << look.speeds;
@@ -70,7 +70,7 @@ LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look) {
   if (leaves_line_in_sight(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};
   LinkLabel traffic =
-      label_with({rate(look.live->total()), QObject::tr("two-way sum")}, shape, look);
+      label_with({rate(look.live->total()), QObject::tr("both directions")}, shape, look);
   return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic
                                                                                : LinkLabel();
 }

@@ -26,16 +26,13 @@ struct Entry {
   const char* help;
 };
 constexpr std::array<Entry, 5> kEntries{{
-    {PaletteKind::cpu, "cpu", QT_TR_NOOP("CPU"),
-     QT_TR_NOOP("A device that trains on processor cores")},
+    {PaletteKind::cpu, "cpu", QT_TR_NOOP("CPU"), QT_TR_NOOP("A device that trains on CPU cores")},
     {PaletteKind::gpu, "gpu", QT_TR_NOOP("GPU"),
-     QT_TR_NOOP("A graphics device; until its field gpu names one of this machine it runs emulated "
-                "on the CPU")},
-    {PaletteKind::tpu, "tpu", QT_TR_NOOP("TPU"),
-     QT_TR_NOOP("A tensor device; runs emulated on the CPU")},
-    {PaletteKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that holds devices")},
+     QT_TR_NOOP("A GPU; emulated on the CPU until its field gpu selects a GPU of this machine")},
+    {PaletteKind::tpu, "tpu", QT_TR_NOOP("TPU"), QT_TR_NOOP("A TPU; emulated on the CPU")},
+    {PaletteKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that contains devices")},
     {PaletteKind::network_switch, "switch", QT_TR_NOOP("Switch"),
-     QT_TR_NOOP("Joins the links of hosts")},
+     QT_TR_NOOP("Connects hosts through links")},
 }};
 
 struct RoleEntry {
@@ -45,17 +42,16 @@ struct RoleEntry {
 };
 constexpr std::array<RoleEntry, 5> kRoles{{
     {topology::Role::worker, QT_TR_NOOP("Worker"),
-     QT_TR_NOOP("Trains: what a device does unless it is given another role")},
+     QT_TR_NOOP("Trains the model; the default role")},
     {topology::Role::chief, QT_TR_NOOP("Chief"),
-     QT_TR_NOOP("The worker that writes checkpoints. There is one at most; without one, the first "
-                "worker is it")},
+     QT_TR_NOOP(
+         "The worker that writes checkpoints. At most one; the default is the first worker")},
     {topology::Role::parameter_server, QT_TR_NOOP("Parameter server"),
      QT_TR_NOOP(
-         "Keeps variables, which workers pull and push gradients to, or layers, which they call")},
+         "Stores variables (workers pull them and push gradients) or layers (workers call them)")},
     {topology::Role::evaluator, QT_TR_NOOP("Evaluator"),
-     QT_TR_NOOP("Trains nothing: reads checkpoints, and measures held-out samples by them. There "
-                "is one at most")},
-    {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Takes no part")},
+     QT_TR_NOOP("Does not train: loads checkpoints and measures held-out samples. At most one")},
+    {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Not used in the run")},
 }};
 
 void add_heading(QListWidget& list, const QString& words) {
@@ -102,8 +98,8 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   setObjectName("palette");
   setAccessibleName(tr("Palette"));
   setAccessibleDescription(
-      tr("Devices, hosts and switches: Enter places one on the canvas. Roles: Enter gives one to "
-         "the selected devices."));
+      tr("Devices, hosts and switches: press Enter to place one on the canvas. Roles: press Enter "
+         "to assign one to the selected devices."));
   setDragEnabled(true);
   setDragDropMode(DragOnly);
   setFrameShape(NoFrame);
@@ -118,7 +114,7 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   for (const RoleEntry& entry : kRoles) {
     auto* item = new QListWidgetItem(icon(role_icon(entry.role)), tr(entry.label), this);
     item->setToolTip(tr(entry.help) + "\n" +
-                     tr("Drag it onto a device, or select devices and press Enter here."));
+                     tr("Drag it onto a device, or select devices and press Enter."));
     item->setData(kRoleRole, static_cast<int>(entry.role));
   }
   const auto fit = [this] {
@@ -149,7 +145,7 @@ void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
     const MachineGpu& gpu = gpus_[static_cast<std::size_t>(i)];
     const QString name = QString(gpu.name).remove("NVIDIA ");
     auto* item = new QListWidgetItem(icon("gpu"), tr("%1 (GPU %2)").arg(name).arg(gpu.device.gpu));
-    item->setToolTip(tr("GPU %1 of this machine, %2: what is placed trains there.")
+    item->setToolTip(tr("GPU %1 of this machine, %2: the placed device trains on it.")
                          .arg(gpu.device.gpu)
                          .arg(QString::fromStdString(
                              base::format_bytes(static_cast<double>(gpu.device.memory_bytes)))) +

@@ -228,11 +228,10 @@ void TopologyView::paint_mark(QPainter& painter, const std::string& device) cons
 void TopologyView::paint_empty(QPainter& painter) const {
   constexpr int kLines = Qt::AlignHCenter | Qt::TextWordWrap;
   const Theme& theme = Theme::instance();
-  const QString title = tr("Draw what should train");
-  const QString hint =
-      tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings "
-         "its host with it; more devices join by "
-         "dropping them on that host. Connect (C) links hosts.");
+  const QString title = tr("Draw the devices to train on");
+  const QString hint = tr(
+      "Drag a device from the palette to the canvas, or press Ctrl+1 to place a CPU.\nA host is "
+      "added with the first device; drop more devices on that host. Link hosts with Connect (C).");
   const QRectF room = QRectF(viewport()->rect()).adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid);
   const QRectF large = QFontMetricsF(theme.font(1.5, true)).boundingRect(room, kLines, title);
   const QRectF small = QFontMetricsF(theme.font()).boundingRect(room, kLines, hint);

@@ -97,9 +97,9 @@ void TopologyView::give_role(topology::Role role) {
   std::set<std::string> devices;
   for (const std::string& name : selection_.picked().names)
     if (find_device(document_.experiment().topology, name)) devices.insert(name);
-  if (devices.empty()) emit message(tr("Select a device first: it is given the role."));
+  if (devices.empty()) emit message(tr("Select a device first, then assign the role."));
   else if (is_unique_role(role) && devices.size() > 1)
-    emit message(tr("Select one device: there is one %1 at most.").arg(words(role)));
+    emit message(tr("Select one device: at most one %1 is allowed.").arg(words(role)));
   else give_role(devices, role);
 }
 
@@ -144,7 +144,7 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
   const bool takes = device && (topology::works(*device) ||
                                 (calls && device->role == topology::Role::parameter_server));
   if (set_drop_target(takes ? name : "") && takes)
-    emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
+    emit message(tr("%1 now has %2").arg(words(name), layers_in_words(layers)));
   if (takes) event.acceptProposedAction();
   else event.ignore();
 }
@@ -160,10 +160,10 @@ void TopologyView::drop_layers(const QStringList& layers, QDropEvent& event) {
 void TopologyView::mark_drop_target(const std::string& device, topology::Role role) {
   if (!set_drop_target(device) || taker_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
-  const QString becomes = tr("%1 becomes: %2").arg(words(device), words(role));
+  const QString becomes = tr("New role of %1: %2").arg(words(device), words(role));
   emit message(holder.empty() || holder == device
                    ? becomes
-                   : becomes + tr("; %1 is a worker again").arg(words(holder)));
+                   : becomes + tr("; %1 is now a worker").arg(words(holder)));
 }
 
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {

@@ -21,7 +21,7 @@ void add(QStringList& lines, PayloadKind cargo, double bytes_per_second, const Q
 void add_rest(QStringList& lines, const LinkOverlay& live) {
   if (const double rest = live.total() - live.told();
       !lines.empty() && rest > kMinShownFraction * live.total())
-    lines << QObject::tr("%1 of what is not told").arg(rate(rest));
+    lines << QObject::tr("%1 unclassified").arg(rate(rest));
 }
 
 QStringList with_head(const QString& head, const LinkOverlay& live, const QStringList& lines) {
@@ -58,14 +58,15 @@ QStringList lines_of_picked(const Overlay& overlay, const SelectedObjects& picke
   if (picked.size() != 1) return {};
   if (!picked.links.empty()) {
     const auto at = overlay.links.find(*picked.links.begin());
-    return at == overlay.links.end() ? QStringList()
-                                     : with_head(QObject::tr("%1 cross it, both ways together:"),
-                                                 at->second, lines_of_link(at->second, at->first));
+    return at == overlay.links.end()
+               ? QStringList()
+               : with_head(QObject::tr("Traffic of the link, both directions: %1"), at->second,
+                           lines_of_link(at->second, at->first));
   }
   const auto at = overlay.buses.find(*picked.names.begin());
-  return at == overlay.buses.end()
-             ? QStringList()
-             : with_head(QObject::tr("%1 cross its bus:"), at->second, lines_of_bus(at->second));
+  return at == overlay.buses.end() ? QStringList()
+                                   : with_head(QObject::tr("Traffic of the host bus: %1"),
+                                               at->second, lines_of_bus(at->second));
 }
 
 }  // namespace trainyard::ui

@@ -19,7 +19,7 @@ QString medium(TransportKind transport) {
     case TransportKind::automatic:
     case TransportKind::shm: return chart_text("shared memory");
     case TransportKind::inproc: return chart_text("within one process");
-    case TransportKind::zmq: return chart_text("local sockets");
+    case TransportKind::zmq: return chart_text("loopback sockets");
   }
   return {};
 }

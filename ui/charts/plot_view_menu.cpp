@@ -46,8 +46,8 @@ void PlotView::build_header() {
 
 void PlotView::build_menu() {
   menu_ = new QMenu(this);
-  menu_->addAction(tr("Show everything (Home)"), this, &PlotView::home);
-  whole_action_ = menu_->addAction(tr("Axis up to the greatest value"));
+  menu_->addAction(tr("Zoom to all data (Home)"), this, &PlotView::home);
+  whole_action_ = menu_->addAction(tr("Extend axis to the maximum"));
   whole_action_->setCheckable(true);
   connect(whole_action_, &QAction::toggled, this, &PlotView::set_full_range);
   connect(menu_, &QMenu::aboutToShow, this,

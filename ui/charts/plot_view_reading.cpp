@@ -32,7 +32,7 @@ QStringList PlotView::current_badges() const {
     }
   if (map_.log && std::ranges::any_of(model_.series(),
                                       [](const auto& series) { return series->style.stacked; }))
-    badges << tr("log: parts are not stacked");
+    badges << tr("log scale: lines are not stacked");
   return badges;
 }
 
@@ -81,7 +81,7 @@ std::optional<QString> PlotView::sum_of(const std::vector<Reading>& readings) co
   const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step);
   if (!sum || sum->second <= 1) return {};
   const AxisUnit shown = axis_unit(unit_, std::abs(sum->first));
-  return tr("together: %1 %2").arg(number_text(sum->first / shown.factor), shown.text).trimmed();
+  return tr("total: %1 %2").arg(number_text(sum->first / shown.factor), shown.text).trimmed();
 }
 
 void PlotView::read_at(double x, PlotOverlay::Content& content) const {

@@ -161,11 +161,11 @@ void RunCharts::update_empty_texts() {
   };
   const bool silent = all([](const Run& run) { return run.history().ranks() == 1; });
   const bool ended = all([](const Run&run) { return run.complete(); }), over = ended && !reading();
-  const QString none =
-      runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
+  const QString none = runs_.size() > 1 ? tr("These runs recorded no such values")
+                                        : tr("This run recorded no such values");
   const QString unsimulated = why_not_simulated();
   const QString to_come =
-      ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
+      ended ? tr("Reading the recording ...") : tr("Waiting for the first points");
   const QString text = !unsimulated.isEmpty() ? unsimulated
                        : runs_.empty()        ? tr("No points yet: press Run")
                        : over                 ? none
@@ -176,11 +176,11 @@ void RunCharts::update_empty_texts() {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
     plot->set_empty_text(
         runs_.empty()       ? text
-        : traffic && silent ? tr("One rank sends nothing")
+        : traffic && silent ? tr("A single rank sends no data")
         : kind == ChartKind::update_ratio && served
-            ? tr("Servers update the parameters share by share: none tells of a segment")
+            ? tr("Servers update shards of the parameters: no update ratio per segment")
         : kind == ChartKind::link_bytes && apart
-            ? tr("Each rank takes its own steps: none tells what all sent over a link")
+            ? tr("Ranks run local steps: no step has the total traffic of a link")
             : text);
   }
 }

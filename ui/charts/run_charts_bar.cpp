@@ -46,7 +46,8 @@ QSlider* smoothing_slider(QWidget* parent, FlowLayout& row) {
   auto* slider = new QSlider(Qt::Horizontal, pair);
   slider->setRange(0, 99);
   slider->setAccessibleName(RunCharts::tr("Smoothing"));
-  slider->setToolTip(RunCharts::tr("Weight of the moving average; the raw line stays, pale"));
+  slider->setToolTip(
+      RunCharts::tr("Weight of the moving average; the raw line stays visible in a pale color"));
   text->setBuddy(slider);
   line->addWidget(text);
   line->addWidget(slider);
@@ -70,14 +71,13 @@ void RunCharts::build_bar() {
   layout()->addWidget(bar);
   freeze_ = new QAction(icon("freeze"), tr("&Freeze charts"), this);
   freeze_->setCheckable(true);
-  freeze_->setToolTip(tr("The charts stand still; training and recording go on"));
+  freeze_->setToolTip(tr("Stop updating the charts; training and recording continue"));
   connect(freeze_, &QAction::toggled, this, &RunCharts::set_frozen);
-  marks_ = new QAction(tr("Mark what befell ranks"), this);
+  marks_ = new QAction(tr("Show faults"), this);
   marks_->setCheckable(true);
   marks_->setChecked(true);
-  marks_->setToolTip(
-      tr("Lines where a rank was lost, stalled, slowed down or came back; the pointer on one shows "
-         "what happened"));
+  marks_->setToolTip(tr(
+      "Mark where a rank failed, stalled, slowed down or rejoined; hover over a mark for details"));
   connect(marks_, &QAction::toggled, this, &RunCharts::mark_faults);
   build_menu_buttons(*bar);
   build_choices(*bar);
@@ -98,9 +98,9 @@ void RunCharts::build_choices(QWidget& bar) {
          0);
   axis_->setObjectName("x_axis");
   axis_->setToolTip(
-      tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks "
-         "together. Simulated time: when the step would be over "
-         "at the drawn speeds, by the simulator, with the evaluations before it"));
+      tr("Steps are numbered from 0, here and in exports. Bytes sent: total payload of all ranks. "
+         "Simulated time: end of the step at the drawn speeds, predicted by the simulator, "
+         "including earlier evaluations"));
   connect(axis_, &QComboBox::currentIndexChanged, this,
           [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);
@@ -130,10 +130,10 @@ void RunCharts::build_menu_buttons(QWidget& bar) {
     charts_menu_->popup(charts_button_->mapToGlobal(charts_button_->rect().bottomLeft()));
   });
   connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
-  choices_button_->setText(tr("Choices"));
+  choices_button_->setText(tr("Options"));
   choices_button_->setCheckable(true);
-  choices_button_->setToolTip(tr(
-      "Show what the charts can be told: x axis, smoothing, which gradients, times and buffers"));
+  choices_button_->setToolTip(
+      tr("Show chart options: x axis, smoothing, gradients, step times and buffers"));
 }
 
 void RunCharts::fill_chart_menu() {

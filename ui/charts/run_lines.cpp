@@ -92,15 +92,15 @@ class Lines {
                          : with_most_buffers();
     if (rank < 0) return;
     if (!alone())
-      return void(add("most", chart_text("rank that takes most"), 0,
+      return void(add("most", chart_text("rank with the most"), 0,
                       {keys_of(history_, Metric::buffer_bytes, rank)}));
     const QString labels[] = {chart_text("parameters"),
                               chart_text("gradients"),
                               chart_text("moments"),
                               chart_text("activations"),
                               chart_text("other"),
-                              chart_text("put aside on the host"),
-                              chart_text("put aside on disk")};  // as run::MemoryPurpose
+                              chart_text("offloaded to the host"),
+                              chart_text("offloaded to disk")};  // as run::MemoryPurpose
     level("plan", chart_text("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       if (plans_nothing(rank, part)) continue;
@@ -213,7 +213,7 @@ class Lines {
     }
     if (keys_of(history_, Metric::imposed_seconds).empty()) return;
     LineSpec& line = lines_.emplace_back(
-        LineSpec{"imposed", {chart_text("of compute imposed"), kTextColor}, {}, {}});
+        LineSpec{"imposed", {chart_text("imposed compute delay"), kTextColor}, {}, {}});
     line.style.dashed = true;
     line.part = StepPart::imposed;
   }
@@ -259,7 +259,7 @@ class Lines {
     const std::tuple<const char*, QString, StepValues> all[] = {
         {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
         {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
-        {"most", chart_text("most %1").arg(of), &History::staleness_most}};
+        {"most", chart_text("maximum %1").arg(of), &History::staleness_most}};
     for (const auto& [id, label, values] : all) {
       add_gathered(id, label, kTextColor, values, false);
       SeriesStyle& style = lines_.back().style;
@@ -276,17 +276,17 @@ class Lines {
     if (!theory) return;
     const QString formula = QString::fromStdString(theory->words);
     if (theory->mean && theory->mean == theory->most)
-      return level("theory", chart_text("by theory always %1").arg(*theory->mean), *theory->mean,
+      return level("theory", chart_text("theory: always %1").arg(*theory->mean), *theory->mean,
                    true);
     if (theory->mean)
-      level("theory_mean",
-            chart_text("by theory, mean: %1 = %2")
-                .arg(formula, QString::number(*theory->mean, 'g', 4)),
-            *theory->mean, true);
+      level(
+          "theory_mean",
+          chart_text("theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)),
+          *theory->mean, true);
     if (theory->mean)
       lines_.back().of_all_ranks = true;  // differs for fewer workers; a bound still holds
     if (theory->most)
-      level("theory_most", chart_text("by theory, most: %1 = %2").arg(formula).arg(*theory->most),
+      level("theory_most", chart_text("theory, maximum: %1 = %2").arg(formula).arg(*theory->most),
             static_cast<double>(*theory->most), false);
   }
 
@@ -297,7 +297,7 @@ class Lines {
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     const double left = history_.header().value("lambda_2", 0.0);  // per step
-    add_gathered("decay", chart_text("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
+    add_gathered("decay", chart_text("mixing only (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
                  &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;
     lines_.back().style.dashed = lines_.back().style.pale = true;
@@ -309,7 +309,7 @@ class Lines {
   void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() {
-    add("ratio", alone() ? chart_text("gradient / sent by a rank") : "", 0,
+    add("ratio", alone() ? chart_text("gradient / payload of a rank") : "", 0,
         first_rank(Metric::compression_ratio, 0));
   }
 
@@ -335,7 +335,7 @@ class Lines {
 
   void of_ranks(Metric metric) {
     if (!alone())
-      return void(add("greatest", chart_text("greatest of ranks"), 0,
+      return void(add("greatest", chart_text("maximum over ranks"), 0,
                       {keys_of(history_, metric), Over::greatest}));
     for (int rank = 0; rank < history_.ranks(); ++rank)
       add_own(QString("rank%1").arg(rank), rank_name(rank), rank,
@@ -404,59 +404,59 @@ bool sends(const telemetry::History& history) {
 // Use of the GPU by any process, as its driver reports it.
 static ChartTitle gpu_chart_title(ChartKind kind) {
   const auto said = [](const QString& what) {
-    return chart_text("%1 As its driver says, whoever uses it; sampled twice a second.").arg(what);
+    return chart_text("%1 Reported by the GPU driver for all processes; sampled twice per second.")
+        .arg(what);
   };
   if (kind == ChartKind::gpu_busy)
-    return {"gpu_busy", chart_text("GPU busy"), chart_text("of the time"),
-            said(chart_text("Part of the last moments in which anything ran on the rank’s GPU."))};
+    return {"gpu_busy", chart_text("GPU busy"), chart_text("of time"),
+            said(chart_text(
+                "Fraction of the last sample period in which a kernel ran on the rank’s GPU."))};
   if (kind == ChartKind::gpu_memory)
     return {"gpu_memory", chart_text("GPU memory"), "B",
-            said(chart_text("Taken on the rank’s GPU."))};
+            said(chart_text("Memory in use on the rank’s GPU."))};
   if (kind == ChartKind::gpu_power)
     return {"gpu_power", chart_text("GPU power"), "W",
-            said(chart_text("What the rank’s GPU takes; 0: it does not say."))};
+            said(chart_text("Power draw of the rank’s GPU; 0: not reported."))};
   return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
-          said(chart_text(
-              "What the rank’s GPU receives, and (pale) sends, over the bus of its host."))};
+          said(chart_text("Bytes received and (pale) sent by the rank’s GPU over the host bus."))};
 }
 
 // Titles of charts that only few runs have.
 static ChartTitle special_chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::residual_norm:
-      return {
-          "residual_norm", chart_text("What compression left out"), chart_text("L2 norm"),
-          chart_text("Of what a rank has left out of its gradients so far, and adds to the next.")};
+      return {"residual_norm", chart_text("Compression residual"), chart_text("L2 norm"),
+              chart_text("Norm of the error feedback: the gradient parts that a rank has not sent "
+                         "yet and adds to the next gradient.")};
     case ChartKind::compression_ratio:
-      return {"compression_ratio", chart_text("Compression of gradients"), chart_text("times"),
-              chart_text("Bytes of the gradient by those that a rank sent in its place.")};
+      return {"compression_ratio", chart_text("Gradient compression"), chart_text("×"),
+              chart_text("Bytes of the gradient / bytes that a rank sent for it.")};
     case ChartKind::table_ratio:
-      return {"table_ratio", chart_text("Tables: whole / rows named"), chart_text("times"),
-              chart_text("Bytes of whole tables by those of the rows that a worker’s samples "
-                         "named. In a round in which it evaluates it pulls whole tables, so the "
-                         "ratio drops there.")};
+      return {
+          "table_ratio", chart_text("Embedding tables: all / pulled rows"), chart_text("×"),
+          chart_text("Bytes of the full tables / bytes of the rows that a worker’s samples use. A "
+                     "worker pulls full tables for an evaluation, so the ratio drops there.")};
     case ChartKind::loss_scale:
-      return {"loss_scale", chart_text("Loss scale"), chart_text("times"),
-              chart_text("By what the loss of the step was multiplied, so that fp16 holds its "
-                         "gradients: half of it after a step that was skipped.")};
+      return {"loss_scale", chart_text("Loss scale"), chart_text("×"),
+              chart_text("Factor applied to the loss to keep fp16 gradients in range; halved after "
+                         "a skipped step.")};
     case ChartKind::consensus:
-      return {"consensus", chart_text("Distance of ranks from their mean"), chart_text("L2 norm"),
-              chart_text("How far a rank’s parameters are from the mean of all: the root of the "
-                         "mean square over ranks, at the steps at which it was measured. Dashed, "
-                         "from "
-                         "each of these to the next: what would be left of it at most if nobody "
-                         "took a step of its own; a step leaves |λ₂| of it.")};
+      return {
+          "consensus", chart_text("Consensus distance"), chart_text("L2 norm"),
+          chart_text("Distance of the ranks’ parameters from their mean: the root mean square over "
+                     "ranks, at the measured steps. Dashed, between two measurements: upper bound "
+                     "without gradient updates; each mixing step scales the distance by |λ₂|.")};
     case ChartKind::averages:
-      return {"averages", chart_text("Averages with one neighbour"), chart_text("averages"),
-              chart_text("How many averages with one neighbour a rank has made so far, asked for "
-                         "or answered.")};
+      return {"averages", chart_text("Pairwise averages"), chart_text("averages"),
+              chart_text("Number of averages that a rank has made with one neighbor so far, "
+                         "requested or answered.")};
     case ChartKind::staleness:
-      return {"staleness", chart_text("Staleness of gradients"), chart_text("versions"),
-              chart_text("Of a gradient: the version of the parameters that it was applied to, "
-                         "minus the version that it was computed by. The axis goes as far as 99 "
-                         "of 100 "
-                         "gradients do; those beyond, as of a worker that evaluated meanwhile, are "
-                         "marked at its end (the chart’s menu has it go on to the last).")};
+      return {
+          "staleness", chart_text("Gradient staleness"), chart_text("versions"),
+          chart_text("Version of the parameters that a gradient was applied to, minus the version "
+                     "that it was computed with. The axis covers 99 % of the gradients; larger "
+                     "values, for example after an evaluation by a worker, are marked at its end "
+                     "(the chart menu can extend the axis to the maximum).")};
     default: return gpu_chart_title(kind);
   }
 }
@@ -465,47 +465,47 @@ ChartTitle chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::loss:
       return {"loss", chart_text("Loss"), "",
-              chart_text("Of training: the mean over the samples of a step, of all ranks. Held "
-                         "out: over all held-out samples, where it was measured.")};
+              chart_text("Train: mean over the samples of all ranks in a step. Held out: mean over "
+                         "all held-out samples, at the steps of an evaluation.")};
     case ChartKind::accuracy:
       return {"accuracy", chart_text("Accuracy"), "",
-              chart_text("The part of the samples that were put into the right class, of those "
-                         "that the loss is of.")};
+              chart_text(
+                  "Fraction of samples classified correctly, over the same samples as the loss.")};
     case ChartKind::gradient_norm:
       return {"gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
-              chart_text("Local: of the mean over a rank’s own samples, before anything is "
-                         "reduced. Reduced: of the gradient that the parameters are updated by.")};
+              chart_text("Local: gradient mean over a rank’s local samples, before the reduction. "
+                         "Reduced: the gradient used for the update.")};
     case ChartKind::update_ratio:
       return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
-              chart_text("How much an update changes the parameters, by their norm: about 0.001 is "
-                         "usual; far more makes training unstable.")};
+              chart_text("Norm of the update / norm of the parameters. About 0.001 is usual; much "
+                         "larger values make training unstable.")};
     case ChartKind::rank_bytes:
-      return {"rank_bytes", chart_text("Traffic of ranks within steps"), "B/s",
-              chart_text("Payload that a rank sent and received, counted where bytes move, by the "
-                         "time that it spent within steps.")};
+      return {"rank_bytes", chart_text("Rank traffic within steps"), "B/s",
+              chart_text("Payload sent and received by a rank, measured in the transport, per "
+                         "second spent within steps.")};
     case ChartKind::link_bytes:
-      return {"link_bytes", chart_text("Traffic of links within steps"), "B/s",
-              chart_text("Payload between two ranks each way, counted where bytes move, by the "
-                         "time that the sender spent within steps.")};
+      return {"link_bytes", chart_text("Link traffic within steps"), "B/s",
+              chart_text("Payload between two ranks in each direction, measured in the transport, "
+                         "per second that the sender spent within steps.")};
     case ChartKind::step_time:
       return {"step_time", chart_text("Step time"), "s",
-              chart_text("Of a step of a rank: what it computes, waits for others, transfers, "
-                         "waits for samples, and what its loop takes besides.")};
+              chart_text("Time of a step of a rank: compute, wait for peers, transfer, input and "
+                         "loop overhead.")};
     case ChartKind::samples_rate:
       return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
-              chart_text("Samples of a step by its time, summed over ranks; what lies between "
-                         "steps, as evaluation, is not in it.")};
+              chart_text("Samples per step / step time, summed over ranks; excludes time between "
+                         "steps, such as evaluation.")};
     case ChartKind::learning_rate:
       return {"learning_rate", chart_text("Learning rate"), "",
-              chart_text("By the schedule, as the update of the step used it.")};
+              chart_text("Learning rate of the schedule, as used by the update of the step.")};
     case ChartKind::memory:
-      return {
-          "memory", chart_text("Resident memory of ranks"), "B",
-          chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
+      return {"memory", chart_text("Resident memory of ranks"), "B",
+              chart_text("Resident set size of a rank’s process, reported by the operating system; "
+                         "sampled twice per second.")};
     case ChartKind::buffers:
-      return {"buffers", chart_text("Buffers, by what they are for"), "B",
-              chart_text("Of one rank (Buffers of), as much as is in memory; sampled twice a "
-                         "second. The program and its data are not in it.")};
+      return {"buffers", chart_text("Buffers by purpose"), "B",
+              chart_text("Resident buffers of one rank (see Buffers of); sampled twice per second. "
+                         "Excludes code and data of the program.")};
     default: return special_chart_title(kind);
   }
 }
@@ -515,7 +515,7 @@ QStringList lag_message(std::int64_t step, std::int64_t charted) {
   if (behind < kStepsBehind ||
       static_cast<double>(behind) < kLagFraction * static_cast<double>(step))
     return {};
-  return {chart_text("charts are %1 behind the run, and catch up")
+  return {chart_text("charts are %1 behind the run and catching up")
               .arg(counted(behind, chart_text("steps")))};
 }
 

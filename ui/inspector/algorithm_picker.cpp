@@ -22,7 +22,7 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
       caption_(paragraph(TextColor::dim, this)),
       detail_(paragraph(TextColor::dim, this)),
       table_(new AlgorithmTable(this)),
-      keep_(new QCheckBox(tr("Show the chosen one on the drawing"), this)) {
+      keep_(new QCheckBox(tr("Show chosen algorithm on canvas"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
@@ -31,8 +31,8 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
     column->addWidget(part);
   detail_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   keep_->setToolTip(
-      tr("Keep who sends to whom in sight while no row is pointed at. Bytes that a live run "
-         "measures go first."));
+      tr("Show senders and receivers even while the pointer is on no row. Measured bytes of a live "
+         "run take precedence."));
   connect(table_, &AlgorithmTable::picked, this, &AlgorithmPicker::picked);
   connect(table_, &AlgorithmTable::pointed_changed, this, &AlgorithmPicker::point);
   connect(keep_, &QCheckBox::toggled, this, &AlgorithmPicker::point);
@@ -73,23 +73,20 @@ QString AlgorithmPicker::reason() const {
 }
 
 QString AlgorithmPicker::caption_of() const {
-  if (!known_)
-    return tr("Place devices, and the algorithms that sum their gradients are compared here.");
+  if (!known_) return tr("Place devices to compare all-reduce algorithms here.");
   if (known_->problem)
-    return tr("The algorithms are compared as soon as this is mended: %1")
-        .arg(problem_line(*known_->problem));
+    return tr("Fix this problem to compare the algorithms: %1").arg(problem_line(*known_->problem));
   if (known_->offers.empty() && known_->ranks == 0)
     return tr(
-        "Neither gradients nor activations are summed over ranks here: whatever the algorithm, "
-        "there is nothing to compare.");
+        "This strategy all-reduces neither gradients nor activations, so there is no algorithm to "
+        "compare.");
   if (known_->offers.empty())
-    return tr(
-        "One rank: nothing is reduced, whatever the algorithm. Place another device to compare "
-        "them.");
-  const QString what = known_->inside_layers ? tr("All-reduce of the most that is summed inside of "
-                                                  "layers, of a micro-batch, %1, over %2:")
-                       : known_->gathers     ? tr("All-gather of the largest bucket, %1, over %2:")
-                                             : tr("All-reduce of the largest bucket, %1, over %2:");
+    return tr("A single rank needs no all-reduce. Place another device to compare the algorithms.");
+  const QString what =
+      known_->inside_layers
+          ? tr("Largest all-reduce inside layers for one micro-batch, %1, over %2:")
+      : known_->gathers ? tr("All-gather of the largest bucket, %1, over %2:")
+                        : tr("All-reduce of the largest bucket, %1, over %2:");
   return what.arg(size_text(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
 }
 
@@ -107,8 +104,8 @@ void AlgorithmPicker::refresh() {
 void AlgorithmPicker::point() {
   const AlgorithmRow* row = table_->pointed();
   detail_->setText(row ? detail_of(*row)
-                       : tr("Point at an algorithm to see on the drawing who sends to whom. A "
-                            "click chooses it."));
+                       : tr("Point at an algorithm to see its senders and receivers on the canvas. "
+                            "Click to choose it."));
   LogicalTopology wanted;
   if (row) wanted = known_->picture(row->offer.algorithm), wanted.pointed = true;
   else if (keep_->isChecked() && known_) wanted = known_->picture(asked_);
@@ -122,10 +119,10 @@ QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
   QString said = help_of(row.offer);
   const auto flows = known_->flows.find(row.offer.algorithm);
   if (!row.fits()) return said;
-  if (flows == known_->flows.end()) return said + " " + tr("Too many arrows to be drawn.");
+  if (flows == known_->flows.end()) return said + " " + tr("Too many arrows to draw.");
   const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
   return said + " " +
-         tr("On the drawing %1, in the colour of who sends; the widest carries %2.")
+         tr("%1 on the canvas, in the color of the sender; the widest carries %2.")
              .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")),
                   size_text(widest->bytes));
 }

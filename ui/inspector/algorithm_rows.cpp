@@ -20,7 +20,7 @@ std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, Algorithm
 
 QString help_of(const collective::Offer& offer) {
   if (offer.unfit.empty()) return QString::fromUtf8(collective::description(offer.algorithm)) + ".";
-  return AlgorithmModel::tr("Does not fit this drawing: %1.")
+  return AlgorithmModel::tr("Not possible on this drawing: %1.")
       .arg(QString::fromStdString(offer.unfit));
 }
 
@@ -52,11 +52,11 @@ QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
 QString AlgorithmModel::spoken(const AlgorithmRow& row, int column) const {
   if (column == name_column) {
     const QString name = readable(std::string(base::name_of(row.offer.algorithm)));
-    return !row.fits()  ? tr("%1, does not fit").arg(name)
+    return !row.fits()  ? tr("%1, not possible").arg(name)
            : row.chosen ? tr("%1, chosen").arg(name)
                         : name;
   }
-  return column == time_column && row.best ? tr("%1, the least").arg(text(row, column))
+  return column == time_column && row.best ? tr("%1, lowest").arg(text(row, column))
                                            : text(row, column);
 }
 
@@ -68,7 +68,7 @@ QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return text(row, index.column());
     case Qt::AccessibleTextRole: return spoken(row, index.column());
     case Qt::ToolTipRole:
-      return help_of(row.offer) + (least ? " " + tr("The least time of all.") : QString());
+      return help_of(row.offer) + (least ? " " + tr("Lowest time of all algorithms.") : QString());
     case Qt::TextAlignmentRole:
       return QVariant(Qt::AlignVCenter |
                       (index.column() == name_column ? Qt::AlignLeft : Qt::AlignRight));
@@ -87,14 +87,16 @@ QVariant AlgorithmModel::headerData(int section, Qt::Orientation orientation, in
     return role == Qt::ToolTipRole ? QVariant(help) : QVariant();
   };
   switch (section) {
-    case name_column: return say(tr("Algorithm"), tr("● runs, by its name or by auto"));
+    case name_column:
+      return say(tr("Algorithm"), tr("● used by the run, set by name or chosen by auto"));
     case rounds_column:
-      return say(tr("Rounds"), tr("Sends and receives of a round start together"));
+      return say(tr("Rounds"), tr("Sends and receives of one round start together"));
     case busiest_column:
-      return say(tr("Busiest\nsends"), tr("Bytes that the rank which sends most sends of it"));
+      return say(tr("Busiest\nsends"), tr("Bytes sent by the rank that sends the most"));
     case time_column:
-      return say(tr("Time"),
-                 tr("Predicted for it, on the drawn links; all rounds wait for the slowest"));
+      return say(
+          tr("Time"),
+          tr("Predicted time on the drawn links; each round waits for its slowest transfer"));
     default: return {};
   }
 }

@@ -51,14 +51,14 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
 QString cost_line(const Cost& cost) {
   const QString held = at_most(cost.memory_at_most) + size_text(cost.memory_bytes);
   const QString of_rank =
-      cost.ranks == 1 ? cost_text("nothing sent, %1 of buffers").arg(held)
+      cost.ranks == 1 ? cost_text("no traffic, %1 of buffers").arg(held)
       : !cost.engine.empty()
           ? cost_text(
-                "a rank has %1 of buffers, and by formula sends %2%3 a step; what %4 sends it does "
-                "not report")
+                "each rank: %1 of buffers, sends %2%3 per step by formula (%4 does not report its "
+                "traffic)")
                 .arg(held, at_most(cost.sent_at_most), size_text(cost.sent_bytes),
                      QString::fromStdString(cost.engine))
-          : cost_text("a rank sends %1%2 a step, has %3 of buffers")
+          : cost_text("each rank: sends %1%2 per step, %3 of buffers")
                 .arg(at_most(cost.sent_at_most), size_text(cost.sent_bytes), held);
   const QString saved =
       cost.savings ? cost_text("; gradients are %1")

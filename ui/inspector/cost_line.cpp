@@ -107,8 +107,8 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
   column->setSpacing(kGrid / 2);
   column->addWidget(cost_);
   column->addWidget(verdict_);
-  cost_->setAccessibleName(tr("What the plan costs"));
-  verdict_->setAccessibleName(tr("What the simulator says"));
+  cost_->setAccessibleName(tr("Cost of the plan"));
+  verdict_->setAccessibleName(tr("Simulator verdict"));
   verdict_->hide();
   pool_.setMaxThreadCount(1);
   soon_.setSingleShot(true);
@@ -172,7 +172,7 @@ void CostLine::refuse(const base::Problem& problem) {
 
 void CostLine::invite() {
   cost_->set_tint(TextColor::dim);
-  cost_->setText(tr("Place a device, and this line says what training on the drawing would cost."));
+  cost_->setText(tr("Place a device to see the cost of training here."));
   cost_->setToolTip({});
   verdict_->clear();
   verdict_->hide();
@@ -205,8 +205,8 @@ QString CostLine::why_not(const base::Problem& problem) const {
 void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->set_tint(cost ? TextColor::text : TextColor::warning);
   cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(why_not(cost.error())));
-  cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, "
-                              "gradients, optimizer and activations.")
+  cost_->setToolTip(cost ? tr("Computed from the plan before the run. Memory: parameters, "
+                              "gradients, optimizer state and activations.")
                          : QString());
   verdict_->setText(tr("Simulating ..."));  // the previous verdict is of another experiment
   verdict_->setVisible(cost.has_value());

@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 QString readable_problems(const RoleFailure& line) {
-  return FailureView::tr("%1: %2; back: %3.").arg(line.role, line.others, line.back);
+  return FailureView::tr("%1: %2; recovery: %3.").arg(line.role, line.others, line.back);
 }
 
 bool same(const RoleFailure& a, const RoleFailure& b) {
@@ -23,7 +23,7 @@ void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
   column.addWidget(paragraph(TextColor::text, parent, line.role));
   TintedLabel* outcome =
       paragraph(TextColor::dim, parent,
-                FailureView::tr("%1.\nBack: %2.")
+                FailureView::tr("%1.\nRecovery: %2.")
                     .arg(line.others.left(1).toUpper() + line.others.mid(1), line.back));
   outcome->setContentsMargins(2 * kGrid, 0, 0, kGrid / 2);
   column.addWidget(outcome);
@@ -36,10 +36,10 @@ FailureView::FailureView(QWidget* parent) : QWidget(parent) {
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
   auto* heading = new TintedLabel(TextColor::text, this, 1, true);
-  heading->setText(tr("When it fails"));
+  heading->setText(tr("Outcome of failures"));
   heading->setToolTip(
-      tr("A process that dies is noticed within 0.1 s; one that stands still once it has been "
-         "silent for 3 s"));
+      tr("A process that exits is detected within 0.1 s; an unresponsive process after 3 s without "
+         "a heartbeat"));
   column->addWidget(heading);
   hide();
 }

@@ -37,7 +37,7 @@ constexpr SectionSpec kSections[] = {{"strategy", QT_TR_NOOP("Strategy"), "strat
 
 FormHints hints_of(const QString& section) {
   if (section == "data") return {.files = {"images", "labels", "file"}};
-  if (section == "training") return {.zero_texts = {{"steps", Inspector::tr("no limit")}}};
+  if (section == "training") return {.zero_texts = {{"steps", Inspector::tr("unlimited")}}};
   if (section.isEmpty())
     return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run"}};
   return {};
@@ -151,7 +151,7 @@ QWidget* Inspector::build_item() {
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
   auto* back = new QPushButton(icon("left"), tr("Experiment"), page);
-  back->setToolTip(tr("Select nothing, and show the experiment (Esc on the canvas)"));
+  back->setToolTip(tr("Clear the selection and show the experiment (Esc on the canvas)"));
   back->setFlat(true);
   connect(back, &QPushButton::clicked, &selection_, &Selection::clear);
   column->addWidget(back, 0, Qt::AlignLeft);
@@ -204,7 +204,7 @@ void Inspector::refresh() {
 std::optional<base::Problem> Inspector::refused() const {
   const auto problem = [](const QString& where, const QString& why) {
     return base::Problem{base::ProblemCode::bad_input, where.toStdString(), why.toStdString(), "",
-                         "Type what is accepted, or leave the field to keep its value."};
+                         "Type an accepted value, or leave the field to keep the old value."};
   };
   for (const auto& [name, form] : forms_)
     if (const auto text = form->refused())
@@ -232,7 +232,7 @@ void Inspector::note_batch() {
   const bool split = experiment::splits_model(document_.experiment().strategy.kind);
   const bool apart = !split && ranks < experiment::count_trainers(document_.experiment());
   const QString samples = counted(ranks * spec.samples_per_rank(), tr("samples"));
-  QString batch = apart ? tr("A step is one worker's batch: %1").arg(samples)
+  QString batch = apart ? tr("Each step uses one worker's batch: %1").arg(samples)
                   : split
                       ? tr("Global batch: %1, each through all layers").arg(samples)
                       : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
@@ -271,8 +271,8 @@ void Inspector::refresh_item() {
   item_kind_->setText(target_.kind);
   const bool several = target_.paths.size() > 1;
   item_hint_->setText(target_.kind.isEmpty()
-                          ? tr("Select things of one kind to edit them together.")
-                      : several ? tr("An edit changes all of them.")
+                          ? tr("Select objects of one kind to edit them together.")
+                      : several ? tr("Edits apply to all selected objects.")
                                 : QString());
   item_hint_->setVisible(!item_hint_->text().isEmpty());
   item_form_->setVisible(!target_.kind.isEmpty());
@@ -285,7 +285,7 @@ void Inspector::refresh_item() {
   item_form_->show_fields(fields, target_.values);
   for (const base::FieldDescription& field : fields) {
     const QString name = QString::fromStdString(field.name);
-    item_form_->set_note(name, target_.differing.contains(name) ? tr("Others differ") : QString());
+    item_form_->set_note(name, target_.differing.contains(name) ? tr("Values differ") : QString());
   }
 }
 

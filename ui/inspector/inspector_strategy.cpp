@@ -65,7 +65,7 @@ void Inspector::note_devices() {
   const QString tf32 = QString::fromStdString(experiment::tf32_said(drawn).value_or(""));
   forms_.at("training")
       ->set_note("multiplies",
-                 rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : tf32);
+                 rounds ? tr("Chosen: bfloat16, the multiplication format of a TPU") : tf32);
 }
 
 }  // namespace trainyard::ui

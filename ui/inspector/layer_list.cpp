@@ -31,7 +31,7 @@ LayerList::LayerList(QWidget* parent)
   column_->addWidget(whole_problem_);
   auto* add = new QPushButton(icon("add"), tr("Add layer"), this);
   add->setObjectName("add_layer");
-  add->setToolTip(tr("Adds a hidden layer before the last one: linear, then relu"));
+  add->setToolTip(tr("Add a hidden layer before the last one: linear, then relu"));
   column_->addWidget(add, 0, Qt::AlignLeft);
   connect(add, &QPushButton::clicked, this, &LayerList::append);
   connect(&Theme::instance(), &Theme::changed, this, [this] { show_layers(Layers(layers_)); });

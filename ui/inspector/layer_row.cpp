@@ -26,7 +26,7 @@ bool in_first_line(const FieldDescription& field) {
 
 // The field's help would take too much room.
 QString zero_of(const FieldDescription& field) {
-  return field.name == "units" ? layer_text("one a class") : zero_text(field);
+  return field.name == "units" ? layer_text("one per class") : zero_text(field);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
   }
   column->addLayout(grid_);
   add_ = new QPushButton(icon("add"), tr("Add"), whole);
-  add_->setToolTip(tr("Adds a row"));
+  add_->setToolTip(tr("Add a row"));
   column->addWidget(add_, 0, Qt::AlignLeft);
   layout()->addWidget(whole);
   setFocusProxy(add_);

@@ -21,7 +21,7 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setChecked(true);
   heading_->setFocusPolicy(Qt::StrongFocus);
   heading_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  heading_->setToolTip(tr("Fold %1").arg(title));
+  heading_->setToolTip(tr("Collapse or expand %1").arg(title));
   // Only the text shows that it is open; a pressed look would distract.
   set_sheet(heading_, [](const Colors& c) {
     return QString(

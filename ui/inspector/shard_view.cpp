@@ -38,11 +38,12 @@ QString ShardView::caption_of(const experiment::Experiment& experiment, const Da
   const bool owned = data::owns_samples(experiment.data.sharding);
   QString caption =
       !dealt.columns.isEmpty()
-          ? tr("Every rank loads its own feature columns alone, and trains on every sample")
-      : owned ? tr("Samples of each rank, by class")
-              : tr("Samples of each rank in the first epoch, by class");
-  if (source == Source::recorded) caption = tr("%1, as the run recorded it").arg(caption);
-  if (!dealt.columns.isEmpty()) return tr("%1. Classes are alike on all ranks.").arg(caption);
+          ? tr("Each rank loads only its own feature columns and trains on all samples")
+      : owned ? tr("Samples per rank, by class")
+              : tr("Samples per rank in the first epoch, by class");
+  if (source == Source::recorded) caption = tr("%1, as recorded by the run").arg(caption);
+  if (!dealt.columns.isEmpty())
+    return tr("%1. All ranks have the same class distribution.").arg(caption);
   return unlike ? caption + ". " + sentence(*unlike) : caption;
 }
 

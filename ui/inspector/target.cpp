@@ -39,7 +39,7 @@ class Gathering {
 
   Target finish() {
     if (kinds_.size() > 1)
-      target_ = {target_text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
+      target_ = {target_text("%1 objects").arg(picked_.size()), {}, {}, {}, {}, {}};
     else if (target_.paths.size() > 1)
       target_.title = counted(target_.paths.size(), target_text(things_));
     return std::move(target_);

@@ -128,8 +128,8 @@ void Autosave::write_now() {
                        file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() &&
                        file.commit();
   if (!written && !said_)
-    emit failed(tr("Unsaved work cannot be kept safe in %1: %2")
-                    .arg(QFileInfo(copy_).absolutePath(), file.errorString()));
+    emit failed(
+        tr("Autosave to %1 failed: %2").arg(QFileInfo(copy_).absolutePath(), file.errorString()));
   said_ = !written;
 }
 

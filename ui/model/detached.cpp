@@ -31,7 +31,7 @@ base::Result<Detached> start_detached(const Services& services, const QString& v
   if (!process.startDetached(&started.process))
     return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(),
                        "cannot be started: " + process.errorString().toStdString(), "",
-                       "Check that it is installed beside the workbench"});
+                       "Check that it is installed next to the workbench"});
   return started;
 }
 

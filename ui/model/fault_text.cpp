@@ -48,7 +48,7 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
   return resolved;
 }
 
-QString ends_the_run() { return tr("the run ends, and says by whom"); }
+QString ends_the_run() { return tr("the run ends and names the failed rank"); }
 
 // True if the run writes checkpoints. An evaluator makes servers write one for each evaluation.
 bool has_checkpoints(const experiment::Resolved& resolved) {
@@ -62,25 +62,27 @@ QString not_back(const experiment::Resolved& resolved) {
       !fails_alone(resolved.document.run))
     return tr("not in this run");
   return has_checkpoints(resolved)
-             ? tr("not in this run; another goes on from its last checkpoint (run.resume_from)")
-             : tr("not in this run, and nothing is kept of it without run.checkpoint_every_steps");
+             ? tr("not in this run; another run can resume from its last checkpoint "
+                  "(run.resume_from)")
+             : tr("not in this run; without run.checkpoint_every_steps its training state is lost");
 }
 
 QString by_restart(const experiment::RunSpec& run) {
-  return run.restarts > 0 ? tr("by itself (%1 in all, run.restarts), then by Restart on its device")
-                                .arg(counted(run.restarts, tr("restarts")))
-                          : tr("by Restart on its device; by itself with run.restarts");
+  return run.restarts > 0
+             ? tr("automatic (%1 in total, run.restarts), then by Restart on the device")
+                   .arg(counted(run.restarts, tr("restarts")))
+             : tr("by Restart on the device; automatic with run.restarts");
 }
 
 RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const Experiment& document = resolved.document;
   const int least = experiment::least_workers(document.strategy.servers, resolved.workers());
   const QString left = counted(least, tr("workers"));
-  const QString others =
-      experiment::is_lockstep(document.strategy.servers)
-          ? tr("the others go on while %1 are left: each update takes the gradients of as many")
-                .arg(left)
-          : tr("the others go on, down to the last worker");
+  const QString others = experiment::is_lockstep(document.strategy.servers)
+                             ? tr("the others continue while at least %1 remain: each update needs "
+                                  "that many gradients")
+                                   .arg(left)
+                             : tr("the others continue, down to the last worker");
   return {role, others, by_restart(document.run)};
 }
 
@@ -114,7 +116,7 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   const experiment::Resolved resolved = ranks_of(experiment);
   if (resolved.workers() < 1) return {};
   if (!fails_alone(experiment.run))
-    return {{tr("every rank"), tr("all fail with it: they are threads of one process"),
+    return {{tr("every rank"), tr("all ranks fail: they are threads of one process"),
              not_back(resolved)}};
   if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
   const int stores = experiment::storage_rank(experiment);
@@ -131,7 +133,7 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
     lines.push_back({tr("parameter server"), ends_the_run(), not_back(resolved)});
   if (resolved.evaluators > 0)
     lines.push_back({tr("evaluator"),
-                     tr("training goes on; held-out samples are not measured until it is back"),
+                     tr("training continues; held-out samples are not measured until it rejoins"),
                      by_restart(experiment.run)});
   return lines;
 }
@@ -148,8 +150,8 @@ std::optional<LinkFaults> faults_of_link(const Experiment& experiment,
   const bool imposed = experiment.run.links == experiment::LinkSpeed::imposed;
   offered.possible = imposed && trains(status.state);
   if (!imposed)
-    offered.why_not = tr("its drawn speed does not hold in this run: set run, links to imposed");
-  else if (!offered.possible) offered.why_not = tr("nothing trains yet, or any more");
+    offered.why_not = tr("this run does not impose drawn link speeds: set run.links to imposed");
+  else if (!offered.possible) offered.why_not = tr("the run is not training");
   for (const session::LinkBandwidth& harmed : status.links)
     if (harmed.link == offered.link) offered.part = harmed.part;
   return offered;
@@ -179,11 +181,13 @@ RankFaults faults_of_rank(const Experiment& experiment, const session::Status& s
   offered.wake = there && one->state == "stalled";
   offered.restart = alone && may_be_lost && one->state == "lost";
   offered.outcome =
-      !fails_alone(experiment.run) ? tr("no rank fails alone here: all are threads of one process")
-      : evaluates                  ? tr("training goes on; held-out samples are not measured")
-      : offered.spared ? tr("training goes on with %1").arg(counted(left - 1, tr("other workers")))
-      : may_be_lost    ? tr("ends the run: too few workers would be left")
-                       : tr("ends the run");
+      !fails_alone(experiment.run)
+          ? tr("a rank cannot fail alone: all ranks are threads of one process")
+      : evaluates ? tr("training continues; held-out samples are not measured")
+      : offered.spared
+          ? tr("training continues with %1").arg(counted(left - 1, tr("other workers")))
+      : may_be_lost ? tr("ends the run: too few workers would remain")
+                    : tr("ends the run");
   return offered;
 }
 

@@ -144,19 +144,19 @@ QString words(PayloadKind cargo) {
     case PayloadKind::partial_sums: return QObject::tr("partial sums of outputs");
     case PayloadKind::partial_gradient_sums: return QObject::tr("partial sums of gradients");
     case PayloadKind::parameters: return QObject::tr("parameters");
-    case PayloadKind::gathered_parameters: return QObject::tr("parameters, gathered");
-    case PayloadKind::averaged_parameters: return QObject::tr("parameters, averaged");
+    case PayloadKind::gathered_parameters: return QObject::tr("all-gathered parameters");
+    case PayloadKind::averaged_parameters: return QObject::tr("averaged parameters");
     case PayloadKind::gradients: return QObject::tr("gradients");
-    case PayloadKind::summed_gradients: return QObject::tr("gradients, all-reduced");
-    case PayloadKind::scattered_gradients: return QObject::tr("gradients, reduce-scattered");
+    case PayloadKind::summed_gradients: return QObject::tr("all-reduced gradients");
+    case PayloadKind::scattered_gradients: return QObject::tr("reduce-scattered gradients");
     case PayloadKind::compressed_gradients: return QObject::tr("compressed gradients");
     case PayloadKind::samples: return QObject::tr("samples");
-    case PayloadKind::table_rows: return QObject::tr("numbers of rows");
+    case PayloadKind::table_rows: return QObject::tr("row indices");
     case PayloadKind::statistics: return QObject::tr("statistics");
-    case PayloadKind::turns: return QObject::tr("turns");
+    case PayloadKind::turns: return QObject::tr("work assignments");
     case PayloadKind::other: break;
   }
-  return QObject::tr("other things");
+  return QObject::tr("other data");
 }
 
 }  // namespace trainyard::ui

@@ -18,7 +18,7 @@ using base::FieldDescription;
 // Labels of fields whose name is unclear without help text.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
-    {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
+    {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hang timeout")},
     {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
     {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
     {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},

@@ -113,8 +113,7 @@ void Run::read_data() {
   }
   for (const std::string& text : state.io->take_troubles())
     emit trouble(QString::fromStdString(text));
-  if (state.damaged)
-    emit trouble(tr("A part of the recording could not be understood and is left out."));
+  if (state.damaged) emit trouble(tr("A part of the recording is invalid and was skipped."));
   state.damaged = false;
   if (state.more) schedule_read();
   const bool all = !reading && !state.more;

@@ -77,8 +77,8 @@ bool RunIo::open_recording() {
 
 void RunIo::fail_start() {
   const std::string said = last_output(target_.directory);
-  trouble("The run ended before it began to record." +
-          (said.empty() ? " It said nothing." : "\n" + said));
+  trouble("The run ended before it started to record." +
+          (said.empty() ? " It printed nothing." : "\n" + said));
 }
 
 // Returns true if there was anything to read.
@@ -91,7 +91,7 @@ bool RunIo::read_frames() {
     }
     const auto frame = reader_->next();
     if (!frame) {
-      trouble("The recording is damaged; what stands before the damage is shown. " +
+      trouble("The recording is damaged; the part before the damage is shown. " +
               base::to_string(frame.error()));
       reading_ = false;
       break;
@@ -207,7 +207,7 @@ void RunIo::check_end() {
   const bool someone = process_alive() || (client_ && !silent);
   if (!finished_ && someone) return;
   if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
-    trouble("The recording ends in the middle of a frame; its last " + std::to_string(torn) +
+    trouble("The recording ends in the middle of a frame; the last " + std::to_string(torn) +
             " bytes are lost.");
   reading_ = false;
 }

@@ -79,7 +79,7 @@ StageAssignment stage_assignment(const experiment::Resolved& experiment,
   if (split) known.said += ' ' + in_a_sentence(*split);
   if (const auto ideal = experiment::ideal_bubble_fraction(experiment))
     known.said +=
-        ' ' + stages_text("With equal stages and free links ranks would idle %1 % of the time.")
+        ' ' + stages_text("With equal stages and links without cost, ranks idle %1 % of the time.")
                   .arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);
   for (const topology::DeviceId device : experiment.ranks)

@@ -99,7 +99,7 @@ void SweepFollower::look() {
           news->trouble = QString::fromStdString(base::to_string(sweep.error()));
         else if (!news->live) news->trouble = QString::fromStdString(last_output(path));
         if (!news->sweep && !news->live && news->trouble.isEmpty())
-          news->trouble = tr("The sweep ended before it began, and said nothing.");
+          news->trouble = tr("The sweep ended before it started and printed nothing.");
         QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
           if (follower) follower->take(*news);
         });

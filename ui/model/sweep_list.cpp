@@ -15,7 +15,7 @@ QString title_of(const session::Sweep& sweep, bool live) {
       sweep.name.empty() ? QObject::tr("Untitled") : QString::fromStdString(sweep.name);
   const bool unfinished = sweep.state == session::SweepState::running && !live;
   const QString state = unfinished
-                            ? QObject::tr("broke off")
+                            ? QObject::tr("interrupted")
                             : QString::fromStdString(std::string(base::name_of(sweep.state)));
   return QObject::tr("%1, %2, %3").arg(name, QString::fromStdString(sweep.started), state);
 }
@@ -32,7 +32,7 @@ std::vector<SweepEntry> list_sweeps(const QString& sweeps_directory) {
     const bool live = session::sweeping_process(directory.toStdString()).has_value();
     const auto sweep = session::read_sweep(directory.toStdString());
     entries.push_back({directory,
-                       sweep ? title_of(*sweep, live) : QObject::tr("%1, cannot be read").arg(name),
+                       sweep ? title_of(*sweep, live) : QObject::tr("%1, unreadable").arg(name),
                        live});
   }
   return entries;

@@ -173,9 +173,9 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
         refused("\"" + link.from + "\" cannot be linked to itself", "two different ends"));
   const auto names = object_names(topology);
   if (!names.contains(link.from) || !names.contains(link.to))
-    return base::fail(refused("one end of the link is not there"));
+    return base::fail(refused("one end of the link does not exist"));
   if (linked(topology, link.from, link.to))
-    return base::fail(refused("\"" + link.from + "\" and \"" + link.to + "\" are linked already",
+    return base::fail(refused("\"" + link.from + "\" and \"" + link.to + "\" are already linked",
                               "", "Select the link to change its bandwidth."));
   topology.links.emplace_back().from = link.from;
   topology.links.back().to = link.to;
@@ -186,9 +186,9 @@ base::Result<void> rename(Topology& topology, const std::string& name, const std
   if (name == to) return {};
   if (to.empty() || to.size() > 64)
     return base::fail(
-        refused("a name has 1 to 64 bytes: as many letters of Latin, or 21 of Chinese"));
+        refused("a name has 1 to 64 bytes in UTF-8 (64 Latin or 21 Chinese characters)"));
   if (object_names(topology).contains(to))
-    return base::fail(refused("the name \"" + to + "\" is taken", "a name of its own"));
+    return base::fail(refused("the name \"" + to + "\" is already used", "a unique name"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;
   else if (Device* device = find_device(topology, name)) device->name = to;

@@ -23,21 +23,20 @@ QString keeper_text(const char* source) { return QCoreApplication::translate("wh
 
 QString of_shards(const experiment::FsdpSpec& fsdp) {
   const QString part = fsdp.group == experiment::ShardGroup::host
-                           ? keeper_text("its part, shared out among the devices of its host,")
-                           : keeper_text("its part, one n-th,");
+                           ? keeper_text("a shard (sharded over the devices of its host)")
+                           : keeper_text("a shard (1/n)");
   switch (fsdp.shard) {
     case Shard::full:
       return keeper_text(
-                 "Every device computes all layers, and keeps %1 of parameters, gradients and "
-                 "moments; the other parameters are gathered when a layer "
-                 "computes.")
+                 "Every device computes all layers and stores %1 of parameters, gradients and "
+                 "moments; each layer gathers its full parameters before it computes.")
           .arg(part);
     case Shard::gradients:
-      return keeper_text("Every device has all parameters, and keeps %1 of gradients and moments.")
+      return keeper_text("Every device stores the full parameters and %1 of gradients and moments.")
           .arg(part);
     case Shard::optimizer:
       return keeper_text(
-                 "Every device has all parameters and gradients, and keeps %1 of the moments.")
+                 "Every device stores the full parameters and gradients and %1 of the moments.")
           .arg(part);
   }
   return {};
@@ -47,12 +46,14 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
 QString replica_assignment_text(const experiment::Mesh& mesh) {
   if (mesh.pipeline > 1 && mesh.tensor > 1)
     return keeper_text(
-        "each stage has some layers, and each of its devices a part of those that can be cut.");
-  if (mesh.pipeline > 1) return keeper_text("each stage is one device, and has some layers.");
-  return mesh.tensor > 1
-             ? keeper_text(
-                   "each device has a part of those layers that can be cut, and all others.")
-             : keeper_text("one device has all layers.");
+        "each stage holds some of the layers, and each of its devices a shard of the layers that "
+        "can be split.");
+  if (mesh.pipeline > 1)
+    return keeper_text("each stage is one device and holds some of the layers.");
+  return mesh.tensor > 1 ? keeper_text(
+                               "each device holds a shard of the layers that can be split, and the "
+                               "full other layers.")
+                         : keeper_text("one device holds all layers.");
 }
 
 QString of_mesh(const experiment::StrategySpec& strategy, const experiment::Mesh& mesh) {
@@ -63,55 +64,57 @@ QString of_mesh(const experiment::StrategySpec& strategy, const experiment::Mesh
   switch (strategy.fsdp.shard) {
     case Shard::full:
       return keeper_text(
-                 "%1 Of parameters, gradients and moments a replica keeps but its part; the other "
-                 "parameters are gathered when a stage computes.")
+                 "%1 Each replica stores only a shard of parameters, gradients and moments; a "
+                 "stage gathers its full parameters before it computes.")
           .arg(places);
     case Shard::gradients:
-      return keeper_text("%1 Of gradients and moments a replica keeps but its part.").arg(places);
+      return keeper_text("%1 Each replica stores only a shard of gradients and moments.")
+          .arg(places);
     case Shard::optimizer:
-      return keeper_text("%1 Of moments a replica keeps but its part.").arg(places);
+      return keeper_text("%1 Each replica stores only a shard of the moments.").arg(places);
   }
   return places;
 }
 
 QString of_several(const experiment::Experiment& e) {
   switch (e.strategy.kind) {
-    case StrategyKind::one_device: return keeper_text("One device has all layers.");
+    case StrategyKind::one_device: return keeper_text("One device holds all layers.");
     case StrategyKind::mirrored:
     case StrategyKind::multi_worker_mirrored:
     case StrategyKind::tpu:
     case StrategyKind::ddp:
-      return keeper_text("Every device has all layers, with the same parameters as all others.");
+      return keeper_text("Every device holds all layers, with the same parameters on all devices.");
     case StrategyKind::gossip:
     case StrategyKind::local_sgd:
-      return keeper_text("Every device has all layers, with parameters of its own.");
+      return keeper_text("Every device holds all layers, with local parameters.");
     case StrategyKind::central_storage:
       return keeper_text(
-                 "Rank %1 alone keeps the parameters; all other devices compute all layers by what "
-                 "it sends them.")
+                 "Only rank %1 stores the parameters; all other devices compute all layers with "
+                 "the parameters that it sends.")
           .arg(experiment::storage_rank(e));
     case StrategyKind::data_parallel:
       return keeper_text(
-          "Rank 0 alone keeps the parameters; every device computes all layers by what it hands "
-          "out.");
+          "Only rank 0 stores the parameters; every device computes all layers with a copy from "
+          "rank 0.");
     case StrategyKind::parameter_server:
       return keeper_text(
-          "Servers keep the parameters; every worker computes all layers by what it pulls.");
+          "Servers store the parameters; every worker computes all layers with the parameters that "
+          "it pulls.");
     case StrategyKind::fsdp: return of_shards(e.strategy.fsdp);
     case StrategyKind::model_parallel:
-    case StrategyKind::pipeline: return keeper_text("Every device has some layers.");
+    case StrategyKind::pipeline: return keeper_text("Each device holds some of the layers.");
     case StrategyKind::tensor_parallel:
       return keeper_text(
-          "Every device has a part of every layer that can be cut: some of its rows or columns.");
+          "Every device holds a shard (rows or columns) of each layer that can be split.");
     case StrategyKind::hybrid: return of_mesh(e.strategy, experiment::mesh_of(e));
     case StrategyKind::rpc:
       return e.strategy.rpc.remote == experiment::RemoteLayers::all
                  ? keeper_text(
-                       "Parameter servers have all layers that learn; trainers call them, and know "
-                       "the loss.")
+                       "Parameter servers hold all layers with parameters; trainers call them and "
+                       "compute the loss.")
                  : keeper_text(
-                       "Parameter servers have the tables, which trainers call; of the other "
-                       "layers every trainer has a replica.");
+                       "Parameter servers hold the embedding tables, which trainers call; every "
+                       "trainer has a replica of the other layers.");
   }
   return {};
 }
@@ -164,13 +167,14 @@ QString assignment_text(const experiment::Experiment& e) {
   const bool servers =
       experiment::has_servers(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc;
   QString said = experiment::count_workers(e.topology) == 1 && !servers
-                     ? keeper_text("One device has all layers.")
+                     ? keeper_text("One device holds all layers.")
                      : of_several(e);
   if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2)
     return said;
   return said + " " +
          keeper_text(
-             "Of the first layer each computes what comes of its own columns of the samples.");
+             "Each device computes the part of the first layer that depends on its local sample "
+             "columns.");
 }
 
 std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& e) {

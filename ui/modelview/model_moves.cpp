@@ -19,10 +19,10 @@ std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector
     const int tied = picture.node(n).tied_to;
     if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)])
       continue;
-    return refusal(move_text("Layer %1 learns the table of layer %2, so one device must have both")
-                       .arg(picture.node(n).place, picture.node(tied).place),
-                   move_text("Select both, and move them together; or untie layer %1.")
-                       .arg(picture.node(n).place));
+    return refusal(
+        move_text("Layer %1 is tied to the table of layer %2, so both must be on one device")
+            .arg(picture.node(n).place, picture.node(tied).place),
+        move_text("Move both layers together, or untie layer %1.").arg(picture.node(n).place));
   }
   return std::nullopt;
 }
@@ -44,9 +44,9 @@ Nodes nodes_at(const ModelPicture& picture, const QStringList& places) {
 
 std::optional<base::Problem> fixed(const ModelPicture& picture) {
   if (picture.splits) return std::nullopt;
-  return refusal(move_text("In %1 layers are not placed on single devices").arg(picture.strategy),
-                 move_text("Set the strategy to model_parallel or pipeline, where every device has "
-                           "some layers, or to hybrid with several stages."));
+  return refusal(
+      move_text("The strategy %1 does not place layers on single devices").arg(picture.strategy),
+      move_text("Set the strategy to model_parallel, pipeline, or hybrid with several stages."));
 }
 
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column) {
@@ -54,8 +54,9 @@ base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& n
   const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) &&
                      picture.columns[static_cast<std::size_t>(column)].place >= 0;
   if (!there)
-    return base::fail(refusal(move_text("There is no device to move layers to"),
-                              move_text("Draw one, or move them to a device that is drawn.")));
+    return base::fail(
+        refusal(move_text("No such device to move layers to"),
+                move_text("Add a device to the drawing, or move the layers to a drawn device.")));
   const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
   for (const int node : nodes)
     if (const ModelNode& one = picture.node(node); one.bound && one.called != to_server)
@@ -73,8 +74,8 @@ base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, cons
       picture.columns, [&](const ModelColumn& column) { return column.devices.contains(device); });
   if (at == picture.columns.end())
     return base::fail(
-        refusal(move_text("%1 trains no layers").arg(device),
-                move_text("Give it the role worker first, or choose another device.")));
+        refusal(move_text("%1 is not a worker, so it cannot hold layers").arg(device),
+                move_text("Assign the role worker to it, or choose another device.")));
   return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
 }
 

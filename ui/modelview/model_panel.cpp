@@ -63,15 +63,15 @@ void ModelPanel::build_bar() {
   words->setSpacing(kGrid / 4);
   words->addWidget(totals_ = paragraph(TextColor::text, bar));
   words->addWidget(note_ = paragraph(TextColor::warning, bar));
-  totals_->setAccessibleName(tr("The whole model"));
-  note_->setAccessibleName(tr("What is wrong with where layers are"));
+  totals_->setAccessibleName(tr("Model totals"));
+  note_->setAccessibleName(tr("Problem of the layer placement"));
   row->addLayout(words, 1);
   overview_ = new QToolButton(bar);
   overview_->setIcon(icon("zoom-fit"));
   overview_->setText(tr("Whole model"));
   overview_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   overview_->setCheckable(true);
-  overview_->setToolTip(tr("All layers at once, without words (0, Ctrl+wheel)"));
+  overview_->setToolTip(tr("Show all layers at once, without text (0, Ctrl+wheel)"));
   row->addWidget(overview_, 0, Qt::AlignTop);
   connect(overview_, &QToolButton::toggled, view_, &ModelView::set_overview);
   connect(view_, &ModelView::overview_changed, overview_, &QToolButton::setChecked);
@@ -81,7 +81,7 @@ void ModelPanel::build_bar() {
 void ModelPanel::build_foot() {
   details_ = paragraph(TextColor::dim, this);
   details_->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
-  details_->setAccessibleName(tr("What is selected"));
+  details_->setAccessibleName(tr("Selected layers"));
   layout()->addWidget(details_);
 }
 
@@ -139,9 +139,9 @@ void ModelPanel::show_picture(int version, const ModelPicture& picture) {
 void ModelPanel::show_words() {
   const ModelPicture& now = picture();
   if (now.problem)
-    view_->set_empty_text(tr("There is no model yet"),
+    view_->set_empty_text(tr("No model yet"),
                           words(now.problem->where) + ": " + refusal_words(*now.problem));
-  else view_->set_empty_text(tr("Looking at the model ..."), {});
+  else view_->set_empty_text(tr("Reading the model ..."), {});
   const QString hint =
       now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.")
                  : QString();
@@ -159,9 +159,8 @@ void ModelPanel::show_note() {
 
 void ModelPanel::show_selection() {
   const Nodes& nodes = view_->selected();
-  details_->setText(nodes.empty()
-                        ? tr("Select a layer, and this line says all that is known of it.")
-                        : details(picture(), nodes));
+  details_->setText(nodes.empty() ? tr("Select a layer to see its details here.")
+                                  : details(picture(), nodes));
   details_->setVisible(!picture().nodes.empty());
   std::set<std::string> devices;
   for (const int node : nodes)

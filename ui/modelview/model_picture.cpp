@@ -283,7 +283,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   if (workers.size() == 1) all.rank = 0, all.title = workers.front(), all.devices = workers;
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
-  picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.")
+  picture.kept = workers.empty() ? picture_text("The drawing has no device for the layers.")
                                  : assignment_text(known.resolved.document);
   if (known.is_valid()) add_keepers(picture, known.resolved);
 }
@@ -291,13 +291,14 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
 // Returns, for example, "shared out by cost".
 QString balance_text(const experiment::StageSpec& stages) {
   switch (stages.partition) {
-    case experiment::Partition::cost: return picture_text("shared out by cost");
-    case experiment::Partition::memory: return picture_text("shared out by memory");
+    case experiment::Partition::cost: return picture_text("balanced by compute cost");
+    case experiment::Partition::memory: return picture_text("balanced by memory");
     case experiment::Partition::measured:
       return stages.times.empty()
                  ? picture_text(
-                       "shared out by cost until a run measures what they take on this machine")
-                 : picture_text("shared out by what they took on this machine");
+                       "balanced by compute cost until a run on this machine has measured layer "
+                       "times")
+                 : picture_text("balanced by layer times measured on this machine");
     case experiment::Partition::by_hand: break;
   }
   return picture_text("placed by hand");
@@ -309,7 +310,7 @@ QString who_has_stages(const Experiment& experiment) {
     case experiment::StrategyKind::rpc: return assignment_text(experiment);
     case experiment::StrategyKind::hybrid:
       return picture_text("%1 Layers are %2.").arg(assignment_text(experiment), by);
-    default: return picture_text("Every device has some layers, %1.").arg(by);
+    default: return picture_text("Each device holds some of the layers, %1.").arg(by);
   }
 }
 

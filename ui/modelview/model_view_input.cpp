@@ -118,8 +118,7 @@ void ModelView::keyPressEvent(QKeyEvent* event) {
 bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
-  if (selected_.empty())
-    return emit refused(tr("Select a layer first: it is moved to the next column.")), true;
+  if (selected_.empty()) return emit refused(tr("Select a layer first, then move it.")), true;
   if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why)), true;
   const int from = picture_.owners[static_cast<std::size_t>(
       selected_.contains(current_) ? current_ : *selected_.begin())];
@@ -128,8 +127,8 @@ bool ModelView::move_by_key(const QKeyEvent& event) {
                      picture_.columns[static_cast<std::size_t>(to)].place >= 0;
   if (there) emit move_wanted(selected_, to);
   else
-    emit refused(left ? tr("There is no device before the first one.")
-                      : tr("There is no device after the last one."));
+    emit refused(left ? tr("This is already the first device.")
+                      : tr("This is already the last device."));
   return true;
 }
 

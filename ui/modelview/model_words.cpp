@@ -29,8 +29,8 @@ QString parameters_words(std::int64_t count, std::int64_t size) {
 QStringList connections_text(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0)
-    said << model_text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
-  if (node.reads_samples) said << model_text("looks up rows that the samples name");
+    said << model_text("tied to the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.reads_samples) said << model_text("looks up table rows by sample");
   if (node.addend >= 0)
     said << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
   return said;
@@ -77,7 +77,7 @@ QString parts_words(const LayerSplit& split) {
 QString owner_words(const ModelNode& node, const ModelColumn& column) {
   if (!node.split.parts.empty()) return parts_words(node.split);
   if (!node.keepers.empty())
-    return (node.parameters > 0 || node.tied_to >= 0 ? model_text("its parameters are kept by %1")
+    return (node.parameters > 0 || node.tied_to >= 0 ? model_text("parameters stored on %1")
                                                      : model_text("on %1"))
         .arg(kept_words(node));
   return column.rank < 0 ? model_text("on %1").arg(column.title.toLower())
@@ -87,8 +87,8 @@ QString owner_words(const ModelNode& node, const ModelColumn& column) {
 }  // namespace
 
 std::array<QString, kFigures> figure_headings() {
-  return {model_text("Output"),      model_text("Parameters"), model_text("in bytes"),
-          model_text("Activations"), model_text("Work"),       model_text("Share")};
+  return {model_text("Output"),      model_text("Parameters"), model_text("Size"),
+          model_text("Activations"), model_text("Compute"),    model_text("Share")};
 }
 
 std::array<QString, kFigures> figures_of(const ModelNode& node) {
@@ -111,10 +111,10 @@ QString kept_words(const ModelNode& node) {
                                   : model_text("%1: %2").arg(ranks, share_of_split(node.split));
 }
 
-QString kept_heading() { return model_text("Kept by"); }
+QString kept_heading() { return model_text("Stored on"); }
 
 QString group_words(const ModelGroup& group) {
-  return model_text("%1 of the work").arg(share_words(group.share));
+  return model_text("%1 of the compute").arg(share_words(group.share));
 }
 
 QString column_words(const ModelColumn& column) {
@@ -127,14 +127,14 @@ QString column_sentence(const ModelColumn& column) {
                           : model_text("%1 (%2)").arg(column.title, column.devices.join(", "));
   const QString who =
       column.rank < 0 ? all : model_text("%1, rank %2").arg(column.title).arg(column.rank);
-  return model_text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
+  return model_text("%1: %2 of the compute; %3 of parameters; activations per micro-batch %4.")
       .arg(who, share_words(column.share), size_text(column.parameter_bytes),
            size_text(column.activation_bytes));
 }
 
 QString totals(const ModelPicture& picture) {
   return model_text(
-             "%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and "
+             "%1, %2. Activations per micro-batch of %3: %4. Compute: %5 per sample, forward and "
              "backward.")
       .arg(counted(picture.nodes.size(), model_text("layers")),
            parameters_words(picture.parameters, picture.parameter_bytes),
@@ -147,8 +147,8 @@ QString sentence(const ModelPicture& picture, int number) {
   QStringList said{
       model_text("output %1").arg(node.output),
       parameters_words(node.parameters, node.parameter_bytes),
-      model_text("activations of a micro-batch %1").arg(size_text(node.activation_bytes)),
-      model_text("%1 forward and %2 backward a sample, %3 of all")
+      model_text("activations per micro-batch %1").arg(size_text(node.activation_bytes)),
+      model_text("%1 forward and %2 backward per sample, %3 of the total")
           .arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
   said << connections_text(picture, node) << owner_words(node, picture.column_of(number));
   const QString group =
@@ -168,7 +168,8 @@ QString details(const ModelPicture& picture, const Nodes& nodes) {
     parameters += node.parameters, size += node.parameter_bytes,
         activations += node.activation_bytes, work += node.flops(), share += node.share;
   }
-  return model_text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
+  return model_text(
+             "%1 selected: %2; activations per micro-batch %3; %4 per sample, %5 of the total.")
       .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size),
            size_text(activations), flops(work), share_words(share));
 }

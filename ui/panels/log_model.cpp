@@ -121,7 +121,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
 
 QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  return QStringList{tr("Time (s)"), tr("Who"), tr("Level"), tr("Text")}.value(section);
+  return QStringList{tr("Time (s)"), tr("Source"), tr("Level"), tr("Text")}.value(section);
 }
 
 }  // namespace trainyard::ui

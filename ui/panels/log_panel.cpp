@@ -47,23 +47,24 @@ void LogPanel::build_bar() {
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
   rank_ = new QComboBox(bar);
-  rank_->setAccessibleName(tr("Whose lines are shown"));
+  rank_->setAccessibleName(tr("Source filter"));
   level_ = new QComboBox(bar);
-  level_->setAccessibleName(tr("Least level that is shown"));
+  level_->setAccessibleName(tr("Minimum level"));
   for (const QString& level : kLogLevels)
-    level_->addItem(level == kLogLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
+    level_->addItem(level == kLogLevels.last() ? tr("error only") : tr("%1 and above").arg(level));
   level_->setCurrentIndex(kInfo);
   find_ = new QLineEdit(bar);
   find_->setPlaceholderText(tr("Filter by text"));
   find_->setAccessibleName(tr("Filter by text"));
   find_->setClearButtonEnabled(true);
   follow_ = new QCheckBox(tr("Follow"), bar);
-  follow_->setToolTip(tr("Keep the newest line in sight"));
+  follow_->setToolTip(tr("Scroll to the newest line"));
   follow_->setChecked(true);
   auto* copy_button = new QToolButton(bar);
   copy_button->setIcon(icon("copy"));
   copy_button->setToolTip(
-      tr("Copy the selected lines, else all that are shown; of very many the newest"));
+      tr("Copy the selected lines, or all shown lines if none is selected; a large selection is "
+         "cut to the newest lines"));
   copy_button->setAccessibleName(tr("Copy"));
   for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)})
     row->addWidget(widget);
@@ -133,7 +134,7 @@ void LogPanel::offer_ranks() {
     const QSignalBlocker quiet(rank_);
     const QVariant chosen = rank_->currentData();
     rank_->clear();
-    rank_->addItem(tr("everybody"), LogFilter::kEverybody);
+    rank_->addItem(tr("all sources"), LogFilter::kEverybody);
     for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
     rank_->setCurrentIndex(std::max(0, rank_->findData(chosen)));
     filter();
@@ -164,11 +165,10 @@ void LogPanel::show_note() {
              none = model_.rowCount() == 0;
   if (model_.lines() == 0)
     said << tr(
-        "Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
+        "No log lines yet. Messages of the coordinator and the ranks appear here during a run.");
   else if (none && model_.looking())
-    said << tr("Looking through %1 ...")
-                .arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
-  else if (none && filtered) said << tr("No line passes the filter.");
+    said << tr("Searching %1 ...").arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
+  else if (none && filtered) said << tr("No line matches the filter.");
   else if (none) said << tr("Nothing was logged by %1.").arg(who(rank));
   if (rank != LogFilter::kEverybody && run_) said << printed(rank);
   said.removeAll(QString());
@@ -181,11 +181,11 @@ void LogPanel::show_note() {
 QString LogPanel::printed(int rank) const {
   const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
   if (!tail) return {};
-  if (tail->empty()) return tr("Its process printed nothing.");
+  if (tail->empty()) return tr("The process printed nothing.");
   QStringList lines = QString::fromStdString(*tail).split('\n');
   for (QString& line : lines)
     if (line.size() > kPrintedCharacters) line = line.left(kPrintedCharacters) + "…";
-  return tr("Its process printed:\n%1").arg(lines.join('\n'));
+  return tr("Output of the process:\n%1").arg(lines.join('\n'));
 }
 
 void LogPanel::follow() {

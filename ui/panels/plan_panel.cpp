@@ -73,15 +73,15 @@ void PlanPanel::build_bar() {
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
   QLabel* unused = nullptr;
   form_ = labeled(bar, unused, tr("&Plan as"));
-  form_->addItems({tr("grid, rank by time"), tr("text, one line an op")});
+  form_->addItems({tr("grid: rank by time"), tr("text: one line per op")});
   detail_ = labeled(bar, unused, tr("&Detail"));
   detail_->addItems({tr("coarse"), tr("expanded to chunks")});
   detail_->setToolTip(
-      tr("Coarse: an all-reduce is one op. Expanded: its sends and receives, as ranks run them."));
+      tr("Coarse: an all-reduce is one op. Expanded: the sends and receives that ranks execute."));
   program_ = labeled(bar, program_label_, tr("P&rogram"));
   program_->setToolTip(
-      tr("A step runs one program: train; tail is the short last step of an epoch; evaluate "
-         "measures held-out samples"));
+      tr("Each step runs one program. train: a training step; tail: the shorter last step of an "
+         "epoch; evaluate: a pass over held-out samples"));
   rank_ = labeled(bar, rank_label_, tr("R&ank"));
   row->addStretch(1);
   find_ = new QLineEdit(bar);
@@ -173,8 +173,7 @@ PlanPanel::Shown PlanPanel::make(const experiment::Experiment& experiment,
                         .and_then(asked.expanded ? strategy::make_plan : strategy::coarse_plan);
   if (!plan)
     return {asked,
-            tr("There is no plan yet.\n\n%1")
-                .arg(QString::fromStdString(base::to_string(plan.error()))),
+            tr("No plan yet.\n\n%1").arg(QString::fromStdString(base::to_string(plan.error()))),
             0,
             {},
             true};

@@ -50,8 +50,8 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   advice_->setReadOnly(true);
   advice_->setTabChangesFocus(true);
   advice_->setFrameShape(QFrame::NoFrame);
-  advice_->setAccessibleName(tr("What to do about the problem"));
-  list_->setHeaderLabels({tr("Where"), tr("What"), tr("What to do")});
+  advice_->setAccessibleName(tr("Advice for the problem"));
+  list_->setHeaderLabels({tr("Location"), tr("Problem"), tr("Advice")});
   list_->setRootIsDecorated(false);
   list_->setFrameShape(QFrame::NoFrame);
   list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -92,8 +92,8 @@ void ProblemsPanel::refresh() {
   }
   empty_->setText(document_.has_devices()
                       ? tr("No problems. Press Run.")
-                      : tr("Nothing is drawn to train on yet. Drag a device from the palette to "
-                           "the canvas, or press Ctrl+1 there."));
+                      : tr("The drawing has no device yet. Drag a device from the palette to the "
+                           "canvas, or press Ctrl+1 there."));
   list_->setCurrentItem(list_->topLevelItem(0), 0, QItemSelectionModel::NoUpdate);
   show_advice();
   list_->setVisible(!shown_.empty());
@@ -129,7 +129,8 @@ void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
   if (const QTreeWidgetItem* item =
           list_->itemAt(at))  // the row may be removed while the menu is open
-    menu.addAction(tr("Go to it"), this, [this, path = path_of(*item)] { emit activated(path); });
+    menu.addAction(tr("Go to location"), this,
+                   [this, path = path_of(*item)] { emit activated(path); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
   menu.exec(list_->viewport()->mapToGlobal(at));
 }

@@ -34,7 +34,7 @@ std::optional<QString> difference(const base::Json& result) {
   const auto simulated = base::value_at(result, "simulated_step_seconds"),
              measured = base::value_at(result, "step_seconds.median");
   if (!simulated || !measured || !simulated->is_number() || !measured->is_number()) return {};
-  return text("a step: %1 simulated, %2 measured")
+  return text("step time: %1 simulated, %2 measured")
       .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
@@ -89,7 +89,7 @@ QStringList slowed_down(const telemetry::History& history) {
   for (int rank = 0; rank < history.ranks(); ++rank)
     if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank);
         factor && *factor > 1)
-      ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(factor_words(*factor));
+      ranks << text("rank %1 SLOWED DOWN %2×").arg(rank).arg(factor_words(*factor));
   return ranks;
 }
 
@@ -100,7 +100,7 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
     if (const double* late = last_of(history, telemetry::Metric::slower_than_drawn_seconds, rank))
       most = std::max(most, *late);
   if (most == 0) return {};
-  return text("this machine is slower than the drawn devices: by %1 so far").arg(seconds(most));
+  return text("this machine is slower than the drawn devices: %1 behind so far").arg(seconds(most));
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
   if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0)
     truths << QString::fromStdString(telemetry::words(*scale));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
-    truths << text("%1 events were dropped: details have gaps, totals do not")
+    truths << text("dropped events: %1; details have gaps, totals are complete")
                   .arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
   return truths;

@@ -28,13 +28,13 @@ bool is_paused(const std::optional<session::Status>& status) {
 RunControls::RunControls(Document& document, QObject* parent)
     : QObject(parent), document_(document) {
   run_ = add("run", tr("&Run"), QKeySequence("F5"),
-             tr("Train the experiment for real: a process for every worker"));
+             tr("Train the experiment, with one process per worker"));
   pause_ = add("pause", tr("&Pause training"), QKeySequence("F6"),
-               tr("All ranks stop after the same step; charts stay live. Press again to go on"));
+               tr("Pause all ranks after the same step; charts stay live. Press again to resume"));
   step_ = add("step", tr("Si&ngle step"), QKeySequence("F10"),
-              tr("Pause, and train exactly one step more"));
+              tr("Train exactly one more step, then pause"));
   stop_ = add("stop", tr("&Stop"), QKeySequence("Shift+F5"),
-              tr("End the run in order; what was recorded is kept"));
+              tr("Stop the run cleanly and keep its recording"));
   connect(run_, &QAction::triggered, this, &RunControls::run_requested);
   connect(pause_, &QAction::triggered, this, &RunControls::pause_or_resume);
   connect(step_, &QAction::triggered, this, [this] { run_shown_->single_step(); });
@@ -64,8 +64,8 @@ void RunControls::fill_toolbar(QToolBar& bar) {
   pace_ = new QComboBox(&bar);
   pace_->setAccessibleName(tr("Pace"));
   pace_->setToolTip(
-      tr("How fast training may go, so that one can watch. Left out of speed figures: they count "
-         "time in steps only."));
+      tr("Maximum training speed, for watching. Speed figures exclude the added delay: they count "
+         "only time within steps."));
   pace_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   label->setBuddy(pace_);
   for (const double rate : kStepsPerSecond)
@@ -114,7 +114,7 @@ void RunControls::show_pace(double seconds_per_step) {
   const int usual = static_cast<int>(std::size(kStepsPerSecond)) + 1;
   if (at < 0) {  // a pace set by the document: adds an entry
     const QString text =
-        tr("%1 a step").arg(QString::fromStdString(base::format_seconds(seconds_per_step)));
+        tr("%1 per step").arg(QString::fromStdString(base::format_seconds(seconds_per_step)));
     if (pace_->count() > usual) pace_->removeItem(usual);
     pace_->addItem(text, seconds_per_step);
     at = usual;

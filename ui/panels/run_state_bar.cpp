@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/session/status.h"
 #include "core/telemetry/summary.h"
+#include "ui/model/counted.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -140,7 +141,7 @@ void RunStateBar::show_live(const session::Status& status) {
     words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest")
                           .arg(step, steps, furthest)
                     : tr("%1 of %2 steps").arg(step, steps));
-    brief << (apart ? tr("%1 to %2/%3").arg(step, furthest, steps) : tr("%1/%2").arg(step, steps));
+    brief << (apart ? tr("%1–%2/%3").arg(step, furthest, steps) : tr("%1/%2").arg(step, steps));
   }
   if (status.state == RunState::running) {
     eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step, status.seconds_per_step);
@@ -226,13 +227,13 @@ void RunStateBar::show_old() {
   QString done =
       status == "stopped"
           ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
-          : tr("after %1 steps").arg(count(steps));
-  if (first > 0) done += " " + tr("(from %1 on)").arg(count(first));
+          : tr("after %1").arg(counted(steps, tr("steps")));
+  if (first > 0) done += " " + tr("(from step %1)").arg(count(first));
   const TextColor tint = status == "completed" ? TextColor::ok
                          : status == "failed"  ? TextColor::error
                                                : TextColor::text;
   set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))},
-            {status, tr("%1 steps").arg(count(steps))}, " ");
+            {status, counted(steps, tr("steps"))}, " ");
 }
 
 }  // namespace trainyard::ui

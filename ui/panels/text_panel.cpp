@@ -32,7 +32,7 @@ SampledTextPanel::SampledTextPanel(QWidget* parent)
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   text_->setFrameShape(QFrame::NoFrame);
   text_->setMaximumBlockCount(kMostBlocks);
-  text_->setAccessibleName(tr("Text that the model made up"));
+  text_->setAccessibleName(tr("Sampled text"));
   setFocusProxy(text_);
   show_note();
 }
@@ -74,12 +74,13 @@ void SampledTextPanel::show_note() {
   const bool empty = text_->document()->isEmpty();
   note_->setVisible(empty);
   text_->setVisible(!empty);
-  note_->setText(!run_ ? tr("A language model makes up text here while it trains.\nTake the "
-                            "example “GPT, sentences”, or data of text, and press Run.")
-                 : run_->complete() ? tr("This run made up no text: its data are none, run, "
-                                         "sampled_characters is 0, or its clock is virtual.")
-                                    : tr("What the model makes up appears here whenever held-out "
-                                         "samples are measured, where its data are a text."));
+  note_->setText(!run_
+                     ? tr("Text sampled from a language model appears here during training.\nOpen "
+                          "the example “GPT, sentences” or choose text data, then press Run.")
+                 : run_->complete() ? tr("This run sampled no text. Its data are not text, "
+                                         "run.sampled_characters is 0, or its clock is virtual.")
+                                    : tr("If the data are text, sampled text appears here after "
+                                         "each pass over the held-out samples."));
 }
 
 }  // namespace trainyard::ui

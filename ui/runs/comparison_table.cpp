@@ -21,7 +21,7 @@ QTableWidgetItem* cell(const QString& text, const QString& help = {}) {
 }  // namespace
 
 ComparisonTable::ComparisonTable(QWidget* parent) : QTableWidget(parent) {
-  setAccessibleName(tr("What differs between the ticked runs"));
+  setAccessibleName(tr("Comparison of the checked runs"));
   setEditTriggers(QAbstractItemView::NoEditTriggers);
   setTextElideMode(Qt::ElideMiddle);
   setWordWrap(false);
@@ -53,7 +53,7 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
 // middle, because they differ at their ends.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   const QFontMetrics metrics = horizontalHeader()->fontMetrics();
-  setHorizontalHeaderItem(0, cell(tr("What differs")));
+  setHorizontalHeaderItem(0, cell(tr("Difference")));
   for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
     const RunEntry& entry = runs[static_cast<std::size_t>(run)];
     const QString name =

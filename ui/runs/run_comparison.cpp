@@ -139,27 +139,25 @@ struct Figure {
 
 // As computed by core/telemetry/summary.h.
 std::vector<Figure> figures_of_a_run() {
-  const QString slowest =
-      tr("A step takes as long as on its slowest rank, waiting for the others included.");
+  const QString slowest = tr("Step time of the slowest rank, including waits for other ranks.");
   return {
       {tr("held-out accuracy"), "held_out_accuracy", "%",
-       tr("Of the samples that are not trained on, at the last measurement.")},
-      {tr("train loss"), "train_loss", "", tr("Of the last step, over the samples of all ranks.")},
-      {tr("steps"), "steps", "", tr("That every rank has finished.")},
+       tr("Accuracy on held-out samples at the last evaluation.")},
+      {tr("train loss"), "train_loss", "",
+       tr("Loss of the last step, over the samples of all ranks.")},
+      {tr("steps"), "steps", "", tr("Steps finished by every rank.")},
       {tr("wall time"), "wall_seconds", "s",
-       tr("From Run pressed to the end: starting the processes, pauses and held-out passes "
-          "included.")},
+       tr("Time from pressing Run to the end, including process start, pauses and evaluations.")},
       {tr("samples/s"), "samples_per_second", "",
-       tr("Sum over ranks of: its samples / the sum of its step times.\nStep times include waiting "
-          "for other ranks, and slow steps count in full; held-out "
-          "passes and pauses do not. So it is less than samples a step / median step where some "
-          "steps are slow.")},
+       tr("Sum over ranks of: samples of the rank / sum of its step times.\nStep times include "
+          "waits for other ranks and slow steps, but not evaluations and pauses. If some steps are "
+          "slow, the value is lower than samples per step / median step time.")},
       {tr("median step"), "step_seconds.median", "s",
-       tr("Half of the steps took no longer.") + "\n" + slowest},
+       tr("Half of the steps were at most this long.") + "\n" + slowest},
       {tr("95th percentile step"), "step_seconds.p95", "s",
-       tr("95 of 100 steps took no longer.") + "\n" + slowest},
+       tr("95 % of the steps were at most this long.") + "\n" + slowest},
       {tr("payload on the wire"), "wire_bytes.payload", "B",
-       tr("Sent by all ranks, headers not counted.")}};
+       tr("Bytes sent by all ranks, without headers.")}};
 }
 
 void add_results(const std::vector<RunEntry>& runs, std::vector<ComparisonRow>& rows) {

@@ -26,7 +26,7 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
   setRootIsDecorated(false);
   setUniformRowHeights(true);
   setAccessibleName(tr("Runs"));
-  setToolTip(tr("Tick runs to lay them over each other on the charts; double click opens one"));
+  setToolTip(tr("Check runs to overlay them on the charts; double-click a run to open it"));
   setTextElideMode(Qt::ElideMiddle);
   setContextMenuPolicy(Qt::CustomContextMenu);
   setEditTriggers(QAbstractItemView::EditKeyPressed);
@@ -42,8 +42,7 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
 void RunList::build_header() {
   setHeaderLabels(
       {tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
-  headerItem()->setToolTip(kAccuracy,
-                           tr("On samples that are not trained on, at the end of the run"));
+  headerItem()->setToolTip(kAccuracy, tr("Accuracy on held-out samples at the end of the run"));
   header()->setStretchLastSection(false);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   header()->setSectionResizeMode(kName, QHeaderView::Stretch);

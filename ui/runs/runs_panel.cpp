@@ -37,9 +37,9 @@ void RunsPanel::build() {
   column->setContentsMargins(0, 0, 0, 0);
   auto* splitter = new QSplitter(Qt::Vertical, this);
   column->addWidget(splitter);
-  empty_ = new QLabel(
-      tr("No runs yet. Press Run: every run is kept here, and opens again with the same charts."),
-      this);
+  empty_ = new QLabel(tr("No runs yet. Press Run: every run is kept here and can be reopened with "
+                         "the same charts."),
+                      this);
   empty_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
@@ -161,7 +161,7 @@ void RunsPanel::ask_delete(const QString& directory) {
   if (!QFile::moveToTrash(directory))
     QMessageBox::warning(
         this, tr("Move run to trash"),
-        tr("%1 could not be moved to the trash. Check that its folder can be written.")
+        tr("%1 could not be moved to the trash. Check that its folder is writable.")
             .arg(directory));
   soon_.start();
 }

@@ -51,15 +51,14 @@ void ScalingForm::build() {
     field->setToolTip(help);
   };
   add(tr("Ranks"), ranks_ = new QLineEdit(this),
-      tr("Numbers of ranks with commas between them, as in 1, 2, 4: the first ranks of the "
-         "drawing. Empty: 1, 2, 4, ... and all"));
+      tr("Comma-separated rank counts, for example 1, 2, 4; each run uses the first ranks of the "
+         "drawing. Empty: 1, 2, 4, ... and all ranks"));
   add(tr("Algorithms"), algorithms_ = new QListWidget(this),
-      tr("All-reduce algorithms; each is run on every number of ranks (Space ticks)"));
+      tr("All-reduce algorithms; each runs on every rank count (Space checks one)"));
   add(tr("Scaling"), scaling_ = new QComboBox(this),
-      tr("Weak: the batch of each rank stays. Strong: the global batch of the whole drawing stays, "
-         "ranks share it"));
+      tr("Weak: constant batch per rank. Strong: constant global batch, sharded over the ranks"));
   add(tr("Steps"), steps_ = new QSpinBox(this),
-      tr("Of each run; the first fifth of them, 10 at most, warm up and are not counted"));
+      tr("Steps per run; the first fifth (at most 10) is warm-up and excluded from the figures"));
   for (const auto& [algorithm, name] : base::Names<collective::Algorithm>::table) {
     auto* item = new QListWidgetItem(text_of(name), algorithms_);
     item->setData(Qt::UserRole, static_cast<int>(algorithm));
@@ -120,8 +119,8 @@ base::Result<session::SweepRequest> ScalingForm::wish() const {
   }
   wish.algorithms = ticked();
   if (wish.algorithms.empty())
-    return base::fail(
-        {base::ProblemCode::bad_input, "algorithms", "none is ticked", "one at least", ""});
+    return base::fail({base::ProblemCode::bad_input, "algorithms", "no algorithm is selected",
+                       "at least one", ""});
   wish.scaling = static_cast<experiment::Scaling>(scaling_->currentData().toInt());
   wish.steps = steps_->value();
   if (const auto problem = session::unsweepable(document_.experiment(), wish))

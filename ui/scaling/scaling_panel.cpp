@@ -67,7 +67,7 @@ QWidget* ScalingPanel::build_controls() {
   words->addWidget(hint_ = paragraph(TextColor::dim, controls->inside()));
   words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), controls->inside()));
   start_->setAccessibleDescription(
-      tr("Trains for real on each number of ranks by each algorithm, one after the other"));
+      tr("Train on each rank count with each algorithm, one run after the other"));
   start_->setToolTip(start_->accessibleDescription());
   controls->column()->addStretch(1);
   controls->finish();
@@ -88,16 +88,16 @@ QWidget* ScalingPanel::build_views() {
   column->addLayout(line);
   bar_->setTextVisible(false);
   bar_->setMaximumWidth(Theme::instance().pixels(160));
-  bar_->setAccessibleName(tr("Runs that are over"));
+  bar_->setAccessibleName(tr("Progress of the sweep"));
   status_->set_elided();
   status_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   status_->setAccessibleName(tr("State of the sweep"));
-  list_->setAccessibleName(tr("Sweep that is shown"));
-  list_->setToolTip(tr("Sweeps are kept on disk: choose one to see it again"));
+  list_->setAccessibleName(tr("Displayed sweep"));
+  list_->setToolTip(tr("Sweeps are kept on disk; choose one to display it"));
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   list_->setMinimumContentsLength(28);
   export_->setToolTip(
-      tr("All figures of the table as CSV; each chart exports itself from its menu"));
+      tr("Export all figures of the table as CSV; charts have their own export menu"));
   auto* parts = new QSplitter(Qt::Horizontal, views);
   parts->addWidget(charts_ = new ScalingCharts(parts));
   parts->addWidget(table_ = new ScalingTable(parts));
@@ -108,8 +108,8 @@ QWidget* ScalingPanel::build_views() {
   column->addWidget(truths_ = new TintedLabel(TextColor::warning, views));
   column->addWidget(notes_ = new TintedLabel(TextColor::dim, views));
   for (TintedLabel* label : {truths_, notes_}) label->set_elided();
-  truths_->setAccessibleName(tr("What belongs to these figures"));
-  notes_->setAccessibleName(tr("How they were measured"));
+  truths_->setAccessibleName(tr("Caveats of these figures"));
+  notes_->setAccessibleName(tr("Measurement method"));
   return views;
 }
 
@@ -156,14 +156,15 @@ void ScalingPanel::show_form() {
   hint_->set_tint(wish || !drawn ? TextColor::dim : TextColor::error);
   if (!drawn)
     return hint_->setText(
-        tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
+        tr("Draw devices to measure the same training on 1, 2, 4, ... of them here."));
   if (!wish) return hint_->setText(words(base::to_string(wish.error())));
   if (!training_.isEmpty())
     return hint_->setText(
-        tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.")
+        tr("%1 is training. A sweep would share its CPU cores: stop the run or wait until it ends.")
             .arg(training_));
-  if (sweeping()) return hint_->setText(tr("One sweep at a time: they would share cores."));
-  hint_->setText(tr("%1 of %2, one after the other, for real.")
+  if (sweeping())
+    return hint_->setText(tr("Only one sweep at a time: concurrent sweeps would share CPU cores."));
+  hint_->setText(tr("%1 of %2, one after the other.")
                      .arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
 }
 
@@ -182,7 +183,7 @@ void ScalingPanel::show_sweep() {
   bar_->setRange(0, static_cast<int>(so_far.runs));
   bar_->setValue(static_cast<int>(so_far.over));
   cancel_->setVisible(sweeping());
-  cancel_->setText(follower_.cancelling() ? tr("&Cancel at once") : tr("&Cancel sweep"));
+  cancel_->setText(follower_.cancelling() ? tr("&Cancel immediately") : tr("&Cancel sweep"));
   export_->setEnabled(sweep != nullptr);
   list_->setEnabled(!listed_.empty() && !sweeping());
   show_notes(sweep);
@@ -208,26 +209,27 @@ void ScalingPanel::show_notes(const session::Sweep* sweep) {
 
 QString ScalingPanel::empty_words() const {
   if (!follower_.trouble().isEmpty()) return follower_.trouble();
-  if (sweeping()) return tr("The first figures come with the end of the first run");
-  if (follower_.sweep()) return tr("No run of this sweep was finished");
+  if (sweeping()) return tr("Figures appear after the first run ends");
+  if (follower_.sweep()) return tr("No run of this sweep finished");
   return tr("No sweep yet: choose ranks and algorithms, then press Start sweep");
 }
 
 QString ScalingPanel::status_words() const {
   if (!follower_.trouble().isEmpty()) return follower_.trouble();
-  if (!follower_.sweep()) return sweeping() ? tr("Starting ...") : tr("No sweep is shown");
+  if (!follower_.sweep()) return sweeping() ? tr("Starting ...") : tr("No sweep selected");
   const session::Sweep& sweep = *follower_.sweep();
   const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
   const QString over =
-      tr("%1 of %2 over").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
+      tr("%1 of %2 finished").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
   if (follower_.ended_early())
-    return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
+    return tr("The sweep process ended unexpectedly; it may have been killed. %1; finished runs "
+              "are kept")
+        .arg(over);
   if (!sweeping())
     return tr("%1 sweep %2")
         .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"),
              words(std::string(base::name_of(sweep.state))));
-  if (follower_.cancelling())
-    return tr("Cancelling: the run that trains ends in order; %1").arg(over);
+  if (follower_.cancelling()) return tr("Canceling: the current run stops cleanly; %1").arg(over);
   QString said = over;
   if (so_far.running)
     said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(
@@ -263,7 +265,7 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
   list_->clear();
   const QString shown = follower_.directory();
   list_->addItem(!entries.empty()  ? tr("Choose a sweep …")
-                 : shown.isEmpty() ? tr("No sweep was kept yet")
+                 : shown.isEmpty() ? tr("No saved sweeps")
                                    : QDir(shown).dirName());
   for (const SweepEntry& entry : entries) {
     list_->addItem(entry.title);

@@ -20,7 +20,7 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   setUniformRowHeights(true);
   setAllColumnsShowFocus(true);
   setAccessibleName(tr("Runs of the sweep"));
-  setToolTip(tr("Enter or a double click opens a run in the workbench"));
+  setToolTip(tr("Press Enter or double-click to open a run in the workbench"));
   setColumnCount(session::kSweepColumns);
   for (int column = 0; column < session::kSweepColumns; ++column) {
     headerItem()->setText(column, words(session::heading(static_cast<SweepColumn>(column))));

@@ -77,16 +77,15 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   connect(table_, &QTreeWidget::itemActivated, this,
           [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
   const std::pair<QString, QString> headings[columns] = {
-      {tr("Worker"), tr("Whose gradients they are")},
-      {tr("Applied"), tr("Gradients that became part of an update")},
-      {tr("Share"), tr("Of all gradients that were applied")},
-      {tr("Delayed"),
-       tr("Of those that were applied: to other parameters than they were computed by")},
-      {tr("Dropped"), tr("Gradients that came too late, and changed nothing")},
-      {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus "
-                      "version that it was computed by")},
-      {tr("p95"), tr("19 of 20 are no staler")},
-      {tr("Max"), tr("The stalest")}};
+      {tr("Worker"), tr("Source of the gradients")},
+      {tr("Applied"), tr("Gradients used in an update")},
+      {tr("Share"), tr("Share of all applied gradients")},
+      {tr("Delayed"), tr("Applied gradients with a staleness above 0")},
+      {tr("Dropped"), tr("Gradients that arrived too late and were not used")},
+      {tr("Mean"), tr("Mean staleness of applied gradients: parameter version at the update minus "
+                      "parameter version used to compute the gradient")},
+      {tr("p95"), tr("95th percentile of staleness")},
+      {tr("Max"), tr("Maximum staleness")}};
   table_->setColumnCount(columns);
   for (int column = 0; column < columns; ++column) {
     table_->headerItem()->setText(column, headings[column].first);
@@ -161,34 +160,31 @@ QString StalenessPanel::words() const { return words_->text(); }
 QString StalenessPanel::summary() const {
   if (!run_)
     return tr(
-        "No run is shown. Press Run on an experiment with parameter servers or the pipeline "
-        "schedule pipedream, or open one.");
+        "No run selected. Run an experiment with parameter servers or the pipeline schedule "
+        "pipedream, or open such a run.");
   const WorkerStaleness all = counts_.all();
   if (all.applied + all.dropped == 0)
-    return theory_ ? tr("No gradient was applied yet.")
-                   : tr("In this run no gradient can be stale: it has no parameter servers that "
-                        "workers push gradients to, and no stages that update after "
-                        "every micro-batch.");
-  QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the "
-                    "mean, p95 %5, at most %6.")
+    return theory_ ? tr("No gradients applied yet.")
+                   : tr("Gradients of this run cannot be stale: it has neither parameter servers "
+                        "nor stages that update after every micro-batch.");
+  QString text = tr("Gradients: %1 applied, %2 of them delayed, %3 dropped. Staleness: mean %4, "
+                    "p95 %5, maximum %6.")
                      .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped),
                           QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
                           counted(all.most()));
   if (!theory_) return text;
   const QString formula = QString::fromStdString(theory_->words);
   if (theory_->mean)
-    text +=
-        " " +
-        tr("By theory %1 in the mean (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
+    text += " " + tr("Theory: mean %1 (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
   else if (theory_->most)
-    text += " " + tr("By theory never more than %1 (%2).").arg(counted(*theory_->most), formula);
+    text += " " + tr("Theory: at most %1 (%2).").arg(counted(*theory_->most), formula);
   return text;
 }
 
 void StalenessPanel::show_all() {
   words_->setText(summary());
   const bool any = !counts_.workers().empty();
-  histogram_->set_empty_text(any ? QString() : tr("No gradient"));
+  histogram_->set_empty_text(any ? QString() : tr("No gradients"));
   parts_->setVisible(any);
   show_histogram();
   show_table();
@@ -197,7 +193,7 @@ void StalenessPanel::show_all() {
 void StalenessPanel::show_histogram() {
   const WorkerStaleness all = counts_.all();
   const std::int64_t last = last_bar(all);
-  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %")
+  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the top 1 %")
                                           : tr("Gradients by staleness"),
                         tr("gradients"));
   std::int64_t highest = 0;  // height of the stacked bars of all workers
@@ -223,10 +219,11 @@ void StalenessPanel::show_histogram() {
   histogram_->remove_series("theory");
   if (!theory_ || highest == 0 || (!theory_->mean && !theory_->most)) return;
   const double at = theory_->mean ? *theory_->mean : static_cast<double>(*theory_->most);
-  histogram_->put_series("theory", {.label = theory_->mean ? tr("mean, by theory") : tr("bound"),
-                                    .color = kTextColor,
-                                    .dashed = true,
-                                    .joining = Joining::always});
+  histogram_->put_series("theory",
+                         {.label = theory_->mean ? tr("theoretical mean") : tr("theoretical bound"),
+                          .color = kTextColor,
+                          .dashed = true,
+                          .joining = Joining::always});
   histogram_->append("theory", std::vector<SeriesPoint>{
                                    {at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
 }
@@ -306,13 +303,14 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one,
                                   counted(one.quantile(0.95)),
                                   counted(one.most())};
   const Colors& colors = Theme::instance().colors();
-  QString help = tr("%1: %2 gradients applied (%3), %4 delayed, %5 dropped; staleness %6 in the "
-                    "mean, p95 %7, at most %8")
+  QString help = tr("%1: gradients applied %2 (%3), delayed %4, dropped %5; staleness mean %6, p95 "
+                    "%7, maximum %8")
                      .arg(cells[worker], cells[applied], cells[share], cells[delayed],
                           cells[dropped], cells[mean], cells[p95], cells[most]);
   if (one.rank >= 0)
     help +=
-        "\n" + tr("Enter or a double click shows the stalest on the timeline, as it was pushed");
+        "\n" +
+        tr("Press Enter or double-click to show the push of the stalest gradient on the timeline");
   for (int column = 0; column < columns; ++column) {
     row.setText(column, cells[column]);
     row.setToolTip(column, help);

@@ -79,25 +79,25 @@ void ExerciseBar::build() {
   collective_ = add(new QComboBox, tr("Collective"), "collective");
   for (const auto& [collective, name] : base::Names<Collective>::table)
     collective_->addItem(collective_words(collective), static_cast<int>(collective));
-  algorithm_ = add(new QComboBox, tr("by"), "algorithm");
+  algorithm_ = add(new QComboBox, tr("Algorithm"), "algorithm");
   root_ = add(spin(0, 0, 0), tr("Root"), "root");
   ranks_ = add(new QComboBox, tr("Ranks"), "ranks");
-  ranks_->addItem(tr("of the drawing"), static_cast<int>(Ranks::drawing));
-  ranks_->addItem(tr("of an example"), static_cast<int>(Ranks::example));
-  members_ = add(spin(2, kMostExampleRanks, 4), tr("How many"), "members");
-  hosts_ = add(spin(1, kMostExampleRanks, 1), tr("on hosts"), "hosts");
+  ranks_->addItem(tr("from the drawing"), static_cast<int>(Ranks::drawing));
+  ranks_->addItem(tr("from an example"), static_cast<int>(Ranks::example));
+  members_ = add(spin(2, kMostExampleRanks, 4), tr("Count"), "members");
+  hosts_ = add(spin(1, kMostExampleRanks, 1), tr("Hosts"), "hosts");
   bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
-  auto* step = add(new QComboBox, tr("Numbers"), "values_step");
-  values_ = new ValuesPicker(step, add(new QComboBox, tr("Of a chunk"), "values_element"), this);
-  seed_ = add(spin(1, kMostSeed, 1), tr("Numbers by seed"), "seed");
+  auto* step = add(new QComboBox, tr("Values"), "values_step");
+  values_ = new ValuesPicker(step, add(new QComboBox, tr("Element"), "values_element"), this);
+  seed_ = add(spin(1, kMostSeed, 1), tr("Seed"), "seed");
   seed_->setToolTip(
-      tr("Small whole numbers, the same for the same seed. At the start they can be typed into the "
+      tr("Small integers generated from the seed. At the start you can also type values into the "
          "table."));
   for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step})
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   ranks_->setSizeAdjustPolicy(
       QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
-  ranks_->setMinimumContentsLength(static_cast<int>(tr("of the drawing").size()));
+  ranks_->setMinimumContentsLength(static_cast<int>(tr("from the drawing").size()));
   for (QComboBox* combo : {collective_, algorithm_})
     connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
   connect(bucket_, &QComboBox::activated, this, &ExerciseBar::bucket_chosen);
@@ -119,7 +119,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<RunCollective
   if (at >= 0) ranks_->removeItem(at);
   bucket_->clear();
   if (run_) {
-    ranks_->addItem(tr("of run %1").arg(name), static_cast<int>(Ranks::run));
+    ranks_->addItem(tr("from run %1").arg(name), static_cast<int>(Ranks::run));
     for (const RunBucket& one : run_->buckets)
       bucket_->addItem(tr("%1 (%2)").arg(bucket_name(*run_, one),
                                          bytes_words(one.elements * base::size_of(one.dtype))));
@@ -256,35 +256,33 @@ QString ExerciseBar::drawn_engine() const {
   if (ranks() != Ranks::drawing || strategy.engine == experiment::Engine::own ||
       strategy.kind == experiment::StrategyKind::one_device)
     return {};
-  return " " + tr("A run would hand its collectives to %1, which reports no chunks.")
+  return " " + tr("In a run, %1 executes the collectives and reports no chunks.")
                    .arg(QString::fromUtf8(base::name_of(strategy.engine)));
 }
 
 QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
-  if (!one)
-    return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
+  if (!one) return tr("Example values, one per chunk of 4 B.") + drawn_engine();
   if (!recorded_values()) return no_values_reason();
-  return tr("The numbers are true, from bucket %1 of run %2: %3. Sums are rounded as the ranks "
-            "rounded them, in %4.")
+  return tr("Recorded values of bucket %1 of run %2: %3. Sums are rounded in %4, as on the ranks.")
       .arg(bucket_name(*run_, *one), run_name_, values_->said(),
            QString::fromUtf8(base::name_of(one->dtype)));
 }
 
 QString ExerciseBar::no_values_reason() const {
   const RunBucket& one = *bucket();
-  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2")
+  const QString bytes = tr("Example values; byte counts of bucket %1 of run %2")
                             .arg(bucket_name(*run_, one), run_name_);
   if (!run_->engine.empty())
-    return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.")
+    return tr("%1. The engine %2 executed the collective and reports no chunks, so the run may "
+              "have used other steps.")
         .arg(bytes, QString::fromStdString(run_->engine));
   if (!as_run())
-    return tr("%1, which the run reduced by %2 and not so.")
+    return tr("%1. The run used %2, not the algorithm shown.")
         .arg(bytes, algorithm_words(one.collective, run_->exercise(one).algorithm));
   if (one.dtype == base::DType::byte)
-    return tr("%1. What travels there is a code in bytes, and no numbers.").arg(bytes);
-  return values_->any() ? bytes + "."
-                        : tr("%1. The run has put none of its own numbers aside.").arg(bytes);
+    return tr("%1. The payload is compressed to bytes and has no values.").arg(bytes);
+  return values_->any() ? bytes + "." : tr("%1. The run recorded no values.").arg(bytes);
 }
 
 }  // namespace trainyard::ui

@@ -101,9 +101,9 @@ QString StepModel::spoken(int rank, int chunk) const {
   QStringList parts{tr("rank %1, chunk %2: %3")
                         .arg(named_rank(stepper_, rank))
                         .arg(chunk)
-                        .arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
+                        .arg(cell.number.isEmpty() ? tr("empty") : cell.number)};
   if (!cell.of.isEmpty()) parts << tr("from ranks %1").arg(cell.of);
-  if (!cell.aside.isEmpty()) parts << tr("aside %1").arg(cell.aside);
+  if (!cell.aside.isEmpty()) parts << tr("scratch %1").arg(cell.aside);
   if (cell.wanted) parts << tr("complete");
   if (const QString known = agreement_words(stepper_, rank, chunk); !known.isEmpty())
     parts << known;
@@ -127,7 +127,7 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
     case Qt::AccessibleTextRole: return spoken(rank, chunk);
     case Qt::ToolTipRole:
-      return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number, or double-click")
+      return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number or double-click")
                                                        : spoken(rank, chunk);
     default: return {};
   }

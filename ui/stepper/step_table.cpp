@@ -100,7 +100,7 @@ StepTable::StepTable(Stepper& stepper, QWidget* parent)
   setItemDelegate(delegate_);
   setSelectionMode(QAbstractItemView::SingleSelection);
   setEditTriggers(DoubleClicked | EditKeyPressed | AnyKeyPressed);
-  setAccessibleName(tr("What every rank holds"));
+  setAccessibleName(tr("Chunks of every rank"));
   setCornerButtonEnabled(false);
   setFrameShape(QFrame::NoFrame);
   setTabKeyNavigation(false);

@@ -60,32 +60,33 @@ QString moved(const Stepper& stepper) {
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
   if (move.ends)
-    return text("%1, which has all summands now: %2.")
+    return text("%1, which now has all summands: %2.")
         .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
-  return text("%1, which adds up, in the order of ranks and aside: %2.")
+  return text("%1, which adds it to its scratch buffer in rank order: %2.")
       .arg(moved(stepper), numbers(stepper, stepper.state().aside, move.to));
 }
 
 QString start_words(Collective collective) {
   switch (collective) {
     case Collective::all_gather:
-    case Collective::gather: return text("Every rank holds one chunk. Right: the first step.");
+    case Collective::gather:
+      return text("Every rank holds one chunk. Press Right for the first step.");
     case Collective::broadcast:
     case Collective::scatter:
-      return text("Only the root holds what is sent. Right: the first step.");
-    default: return text("Every rank holds its own numbers. Right: the first step.");
+      return text("Only the root holds data. Press Right for the first step.");
+    default: return text("Every rank holds its local values. Press Right for the first step.");
   }
 }
 
 QString end_words(Collective collective) {
   switch (collective) {
-    case Collective::all_reduce: return text("Done: every rank holds the sum of all.");
+    case Collective::all_reduce: return text("Done: every rank holds the full sum.");
     case Collective::reduce_scatter: return text("Done: every rank holds its chunk of the sum.");
-    case Collective::reduce: return text("Done: the root holds the sum of all.");
+    case Collective::reduce: return text("Done: the root holds the full sum.");
     case Collective::scatter: return text("Done: every rank holds its chunk.");
     case Collective::gather: return text("Done: the root holds all chunks.");
     case Collective::all_gather:
-    case Collective::broadcast: return text("Done: every rank holds all.");
+    case Collective::broadcast: return text("Done: every rank holds all chunks.");
   }
   return {};
 }
@@ -94,14 +95,14 @@ QString done_words(const Stepper& stepper) {
   const Move& move = *stepper.move();
   switch (move.effect) {
     case Effect::replaces:
-      return text("%1, which keeps it: %2.")
+      return text("%1, which stores it: %2.")
           .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
     case Effect::adds:
-      return text("%1, which adds it to its own: %2.")
+      return text("%1, which adds it to its local value: %2.")
           .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
     case Effect::sums: return summed(stepper);
     case Effect::copies_from_scratch:
-      return text("Rank %1 puts the sum where %2 stood, now that its peers have read that: %3.")
+      return text("Rank %1 copies the sum from scratch to %2, which its peers have now read: %3.")
           .arg(rank_of(stepper, move.to), chunks_words(move.chunk, move.chunks),
                numbers(stepper, stepper.state().held, move.to));
   }
@@ -127,7 +128,7 @@ QString algorithm_words(Collective collective, Algorithm algorithm) {
   const bool tree = collective == Collective::broadcast || collective == Collective::reduce;
   if (tree && algorithm == Algorithm::binary_tree) return text("binomial tree");
   if (tree || collective == Collective::scatter || collective == Collective::gather)
-    return text("at once");
+    return text("direct");
   const std::string_view name = base::name_of(algorithm);
   return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
@@ -149,7 +150,7 @@ QString members_words(const std::vector<int>& members, const collective::Exercis
 }
 
 QString held_words(const Held& held, const collective::Exercise& exercise) {
-  return held.of.empty() ? text("nothing yet")
+  return held.of.empty() ? text("empty")
                          : number_words(held.value) + " (" + members_words(held.of, exercise) + ")";
 }
 
@@ -164,13 +165,13 @@ QString line_words(const QString& token) {
   const QString what = chunks_words(op->chunk, op->chunks);
   switch (op->kind) {
     case plan::OpKind::send: return text("send %1 to rank %2").arg(what).arg(op->peer);
-    case plan::OpKind::recv: return text("keep %1 from rank %2").arg(what).arg(op->peer);
+    case plan::OpKind::recv: return text("store %1 from rank %2").arg(what).arg(op->peer);
     case plan::OpKind::recv_reduce: return text("add %1 from rank %2").arg(what).arg(op->peer);
     case plan::OpKind::reduce_many:
       if (op->summands.empty()) return text("add up %1 of all ranks").arg(what);
       return text("add up %1 of ranks %2")
           .arg(what, joined({op->summands.begin(), op->summands.end()}, ", "));
-    case plan::OpKind::copy: return text("put the sum of %1 in its place").arg(what);
+    case plan::OpKind::copy: return text("copy the sum of %1 from scratch").arg(what);
     default: return {};
   }
 }
@@ -188,9 +189,9 @@ QString bytes_so_far(std::int64_t bytes, std::int64_t of) {
 QString place_words(const Stepper& stepper) {
   const auto& steps = stepper.steps();
   if (stepper.problem()) return {};
-  if (steps.count() == 0) return text("No steps: one rank has nobody to send to");
+  if (steps.count() == 0) return text("No steps: a single rank sends no data");
   if (stepper.step() == 0)
-    return text("Start of %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
+    return text("Start: %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
   return text("Round %1 of %2, step %3 of %4")
       .arg(stepper.move()->round + 1)
       .arg(steps.rounds)
@@ -213,9 +214,9 @@ QString sentence(const Stepper& stepper) {
 QString agreement_words(const Stepper& stepper, int position, int chunk) {
   switch (stepper.agreement(position, chunk)) {
     case Stepper::Agreement::unknown: return {};
-    case Stepper::Agreement::same: return text("as the run had it");
+    case Stepper::Agreement::same: return text("same as in the run");
     case Stepper::Agreement::other:
-      return text("but the run had %1")
+      return text("in the run: %1")
           .arg(QString::number(stepper.after(position, chunk), 'g', kAllDigits));
   }
   return {};
@@ -230,11 +231,9 @@ Verdict verdict(const Stepper& stepper) {
       other += stepper.agreement(position, chunk) == Stepper::Agreement::other ? 1 : 0;
     }
   if (other > 0)
-    return {text("%1 of %2 numbers are not those that the run had.").arg(other).arg(same + other),
-            false};
-  if (same == 1) return {text("The number is that which the run had, to the bit."), true};
-  return {same > 0 ? text("All %1 numbers are those that the run had, to the bit.").arg(same)
-                   : QString(),
+    return {text("%1 of %2 values differ from the run.").arg(other).arg(same + other), false};
+  if (same == 1) return {text("The value is bitwise equal to the run."), true};
+  return {same > 0 ? text("All %1 values are bitwise equal to the run.").arg(same) : QString(),
           true};
 }
 
@@ -248,7 +247,7 @@ QString traffic_words(const Stepper& stepper) {
                            ? QString()
                            : text(", c = %1, the root's chunk")
                                  .arg(bytes_words(steps.exercise.bytes() - formula.bytes));
-  return text("Sent in all: %1. Formula: %2 = %3 (n = %4, S = %5%6).")
+  return text("Total sent: %1. Formula: %2 = %3 (n = %4, S = %5%6).")
       .arg(bytes_so_far(sent, std::accumulate(steps.sent_in_all.begin(), steps.sent_in_all.end(),
                                               std::int64_t{0})),
            QString::fromStdString(formula.text), bytes_words(formula.bytes),

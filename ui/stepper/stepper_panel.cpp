@@ -131,7 +131,7 @@ void StepperPanel::show_step() {
 
 void StepperPanel::show_program(int rank) {
   const QString title = tr("Program of rank %1").arg(named_rank(stepper_, rank));
-  program_title_->setText(rank == table_->rank() ? title : tr("%1, which receives").arg(title));
+  program_title_->setText(rank == table_->rank() ? title : tr("%1 (receiver)").arg(title));
   program_->set_rank(rank);
 }
 

@@ -29,16 +29,17 @@ QWidget* StepperPanel::build_transport() {
   auto* bar = new QWidget(this);
   auto* row = new FlowLayout(bar, kGrid / 2);
   row->setContentsMargins(kGrid, 0, kGrid, 0);
-  first_ = add_action(tr("Start"), tr("To the start (Home)"), [this] { stepper_.go_to(0); });
-  round_back_ = add_action(tr("Round back"), tr("To the end of the round before (Page Up)"),
-                           [this] { stepper_.previous_round(); });
-  back_ = add_action(tr("Back"), tr("A step back (Left)"), [this] { stepper_.go_by(-1); });
-  play_ = add_action(tr("Play"), tr("A step after the other (Space; Esc stops)"),
+  first_ = add_action(tr("Start"), tr("Go to the start (Home)"), [this] { stepper_.go_to(0); });
+  round_back_ =
+      add_action(tr("Previous round"), tr("Go to the end of the previous round (Page Up)"),
+                 [this] { stepper_.previous_round(); });
+  back_ = add_action(tr("Back"), tr("Go back one step (Left)"), [this] { stepper_.go_by(-1); });
+  play_ = add_action(tr("Play"), tr("Play all steps (Space; Esc stops)"),
                      [this] { playing() ? stop() : play(); });
-  step_ = add_action(tr("Step"), tr("A step (Right)"), [this] { stepper_.go_by(1); });
-  round_ = add_action(tr("Round"), tr("To the end of the round (Page Down)"),
+  step_ = add_action(tr("Step"), tr("Go forward one step (Right)"), [this] { stepper_.go_by(1); });
+  round_ = add_action(tr("Round"), tr("Go to the end of the round (Page Down)"),
                       [this] { stepper_.next_round(); });
-  last_ = add_action(tr("End"), tr("To the end (End)"), [this] { stepper_.go_to_end(); });
+  last_ = add_action(tr("End"), tr("Go to the end (End)"), [this] { stepper_.go_to_end(); });
   for (QAction* action : {first_, round_back_, back_, play_, step_, round_, last_}) {
     auto* button = new QToolButton(bar);
     button->setDefaultAction(action);
@@ -50,9 +51,9 @@ QWidget* StepperPanel::build_transport() {
   pace_->setRange(kLeastPace, kMostPace);
   pace_->setDecimals(1);
   pace_->setSingleStep(0.1);
-  pace_->setSuffix(tr(" s a step"));
-  pace_->setAccessibleName(tr("Pace of playing, seconds a step"));
-  pace_->setToolTip(tr("How long a step is shown while it plays"));
+  pace_->setSuffix(tr(" s per step"));
+  pace_->setAccessibleName(tr("Playback pace in seconds per step"));
+  pace_->setToolTip(tr("Duration of each step during playback"));
   connect(pace_, &QDoubleSpinBox::valueChanged, this, &StepperPanel::set_pace);
   pace_->setValue(kUsualPace);
   row->addWidget(pace_);

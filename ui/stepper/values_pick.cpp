@@ -16,9 +16,9 @@ static_assert(kExample != telemetry::kBeforeSteps);
 ValuesPicker::ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent)
     : QObject(parent), step_(step), element_(element) {
   step_->setToolTip(
-      tr("True numbers, as the ranks of the run put them aside in a few steps of training and in "
-         "single steps, as long as there is room; or small whole ones"));
-  element_->setToolTip(tr("Of every chunk a few numbers were put aside, spread over it"));
+      tr("Values that the ranks recorded in a few training steps and in single steps, up to a size "
+         "limit; or small example integers"));
+  element_->setToolTip(tr("A few recorded elements, spread over each chunk"));
   connect(step_, &QComboBox::activated, this, [this] {
     wants_example_ = chosen_step() == kExample;
     awaited_after_.reset();
@@ -54,10 +54,9 @@ void ValuesPicker::refill_steps(const std::vector<int>& steps) {
   step_->clear();
   for (const int one : steps)
     step_->addItem(
-        one == telemetry::kBeforeSteps ? tr("before the first step") : tr("of step %1").arg(one),
-        one);
+        one == telemetry::kBeforeSteps ? tr("before the first step") : tr("step %1").arg(one), one);
   if (steps.empty()) return;
-  step_->addItem(tr("of an example"), kExample);
+  step_->addItem(tr("from an example"), kExample);
   const bool has_come = awaited_after_ && *newest_ > *awaited_after_ && !wants_example_;
   const int at =
       has_come ? kept_ - 1
@@ -76,9 +75,9 @@ void ValuesPicker::refill_elements(int count) {
 
 QString ValuesPicker::said() const {
   const int step = chosen_step();
-  const QString when = step == telemetry::kBeforeSteps ? tr("before the first step of training")
+  const QString when = step == telemetry::kBeforeSteps ? tr("before the first training step")
                                                        : tr("in step %1").arg(step);
-  return tr("of every chunk number %1 that was put aside, as the ranks held it before, %2")
+  return tr("recorded element %1 of each chunk, as held before the collective, %2")
       .arg(element_->currentText(), when);
 }
 

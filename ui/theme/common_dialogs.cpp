@@ -27,8 +27,8 @@ QString ask_where_to_save(QWidget* parent, const QString& title, const QString& 
   QString file = QFileDialog::getSaveFileName(parent, title, suggested, filter);
   if (file.isEmpty() || file.endsWith("." + suffix, Qt::CaseInsensitive)) return file;
   file += "." + suffix;  // the dialog has not checked this name
-  const QString there = question_text("%1 is there already.").arg(QFileInfo(file).fileName());
-  return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace it"))
+  const QString there = question_text("%1 already exists.").arg(QFileInfo(file).fileName());
+  return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace"))
              ? file
              : QString();
 }

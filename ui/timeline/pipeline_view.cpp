@@ -19,7 +19,7 @@ constexpr TimeRange kWhole{0, kWholeStep};
 
 PipelineView::PipelineView(QWidget* parent) : TimeView(parent) {
   view_ = kWhole;
-  setAccessibleName(tr("Pipeline: the plan of a step above the step as it ran"));
+  setAccessibleName(tr("Pipeline: planned step above, measured step below"));
   connect(verticalScrollBar(), &QScrollBar::valueChanged, viewport(),
           qOverload<>(&QWidget::update));
   restyle();

@@ -47,11 +47,11 @@ QString step_words(const PipelinePicture& picture) {
 // Describes the difference between the measured and the planned bubble.
 QString difference_text(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
-  if (!picture.alike()) return pipeline_text("of another experiment");
+  if (!picture.alike()) return pipeline_text("from another experiment");
   if (!planned) return {};
-  const QString simulated = pipeline_text("%1 points on the simulated one")
-                                .arg(points(measured - planned->cells.bubble()));
-  return planned->ideal ? pipeline_text("%1, %2 on the formula")
+  const QString simulated =
+      pipeline_text("%1 points vs. simulated").arg(points(measured - planned->cells.bubble()));
+  return planned->ideal ? pipeline_text("%1, %2 vs. formula")
                               .arg(simulated, points(measured - *planned->ideal))
                         : simulated;
 }
@@ -68,12 +68,12 @@ QString other_words(const PipelinePicture& picture, const CellAddress& place, co
                     const PassCell& other) {
   const bool ran = place.block == CellBlock::run;
   const StepCells& step = *picture.cells(ran ? CellBlock::plan : CellBlock::run);
-  return (ran ? pipeline_text("in the plan begins at %1 and takes %2")
-              : pipeline_text("in the run began at %1 and took %2"))
+  return (ran ? pipeline_text("in the plan: begins at %1, takes %2")
+              : pipeline_text("in the run: began at %1, took %2"))
              .arg(exact_time(other.range.begin - step.range.begin),
                   exact_time(other.range.width())) +
          (cell.range.width() > 0 && other.range.width() > 0
-              ? pipeline_text(", %1 times as long")
+              ? pipeline_text(", %1× the time")
                     .arg(static_cast<double>(other.range.width()) /
                              static_cast<double>(cell.range.width()),
                          0, 'f', 2)
@@ -86,7 +86,7 @@ QString pass_words(Pass pass) {
   switch (pass) {
     case Pass::forward: return pipeline_text("forward");
     case Pass::backward: return pipeline_text("backward");
-    case Pass::backward_weight: return pipeline_text("gradients of weights");
+    case Pass::backward_weight: return pipeline_text("weight gradients");
   }
   return {};
 }
@@ -101,7 +101,7 @@ QString block_title(const PipelinePicture& picture, CellBlock block) {
   const QString took = cells ? ": " + short_time(cells->range.width()) : QString();
   if (block == CellBlock::plan) {
     const QString tail = cells && picture.planned()->program != "train"
-                             ? pipeline_text(", the shorter step that ends an epoch")
+                             ? pipeline_text(", the shorter last step of an epoch")
                              : QString();
     return (picture.plan_is_of_drawing ? pipeline_text("Plan of the drawing (simulated)")
                                        : pipeline_text("Plan (simulated)")) +
@@ -109,7 +109,7 @@ QString block_title(const PipelinePicture& picture, CellBlock block) {
   }
   if (!cells) return pipeline_text("Run (measured)");
   return pipeline_text("Run (measured), %1").arg(step_words(picture)) +
-         (picture.alike() ? QString() : pipeline_text(", of another experiment")) + took;
+         (picture.alike() ? QString() : pipeline_text(", from another experiment")) + took;
 }
 
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
@@ -120,14 +120,14 @@ QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
                         : pipeline_text("Simulating the plan ...");
   }
   if (!picture.run)
-    return pipeline_text("Press Run: what happens is shown here, below what should.");
-  return picture.ran ? pipeline_text(
-                           "The ops of %1 are not held here: it was too long ago, or they were not "
-                           "recorded.")
-                           .arg(step_words(picture))
-         : picture.reading ? pipeline_text("Reading what was recorded ...")
-         : picture.over    ? pipeline_text("This run recorded no whole step.")
-                           : pipeline_text("Waiting for the first whole step.");
+    return pipeline_text("Press Run to see the measured step below the planned step.");
+  return picture.ran
+             ? pipeline_text(
+                   "The ops of %1 are not in memory: they are too old or were not recorded.")
+                   .arg(step_words(picture))
+         : picture.reading ? pipeline_text("Reading the recording ...")
+         : picture.over    ? pipeline_text("This run recorded no complete step.")
+                           : pipeline_text("Waiting for the first complete step.");
 }
 
 SpanWords words_of(const PipelinePicture& picture, const CellAddress& place) {
@@ -177,7 +177,7 @@ QString measured_words(const PipelinePicture& picture) {
   const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
   if (!ran) return {};
   if (!picture.whole())
-    return pipeline_text("Measured in %1: no figure, as %2 of it are not held here")
+    return pipeline_text("Measured in %1: no figure; not in memory: %2")
         .arg(step_words(picture),
              counted(static_cast<std::int64_t>(picture.ran->lacking), pipeline_text("ops")));
   const QString apart = difference_text(picture, ran->bubble()),
@@ -186,7 +186,7 @@ QString measured_words(const PipelinePicture& picture) {
                      .arg(step_words(picture), part(ran->bubble()),
                           apart.isEmpty() ? apart : " (" + apart + ")", took);
   if (!planned || !picture.alike()) return said;
-  return pipeline_text("%1, %2 times as long")
+  return pipeline_text("%1, %2× the planned time")
       .arg(said)
       .arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0,
            'f', 2);
@@ -194,26 +194,23 @@ QString measured_words(const PipelinePicture& picture) {
 
 QString bubble_help() {
   return pipeline_text(
-      "Simulated and measured: 1 - busy / (p x makespan), where busy is the time of all p ranks in "
-      "cells, and the makespan that from the first begin to the "
-      "last end of a step's cells; the update is not in it. By formula: stages that take equally "
-      "long, and links that take no time.");
+      "Simulated and measured: 1 - busy / (p x makespan). Busy: total time of all p ranks in "
+      "cells. Makespan: from the first begin to the last end of the cells of a step, without the "
+      "update. By formula: equal stages and links without cost.");
 }
 
 QString pipeline_formulas() {
   return pipeline_text(
-      "<p><b>Cells</b>: what one stage does of one micro-batch in one pass, from the first begin "
-      "to the last end of its ops; the loss is part of the last "
-      "stage's way back. In between the rank idles, which is hatched: the bubble.</p>"
-      "<p><b>Measured</b> and <b>simulated</b>: 1 - busy / (p x makespan). Busy is the time of all "
-      "p ranks in cells, the makespan that from the first "
-      "begin to the last end of a step's cells. The update comes after, and is not in it.</p>"
-      "<p><b>By formula</b>: with stages that take equally long, and links that take no time, m "
-      "micro-batches leave idle (p-1)/p of the time (naive), "
-      "(p-1)/(m+p-1) (GPipe and 1F1B), (p-1)/(vm+p-1) (interleaved, with v stages a rank), "
-      "(p-1)/(3m+p-1) (ZB-H1, with F, B and W alike).</p>"
-      "<p>Points are of 100: how far two of them are apart. The blocks have a scale each: both "
-      "steps are as wide as the view.</p>");
+      "<p><b>Cell</b>: one pass of one micro-batch through one stage, from the first begin to the "
+      "last end of its ops. The loss belongs to the backward pass of the last stage. Hatched gaps "
+      "between cells are idle time: the bubble.</p><p><b>Measured</b> and <b>simulated</b>: 1 - "
+      "busy / (p x makespan). Busy is the total time of all p ranks in cells. The makespan is the "
+      "time from the first begin to the last end of the cells of a step, without the "
+      "update.</p><p><b>By formula</b>: idle fraction for m micro-batches with equal stages and "
+      "links without cost: (p-1)/p (naive), (p-1)/(m+p-1) (GPipe and 1F1B), (p-1)/(vm+p-1) "
+      "(interleaved, with v stages per rank), (p-1)/(3m+p-1) (ZB-H1, with equal F, B and "
+      "W).</p><p>Points are percentage points. Each block has its own time scale: both steps fill "
+      "the width of the view.</p>");
 }
 
 }  // namespace trainyard::ui

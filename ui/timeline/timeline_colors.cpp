@@ -42,21 +42,20 @@ QColor text_on(const QColor& ground) {
 }
 
 QString kind_words(SpanKind kind) {
-  static constexpr const char* kWords[] = {
-      QT_TRANSLATE_NOOP("timeline", "input"),
-      QT_TRANSLATE_NOOP("timeline", "forward"),
-      QT_TRANSLATE_NOOP("timeline", "loss"),
-      QT_TRANSLATE_NOOP("timeline", "backward"),
-      QT_TRANSLATE_NOOP("timeline", "update"),
-      QT_TRANSLATE_NOOP("timeline", "other compute"),
-      QT_TRANSLATE_NOOP("timeline", "send"),
-      QT_TRANSLATE_NOOP("timeline", "transfer"),
-      QT_TRANSLATE_NOOP("timeline", "collective of an engine"),
-      QT_TRANSLATE_NOOP("timeline", "put aside, and brought back")};
+  static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),
+                                           QT_TRANSLATE_NOOP("timeline", "forward"),
+                                           QT_TRANSLATE_NOOP("timeline", "loss"),
+                                           QT_TRANSLATE_NOOP("timeline", "backward"),
+                                           QT_TRANSLATE_NOOP("timeline", "update"),
+                                           QT_TRANSLATE_NOOP("timeline", "other compute"),
+                                           QT_TRANSLATE_NOOP("timeline", "send"),
+                                           QT_TRANSLATE_NOOP("timeline", "transfer"),
+                                           QT_TRANSLATE_NOOP("timeline", "engine collective"),
+                                           QT_TRANSLATE_NOOP("timeline", "offload and fetch")};
   return timeline_text(kWords[static_cast<std::size_t>(kind)]);
 }
 
 QString waiting_words() { return timeline_text("waiting for a peer"); }
-QString held_words() { return timeline_text("held back (slowed or paced)"); }
+QString held_words() { return timeline_text("delayed (slowed or paced)"); }
 
 }  // namespace trainyard::ui

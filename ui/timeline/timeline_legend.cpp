@@ -38,7 +38,7 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
     if (pass == Pass::backward_weight && !passes_->has_weight_pass) continue;
     for (int chunk = 0; chunk < passes_->chunks; ++chunk) {
       const QString stage = passes_->chunks > 1
-                                ? tr(", stage %1 of its rank").arg(QChar(u'a' + chunk % 26))
+                                ? tr(", stage %1 of the rank").arg(QChar(u'a' + chunk % 26))
                                 : QString();
       all.push_back({pass_words(pass) + stage, pass_color(colors, pass, chunk, passes_->chunks)});
     }
@@ -73,7 +73,7 @@ TimelineLegend::TimelineLegend(QWidget* parent) : QWidget(parent) {
   QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
-  setAccessibleName(tr("What the colours mean"));
+  setAccessibleName(tr("Color legend"));
   show_held_back(false);
   connect(&Theme::instance(), &Theme::changed, this, [this] { updateGeometry(), update(); });
 }

@@ -88,25 +88,23 @@ void TimelinePanel::build_bar() {
     return made;
   };
   follow_ = action(nullptr, tr("Follow"),
-                   tr("The end of the view is the last op recorded; panning lets go (F)"));
+                   tr("Keep the newest op at the end of the view; panning stops following (F)"));
   follow_->setCheckable(true);
   follow_->setChecked(true);
-  QAction *all = action("zoom-fit", tr("Everything"), tr("Show the whole run (0, double click)")),
-          *in = action("zoom-in", tr("Zoom in"),
-                       tr("Zoom in (+, Ctrl+wheel; drag over what you want to see)")),
+  QAction *all = action("zoom-fit", tr("Show all"), tr("Show the whole run (0, double click)")),
+          *in =
+              action("zoom-in", tr("Zoom in"), tr("Zoom in (+, Ctrl+wheel, or drag over a range)")),
           *out = action("zoom-out", tr("Zoom out"), tr("Zoom out (-, Ctrl+wheel)"));
-  thin_ =
-      action(nullptr, tr("Thin lanes"), tr("Lower lanes without names, to see many ranks at once"));
+  thin_ = action(nullptr, tr("Thin lanes"), tr("Use thin lanes without names to fit many ranks"));
   thin_->setCheckable(true);
-  in_plan_ =
-      action("plan", tr("Show in plan"), tr("Show the selected op's line in the plan (Enter)"));
+  in_plan_ = action("plan", tr("Show in plan"), tr("Show the selected op in the plan (Enter)"));
   as_pipeline_ =
       action(nullptr, tr("Pipeline"),
-             tr("Show a step's cells, as planned above as run, in the place of lanes of ops"));
+             tr("Show the pipeline cells of a step, planned above measured, instead of op lanes"));
   as_pipeline_->setCheckable(true);
   as_pipeline_->setChecked(true);
-  earlier_ = action("left", tr("Step before"), tr("Show the step before (Page Up)"));
-  later_ = action("right", tr("Step after"), tr("Show the step after (Page Down)"));
+  earlier_ = action("left", tr("Previous step"), tr("Show the previous step (Page Up)"));
+  later_ = action("right", tr("Next step"), tr("Show the next step (Page Down)"));
   to_pipeline_ = button(as_pipeline_, *bar, Qt::ToolButtonTextOnly);
   button(follow_, *bar, Qt::ToolButtonTextOnly);
   for (QAction* one : {earlier_, later_})
@@ -118,7 +116,7 @@ void TimelinePanel::build_bar() {
   row->addWidget(following_ = new TintedLabel(TextColor::ok, bar));
   row->addWidget(badge_line_ = new TintedLabel(TextColor::warning, bar));
   badge_line_->set_elided();
-  badge_line_->setAccessibleName(tr("What belongs to these figures"));
+  badge_line_->setAccessibleName(tr("Caveats of these figures"));
   layout()->addWidget(bar);
   connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
   connect(all, &QAction::triggered, this,
@@ -143,7 +141,7 @@ void TimelinePanel::build_lines() {
   about_->setIcon(icon("info"));
   about_->setAutoRaise(true);
   about_->setToolTip(formulas());
-  about_->setAccessibleName(tr("What these figures mean"));
+  about_->setAccessibleName(tr("Explanation of these figures"));
   connect(about_, &QToolButton::clicked, about_, [about = about_] {
     QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about);
   });
@@ -167,7 +165,7 @@ void TimelinePanel::build_foot() {
   row->addWidget(legend_ = new TimelineLegend(foot), 1);
   selected_->set_elided();
   selected_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  selected_->setAccessibleName(tr("The selected op"));
+  selected_->setAccessibleName(tr("Selected op"));
   layout()->addWidget(foot);
 }
 
@@ -239,14 +237,14 @@ void TimelinePanel::refresh() {
 QString TimelinePanel::why_empty() const {
   if (!run_)
     return tr(
-        "No ops yet: press Run, or open a run. Every rank's ops are shown here as they ran: input, "
-        "forward, backward, sends and receives, update.");
+        "No ops yet: press Run, or open a run. The timeline shows the ops of every rank: input, "
+        "forward, backward, send, receive and update.");
   const auto recorded =
       base::value_at(run_->history().header(), "experiment.document.run.record_ops");
   if (recorded && recorded->is_boolean() && !recorded->get<bool>())
     return tr(
-        "This run did not record its ops. Switch on “Record every op” in the inspector (Run; "
-        "run.record_ops in the file), and run again.");
+        "This run did not record its ops. Turn on “Record every op” in the inspector (Run; "
+        "run.record_ops in the file), then run again.");
   return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
 }
 
@@ -284,7 +282,7 @@ QString TimelinePanel::range_words() const {
   if (end - first > 1)
     return tr("In view, steps %1 to %2").arg(grouped(first->step), grouped((end - 1)->step));
   return first != end ? tr("In view, step %1").arg(grouped(first->step))
-                      : tr("In view, a part of a step");
+                      : tr("In view, part of a step");
 }
 
 void TimelinePanel::show_figures() {
@@ -297,14 +295,14 @@ void TimelinePanel::show_figures() {
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least =
       all.ranks > 1
-          ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency))
+          ? tr("; lowest: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency))
           : QString();
   efficiency_->setText(
-      tr("%1: efficiency %2 (compute of the time, mean of %3%4)")
+      tr("%1: efficiency %2 (compute share of time, mean over %3%4)")
           .arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
   QStringList parts;
   if (all.overlap) {
-    parts << tr("communication %1 of the time, %2 of it hidden behind compute")
+    parts << tr("communication %1 of the time, %2 of it overlapped with compute")
                  .arg(percent(all.communication), percent(*all.overlap));
     parts << (all.waiting ? tr("waiting for peers %1").arg(percent(*all.waiting))
                           : tr("waiting for peers not reported by the engine"));

@@ -59,10 +59,10 @@ void TimelinePanel::fit_views() {
   for (QToolButton* one : of_lanes_) one->setVisible(!pipeline);
   about_->setToolTip(pipeline ? pipeline_formulas() : formulas());
   efficiency_->setAccessibleName(pipeline ? tr("Bubble of the planned step")
-                                          : tr("Efficiency of what is seen"));
+                                          : tr("Efficiency in view"));
   efficiency_->set_help(pipeline ? bubble_help() : QString());
   communication_->setAccessibleName(pipeline ? tr("Bubble of the measured step")
-                                             : tr("Communication of what is seen"));
+                                             : tr("Communication in view"));
   const PipelineShape* shape = pipeline
                                    ? (pipeline_->picture().plan ? &pipeline_->picture().plan->shape
                                                                 : &*pipeline_->picture().run)

@@ -32,7 +32,7 @@ QStringList TimelinePanel::badges() const {
   if (view_->frozen()) badges << tr("frozen");
   if (!shows_pipeline() && view_->merged()) badges << tr("thinned, ops merged: zoom in");
   if (const std::uint64_t lacking = run_->spans().lacking(); lacking > 0)
-    badges << tr("the first %L1 ops are not held here").arg(static_cast<qulonglong>(lacking));
+    badges << tr("the first %L1 ops are not in memory").arg(static_cast<qulonglong>(lacking));
   return badges + truths_;
 }
 
@@ -60,21 +60,18 @@ void TimelinePanel::show_badges() {
 
 QString TimelinePanel::formulas() {
   return tr(
-      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at, within "
-      "steps: what a pace, a pause or an evaluation holds "
-      "between them is not in it. Its mean over n ranks is the scaling efficiency "
-      "T1 / (n Tn), if one device took for a step just the compute of all ranks together. What a "
-      "slowed or paced rank is held back counts as "
-      "compute, as on a device that is as slow.</p>"
-      "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, "
-      "from posted to done; of that, the share in which the "
-      "rank computed as well.</p>"
-      "<p><b>Waiting</b>: a receive was posted, and nothing that it could take was there.</p>"
-      "<p><b>Buckets</b>: a collective of each bucket as one span, from the first begin of its ops "
-      "to their last end: waiting where a receive was posted "
-      "and none moved or added bytes, sending where only sends were not consumed yet.</p>"
-      "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with "
-      "the same global batch, and that of the plan.</p>");
+      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time in view, within "
+      "steps. Time between steps (pace, pause, evaluation) is excluded. The mean over n ranks "
+      "equals the scaling efficiency T1 / (n Tn) if one device needs exactly the total compute of "
+      "all ranks for a step. The delay of a slowed or paced rank counts as compute, as on a slower "
+      "device.</p><p><b>Overlapped</b>: communication is the time in which a send or a receive was "
+      "in progress, from posted to done. The overlapped share is the part in which the rank also "
+      "computed.</p><p><b>Waiting</b>: a receive was posted and no matching data had "
+      "arrived.</p><p><b>Buckets</b>: the collective of each bucket as one span, from the first "
+      "begin to the last end of its ops. Waiting: a receive was posted and no op moved or reduced "
+      "bytes. Sending: only sends were not consumed yet.</p><p><b>As drawn</b>: T1 / (n Tn) from "
+      "the simulator: T1 is the step time of one drawn device with the same global batch, Tn that "
+      "of the plan.</p>");
 }
 
 QString TimelinePanel::figures() const {

@@ -43,11 +43,9 @@ QString duration_words(const OpSpan& span) {
   if (span.kind == SpanKind::send && span.ready == span.begin)
     return timeline_text("takes %1, from posted to consumed by the peer").arg(took);
   if (span.kind == SpanKind::collective)
-    return timeline_text("takes %1: how long it waits and what it sends the engine does not report")
-        .arg(took);
+    return timeline_text("takes %1; the engine does not report wait and transfer times").arg(took);
   if (span.held > 0)
-    return timeline_text(
-               "takes %1: computes for %2, is held back for %3, as its rank is slowed or paced")
+    return timeline_text("takes %1: computes for %2, delayed for %3 (slowed or paced rank)")
         .arg(took, exact_time(span.done() - span.ready), exact_time(span.held));
   if (!communicates(span.kind)) return timeline_text("takes %1").arg(took);
   return timeline_text("takes %1: waits %2 for the peer, transfers for %3")
@@ -68,14 +66,14 @@ SpanWords bucket_words(const SpanStore& store, const telemetry::History& history
     if (time > 0) parts << text.arg(exact_time(time));
   };
   part(timeline_text("waits %1 for peers"), bucket.waiting);
-  part(timeline_text("transfers and adds up for %1"), bucket.transfer);
+  part(timeline_text("transfers and reduces for %1"), bucket.transfer);
   part(timeline_text("only sends for %1"), bucket.sending);
-  part(timeline_text("has nothing under way for %1"), bucket.nothing);
+  part(timeline_text("idle for %1"), bucket.nothing);
   words.lines << timeline_text("takes %1, until %2 of the run: %3")
                      .arg(exact_time(bucket.range.width()), exact_time(bucket.range.end),
                           parts.join(", "));
   words.lines
-      << timeline_text("meanwhile the rank computes for %1").arg(exact_time(bucket.computing))
+      << timeline_text("overlapping compute of the rank: %1").arg(exact_time(bucket.computing))
       << timeline_text("%1 bytes sent and received").arg(bytes_words(bucket.bytes));
   return words;
 }
@@ -115,13 +113,12 @@ SpanWords words_of(const SpanStore& store, const telemetry::History& history,
     return bucket_words(store, history, place, *span);
   SpanWords words{title_of(store.names(place.rank), place.lane, *span), {}};
   if (span->ops > 1)
-    words.title += timeline_text(" and %1 more under way together").arg(grouped(span->ops - 1));
+    words.title += timeline_text(" and %1 more concurrent ops").arg(grouped(span->ops - 1));
   words.lines
       << timeline_text("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span))
       << begin_words(history, place.rank, *span) << duration_words(*span);
   if (span->kind == SpanKind::collective)
-    words.lines << timeline_text(
-                       "by formula it sends %1 bytes; by which algorithm is the engine's choice")
+    words.lines << timeline_text("sends %1 bytes by formula; the engine chooses the algorithm")
                        .arg(bytes_words(span->bytes));
   else if (communicates(span->kind) || span->kind == SpanKind::swap)
     words.lines << timeline_text("%1 bytes").arg(bytes_words(span->bytes));
@@ -134,8 +131,8 @@ SpanWords words_of(const SpanStore& store, const SpanAddress& first, const SpanP
   const OpSpan &from = (*track)[merged.first], &to = (*track)[merged.first + merged.spans - 1];
   const RankNames& names = store.names(first.rank);
   const bool buckets = names.is_bucket_lane(first.lane);  // a bucket may have several pieces
-  SpanWords words{buckets ? timeline_text("Buckets too close to be told apart here")
-                          : timeline_text("%1 ops too close to be told apart here")
+  SpanWords words{buckets ? timeline_text("Buckets too dense to distinguish at this zoom")
+                          : timeline_text("%1 ops too dense to distinguish at this zoom")
                                 .arg(grouped(static_cast<std::int64_t>(merged.spans))),
                   {}};
   words.lines
@@ -151,7 +148,7 @@ SpanWords words_of(const SpanStore& store, const SpanAddress& first, const SpanP
     words.lines << timeline_text("%1: %2").arg(held_words(), exact_time(merged.times.held));
   if (merged.times.waiting > 0)
     words.lines << timeline_text("%1: %2").arg(waiting_words(), exact_time(merged.times.waiting));
-  words.lines << timeline_text("zoom in to tell them apart");
+  words.lines << timeline_text("zoom in to distinguish them");
   return words;
 }
 

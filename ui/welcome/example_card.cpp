@@ -20,7 +20,7 @@ namespace {
 // Returns the experiment with synthetic digits, which need no file and have the same shape.
 experiment::Experiment on_digits(experiment::Experiment experiment) {
   experiment.data = data::DataSpec{};
-  experiment.name += " (drawn digits)";
+  experiment.name += " (synthetic digits)";
   return experiment;
 }
 
@@ -82,9 +82,9 @@ void ExampleCard::build() {
         paragraph(TextColor::dim, this, QString::fromStdString(example_.experiment.notes)));
   column->addStretch(1);
   run_->setIcon(icon("run"));
-  run_->setText(missing ? tr("Run with drawn digits") : tr("Open and run"));
+  run_->setText(missing ? tr("Run with synthetic digits") : tr("Open and run"));
   disable_running({});
-  open_->setToolTip(tr("Opens the example; nothing runs"));
+  open_->setToolTip(tr("Open the example without running it"));
   auto* row = new QHBoxLayout;
   row->addWidget(run_);
   row->addWidget(open_);
@@ -98,9 +98,9 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
                 advice = QString::fromStdString(missing.advice);
   const bool absent = missing.code == base::ProblemCode::unavailable &&
                       !QFileInfo::exists(QString::fromStdString(missing.where));
-  column.addWidget(paragraph(
-      TextColor::warning, this,
-      absent ? tr("Its data files are not here yet.") : tr("Its data files cannot be read.")));
+  column.addWidget(
+      paragraph(TextColor::warning, this,
+                absent ? tr("The data files are missing.") : tr("The data files cannot be read.")));
   const auto say = [&](const QString& text) {
     TintedLabel* line = paragraph(TextColor::text, this, text);
     line->setToolTip("<p>" + advice.toHtmlEscaped() + "</p>");
@@ -109,16 +109,17 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
   if (!absent) return say(advice.isEmpty() ? what : what + ". " + advice);
   for (const auto& [folder, names] :
        files_of(example_.experiment.data, QFileInfo(example_.file).absolutePath())) {
-    say(tr("Put %1 into").arg(names.join(tr(" and "))));
+    say(tr("Copy %1 to").arg(names.join(tr(" and "))));
     say(folder);
   }
   if (const QString address = address_in(advice); !address.isEmpty())
-    say(tr("Get them, for example, from %1 - packed files will do.").arg(address));
+    say(tr("Download them, for example, from %1 (compressed files are accepted).").arg(address));
 }
 
 QString ExampleCard::run_tip() const {
-  return example_.missing ? tr("The same drawing and model, on digits that need no file")
-                          : tr("Opens the example and trains it at once");
+  return example_.missing
+             ? tr("Open and run the same drawing and model on synthetic digits, without data files")
+             : tr("Open the example and start training");
 }
 
 void ExampleCard::disable_running(const QString& why) {

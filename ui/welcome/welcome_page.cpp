@@ -53,16 +53,18 @@ QWidget* WelcomePage::build_content() {
   auto* title = new TintedLabel(TextColor::text, content, 1.8, true);
   title->setText("Trainyard");
   column->addWidget(title);
-  column->addWidget(paragraph(TextColor::dim, content,
-                              tr("Draw machines, pick a model and a strategy, press Run: real "
-                                 "processes train it, and you watch every gradient and byte.")));
+  column->addWidget(
+      paragraph(TextColor::dim, content,
+                tr("Draw machines, choose a model and a strategy, then press Run. Real processes "
+                   "train the model, and you see every gradient and byte.")));
   column->addSpacing(kGrid);
   column->addWidget(heading(tr("Start with an example"), content));
   column->addWidget(live_run_ = paragraph(TextColor::warning, content));
   live_run_->hide();
-  column->addWidget(no_examples_ = paragraph(TextColor::dim, content,
-                                             tr("The examples that come with Trainyard were not "
-                                                "found. Make a new experiment, or open one.")));
+  column->addWidget(
+      no_examples_ = paragraph(
+          TextColor::dim, content,
+          tr("The examples of Trainyard were not found. Create a new experiment or open one.")));
   examples_ = new QGridLayout;
   examples_->setSpacing(2 * kGrid);
   column->addLayout(examples_);
@@ -108,7 +110,7 @@ void WelcomePage::fill_examples(const QString& directory) {
 void WelcomePage::set_live_run(const QString& name) {
   const QString why = name.isEmpty() ? QString()
                                      : tr("%1 is still training: stop it before you run an "
-                                          "example. It goes on while you open one.")
+                                          "example. You can open an example during training.")
                                            .arg(name);
   if (why == live_run_->text()) return;
   live_run_->setText(why);
@@ -134,7 +136,7 @@ void WelcomePage::fill_recent() {
           .arg(c.text.name(), c.dim.name());
     });
     button->setEnabled(info.exists());
-    button->setToolTip(info.exists() ? file : tr("%1 is not there any more").arg(file));
+    button->setToolTip(info.exists() ? file : tr("%1 no longer exists").arg(file));
     connect(button, &QPushButton::clicked, this, [this, file] { emit open_requested(file); });
     recents_->addWidget(button, 0, Qt::AlignLeft);
   }

@@ -67,7 +67,7 @@ TEST_F(Canvas, devices_of_two_hosts_are_linked_by_their_hosts_and_only_once) {
   QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
   drag(corner("host2"), corner("host1"));
   EXPECT_EQ(drawn().links.size(), 1u);
-  EXPECT_TRUE(said.contains("linked already")) << said.toStdString();
+  EXPECT_TRUE(said.contains("already linked")) << said.toStdString();
 }
 
 TEST_F(Canvas, a_drag_is_one_step_of_undo_and_ends_on_the_grid) {

@@ -54,7 +54,7 @@ TEST_F(
       flow(rate);
       ASSERT_THAT(seen(), SizeIs(4)) << rate;
       for (const LinkLabel& label : seen()) {
-        EXPECT_THAT(label.lines, ElementsAre(ui::rate(rate), QString("two-way sum")));
+        EXPECT_THAT(label.lines, ElementsAre(ui::rate(rate), QString("both directions")));
         EXPECT_TRUE(label.measured);
         EXPECT_FALSE(covers_a_card(label)) << rate;
       }
@@ -79,7 +79,7 @@ TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_i
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
   look.marks.hovered = true;
-  const QStringList whole{"203 MB/s, sum of both ways", "1 Gbit/s, 50 µs", "imposed"};
+  const QStringList whole{"203 MB/s, both directions", "1 Gbit/s, 50 µs", "imposed"};
   EXPECT_EQ(link_label(shape, look).lines, whole);
   look.marks.hovered = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 160; });
@@ -98,13 +98,13 @@ TEST_F(LinkLabels,
   const QString to = QString::fromStdString(look.link.to),
                 from = QString::fromStdString(look.link.from);
   EXPECT_THAT(link_label(shape, look).lines,
-              ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to,
-                          "gradients of activations 1 MB/s to " + from,
-                          "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
+              ElementsAre("4.5 MB/s, both directions", "activations 3 MB/s to " + to,
+                          "gradients of activations 1 MB/s to " + from, "500 kB/s unclassified",
+                          "1 Gbit/s, 50 µs"));
   look.marks.selected = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 400; });
   EXPECT_THAT(link_label(view_.topology_scene().layout().links[0], look).lines,
-              ElementsAre("4.5 MB/s, sum of both ways", "activations, gradients of activations",
+              ElementsAre("4.5 MB/s, both directions", "activations, gradients of activations",
                           "1 Gbit/s, 50 µs"));
 }
 
@@ -114,11 +114,11 @@ TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_
   overlay.links[name] = {2e6, 0, {{PayloadKind::gathered_parameters, 2e6, 0}}};
   overlay.buses["host0"] = {3e6, 0, {{PayloadKind::scattered_gradients, 3e6, 0}}};
   overlay.buses["host1"] = {3e6, 0};
-  EXPECT_THAT(
-      lines_of_picked(overlay, {{}, {name}}),
-      ElementsAre("2 MB/s cross it, both ways together:", "parameters, gathered 2 MB/s to b"));
+  EXPECT_THAT(lines_of_picked(overlay, {{}, {name}}),
+              ElementsAre("Traffic of the link, both directions: 2 MB/s",
+                          "all-gathered parameters 2 MB/s to b"));
   EXPECT_THAT(lines_of_picked(overlay, {{"host0"}, {}}),
-              ElementsAre("3 MB/s cross its bus:", "gradients, reduce-scattered 3 MB/s"));
+              ElementsAre("Traffic of the host bus: 3 MB/s", "reduce-scattered gradients 3 MB/s"));
   EXPECT_TRUE(lines_of_picked(overlay, {{"host1"}, {}}).empty()) << "what they are is not known";
   EXPECT_TRUE(lines_of_picked(overlay, {{"host0"}, {name}}).empty());
   EXPECT_TRUE(lines_of_picked(overlay, {{"cpu0"}, {}}).empty());

@@ -196,7 +196,7 @@ TEST_F(Dropping, a_role_is_dropped_onto_a_device_and_nowhere_else) {
   EXPECT_FALSE(tell<QDragMoveEvent>(corner("host1"))) << "the cursor says so";
   const QImage unmarked = view_.grab().toImage();
   EXPECT_TRUE(tell<QDragMoveEvent>(pixel("cpu2")));
-  EXPECT_EQ(said.toStdString(), "cpu2 becomes: evaluator");
+  EXPECT_EQ(said.toStdString(), "New role of cpu2: evaluator");
   EXPECT_NE(view_.grab().toImage(), unmarked) << "it is marked";
   const topology::Topology before = drawn();
   const int steps = document_.undo_stack().count();
@@ -240,7 +240,7 @@ TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette)
   selection_.set({{"cpu1", "cpu2"}, {}});
   EXPECT_FALSE(actions_.action("toggle_chief")->isEnabled()) << "there is one";
   view_.give_role(topology::Role::chief);
-  EXPECT_EQ(said.toStdString(), "Select one device: there is one chief at most.");
+  EXPECT_EQ(said.toStdString(), "Select one device: at most one chief is allowed.");
   const auto item = palette_.findItems("Parameter server", Qt::MatchExactly);
   ASSERT_EQ(item.size(), 1);
   emit palette_.itemActivated(item.front());
@@ -248,7 +248,7 @@ TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette)
   EXPECT_EQ(role_of(drawn(), "cpu2"), topology::Role::parameter_server);
   selection_.set({});
   view_.give_role(topology::Role::idle);
-  EXPECT_EQ(said.toStdString(), "Select a device first: it is given the role.");
+  EXPECT_EQ(said.toStdString(), "Select a device first, then assign the role.");
 }
 
 TEST_F(Dropping, layers_are_dropped_onto_a_device_that_trains) {
@@ -270,7 +270,7 @@ TEST_F(Dropping, layers_are_dropped_onto_a_device_that_trains) {
   EXPECT_FALSE(tell<QDragMoveEvent>(pixel("gpu1"))) << "nor has what is idle";
   const QImage unmarked = view_.grab().toImage();
   EXPECT_TRUE(tell<QDragMoveEvent>(pixel("cpu2")));
-  EXPECT_EQ(said.toStdString(), "cpu2 is given layers 0 and 1.4");
+  EXPECT_EQ(said.toStdString(), "cpu2 now has layers 0 and 1.4");
   EXPECT_NE(view_.grab().toImage(), unmarked) << "it is marked";
   EXPECT_TRUE(tell<QDropEvent>(pixel("cpu2")));
   EXPECT_EQ(dropped.first, (QStringList{"0", "1.4"}));

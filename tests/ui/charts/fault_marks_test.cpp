@@ -156,7 +156,7 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
   show({{"lost", 1, 10}});
   emit charts_.charts_menu().aboutToShow();
   QAction* marks = charts_.charts_menu().actions().back();
-  ASSERT_EQ(marks->text(), "Mark what befell ranks");
+  ASSERT_EQ(marks->text(), "Show faults");
   marks->trigger();
   EXPECT_TRUE(drawn(ChartKind::loss).empty());
   marks->trigger();
@@ -167,7 +167,7 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
   EXPECT_TRUE(drawn(ChartKind::loss).empty()) << "they were of another run";
   emit charts_.charts_menu().aboutToShow();
-  EXPECT_NE(charts_.charts_menu().actions().back()->text(), "Mark what befell ranks");
+  EXPECT_NE(charts_.charts_menu().actions().back()->text(), "Show faults");
 }
 
 TEST_F(FaultMarks, of_several_runs_are_in_their_colors_with_their_names) {

@@ -108,7 +108,7 @@ TEST_F(PlotReach, the_menu_has_the_axis_go_on_to_the_last) {
   EXPECT_LT(top(), 6);
   const auto actions = plot_.menu().actions();
   const auto action = std::ranges::find_if(
-      actions, [](const QAction* one) { return one->text() == "Axis up to the greatest value"; });
+      actions, [](const QAction* one) { return one->text() == "Extend axis to the maximum"; });
   ASSERT_NE(action, actions.end());
   emit plot_.menu().aboutToShow();
   EXPECT_TRUE((*action)->isVisible());

@@ -71,7 +71,7 @@ TEST_F(StackTest, reads_each_part_and_their_sum) {
   emit plot_.canvas().hovered(0.1);
   QStringList rows;
   for (const auto& row : plot_.overlay().rows) rows << row.text;
-  EXPECT_EQ(rows, QStringList({"low: 2", "middle: 20", "high: 200", "together: 222"}))
+  EXPECT_EQ(rows, QStringList({"low: 2", "middle: 20", "high: 200", "total: 222"}))
       << rows.join(" | ").toStdString();
   ASSERT_EQ(plot_.overlay().points.size(), 3u);
   EXPECT_NEAR(plot_.overlay().points[2].first.y(), plot_.shown().at(1, 222, Side::left).y(), 1e-9);

@@ -52,7 +52,7 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_n
         << from << " " << steps;
   }
   EXPECT_TRUE(line(lines, "decay").style.dashed);
-  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("without gradients (|λ₂| = 0.99)"))
+  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("mixing only (|λ₂| = 0.99)"))
       << line(lines, "decay").style.label.toStdString();
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty())
       << "of ranks that have the same parameters";
@@ -118,7 +118,7 @@ TEST(RunLines, of_buffers_begin_with_the_plan_and_have_no_part_of_which_it_has_n
   EXPECT_EQ(labels({4e6, 4e6, 8e6, 2e6, 1e3, 0, 0}),
             "plan (rank 0), parameters, gradients, moments, activations, other");
   EXPECT_EQ(labels({4e6, 4e6, 0, 2e6, 1e3, 8e6, 0}),
-            "plan (rank 0), parameters, gradients, activations, other, put aside on the host");
+            "plan (rank 0), parameters, gradients, activations, other, offloaded to the host");
 }
 
 TEST(RunLines, of_buffers_are_those_of_the_fullest_rank_or_of_a_chosen_one) {
@@ -293,7 +293,7 @@ TEST(RunLines, the_traffic_of_links_is_that_of_each_drawn_link_each_way) {
 
 TEST(RunLines, charts_that_fall_behind_say_so) {
   EXPECT_EQ(lag_message(31'861, 12'400),
-            QStringList("charts are 19,461 steps behind the run, and catch up"));
+            QStringList("charts are 19,461 steps behind the run and catching up"));
   EXPECT_EQ(lag_message(31'861, 31'000), QStringList()) << "nobody sees that";
   EXPECT_EQ(lag_message(120, 0), QStringList());
   EXPECT_EQ(lag_message(0, 500), QStringList()) << "an old run";
@@ -334,7 +334,7 @@ TEST(RunLines, ranks_of_one_host_cross_its_bus_and_the_line_says_over_what) {
     return labels(lines_of(ChartKind::link_bytes, ring_on(topology, transport), {}, {}));
   };
   EXPECT_EQ(said(experiment::TransportKind::shm), QStringList("host0 bus (shared memory)"));
-  EXPECT_EQ(said(experiment::TransportKind::zmq), QStringList("host0 bus (local sockets)"));
+  EXPECT_EQ(said(experiment::TransportKind::zmq), QStringList("host0 bus (loopback sockets)"));
   const auto history = ring_on(topology);
   EXPECT_NEAR(
       points_of(history, lines_of(ChartKind::link_bytes, history, {}, {}).at(0)).back().value,

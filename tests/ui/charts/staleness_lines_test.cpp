@@ -75,14 +75,14 @@ QStringList theory(const experiment::Experiment& experiment, double value) {
 }
 
 TEST(StalenessLines, stand_beside_the_mean_or_the_bound_where_theory_knows_one) {
-  EXPECT_EQ(theory(served(ServerMode::asynchronous), 3), QStringList{"by theory, mean: λ - 1 = 3"});
+  EXPECT_EQ(theory(served(ServerMode::asynchronous), 3), QStringList{"theory, mean: λ - 1 = 3"});
   experiment::Experiment soft = served(ServerMode::softsync);
   soft.strategy.servers.softsync = 2;
-  EXPECT_EQ(theory(soft, 1.5), QStringList{"by theory, mean: n (1 - 1/λ) = 1.5"});
+  EXPECT_EQ(theory(soft, 1.5), QStringList{"theory, mean: n (1 - 1/λ) = 1.5"});
   experiment::Experiment bounded = served(ServerMode::stale_synchronous);
   bounded.strategy.servers.bound = 2;
-  EXPECT_EQ(theory(bounded, 15), QStringList{"by theory, most: (2s + 1)(λ - 1) = 15"});
-  EXPECT_EQ(theory(served(ServerMode::synchronous), 0), QStringList{"by theory always 0"});
+  EXPECT_EQ(theory(bounded, 15), QStringList{"theory, maximum: (2s + 1)(λ - 1) = 15"});
+  EXPECT_EQ(theory(served(ServerMode::synchronous), 0), QStringList{"theory: always 0"});
 }
 
 TEST(StalenessLines, stand_alone_where_theory_says_nothing) {

@@ -163,7 +163,7 @@ TEST_F(Algorithms, what_does_not_fit_is_gray_says_why_and_is_not_picked) {
   const QModelIndex unfit = cell(Algorithm::sharded_hierarchical, AlgorithmModel::name_column);
   EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colors().dim);
   EXPECT_TRUE(unfit.data(Qt::ToolTipRole).toString().contains("equally many ranks on every host"));
-  EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("does not fit"));
+  EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("not possible"));
   click(Algorithm::sharded_hierarchical);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
   EXPECT_TRUE(picker().detail().contains("equally many ranks on every host"))
@@ -248,7 +248,7 @@ TEST_F(Algorithms, one_rank_reduces_nothing) {
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   draw(tests::drawn_hosts(1, 1));
   ASSERT_TRUE(QTest::qWaitFor([&] {
-    return picker().caption().startsWith("One rank: nothing is reduced");
+    return picker().caption().startsWith("A single rank needs no all-reduce");
   })) << picker().caption().toStdString();
   EXPECT_FALSE(table().isVisibleTo(&inspector_));
   EXPECT_TRUE(picture().flows.empty());
@@ -268,9 +268,8 @@ TEST_F(Algorithms, without_devices_or_with_problems_it_says_what_to_do) {
   draw(tests::drawn_hosts(2, 1));
   wait_for_ranks(2);
   type(inspector_.form("training").editor("batch_per_rank"), "0");
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    return picker().caption().startsWith("The algorithms are compared as soon as this is mended");
-  }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return picker().caption().startsWith("Fix this problem to compare the algorithms"); }));
 }
 
 TEST_F(Algorithms, of_a_strategy_that_reduces_nothing_there_are_none) {

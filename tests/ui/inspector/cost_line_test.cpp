@@ -213,7 +213,7 @@ TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
   EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters"))
       << inspector_.cost().cost_text().toStdString();
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("a rank sends 407 kB a step"))
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("each rank: sends 407 kB per step"))
       << inspector_.cost().cost_text().toStdString();
   ASSERT_TRUE(settled.size() > 0 || settled.wait());
   EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: "))

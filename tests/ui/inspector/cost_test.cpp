@@ -29,7 +29,8 @@ TEST(Cost, is_of_the_rank_that_sends_most_wherever_it_stands) {
   const Cost cost = ui::cost_of(known, plan);
   EXPECT_EQ(cost.sent_bytes, sent[1]);
   EXPECT_TRUE(cost.sent_at_most);
-  EXPECT_TRUE(cost_line(cost).contains("a rank sends at most ")) << cost_line(cost).toStdString();
+  EXPECT_TRUE(cost_line(cost).contains("each rank: sends at most "))
+      << cost_line(cost).toStdString();
 }
 
 TEST(Cost, of_ranks_that_do_alike_is_that_of_each) {

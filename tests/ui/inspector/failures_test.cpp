@@ -10,22 +10,23 @@ using WhenItFails = InspectorTest;
 TEST_F(WhenItFails, follows_strategy_mode_roles_and_transport) {
   const auto said = [&] { return inspector_.failures().text().toStdString(); };
   EXPECT_EQ(said(),
-            "chief (rank 0): the run ends, and says by whom; back: not in this run.\n"
-            "other workers: the run ends, and says by whom; back: not in this run.");
+            "chief (rank 0): the run ends and names the failed rank; recovery: not in this run.\n"
+            "other workers: the run ends and names the failed rank; recovery: not in this run.");
   ASSERT_TRUE(document_.set_value("strategy.kind", "parameter_server").empty());
   document_.edit("a server", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices.push_back(
         {.name = "cpu2", .role = topology::Role::parameter_server});
   });
   EXPECT_TRUE(inspector_.failures().text().startsWith(
-      "chief (rank 0): the others go on, down to the last worker; back: by Restart"));
+      "chief (rank 0): the others continue, down to the last worker; recovery: by Restart"));
   EXPECT_TRUE(inspector_.failures().text().endsWith(
-      "parameter server: the run ends, and says by whom; back: not in this run, and nothing is "
-      "kept of it without run.checkpoint_every_steps."))
+      "parameter server: the run ends and names the failed rank; recovery: not in this run; "
+      "without "
+      "run.checkpoint_every_steps its training state is lost."))
       << said();
   ASSERT_TRUE(document_.set_value("run.checkpoint_every_steps", 20).empty());
   EXPECT_TRUE(inspector_.failures().text().endsWith(
-      "not in this run; another goes on from its last checkpoint (run.resume_from)."))
+      "not in this run; another run can resume from its last checkpoint (run.resume_from)."))
       << said();
   ASSERT_TRUE(document_.set_value("strategy.servers.mode", "synchronous").empty());
   EXPECT_TRUE(inspector_.failures().text().startsWith("chief (rank 0): the run ends"));

@@ -41,14 +41,14 @@ TEST_F(InspectorTest, a_switch_is_toggled) {
 }
 
 TEST_F(InspectorTest, what_is_measured_of_the_thing_that_is_selected_stands_above_its_fields) {
-  QStringList lines{"3 MB/s cross its bus:", "activations 3 MB/s"};
+  QStringList lines{"Traffic of the host bus: 3 MB/s", "activations 3 MB/s"};
   inspector_.set_measured([&](const SelectedObjects& picked) {
     return picked.names.contains("host0") ? lines : QStringList();
   });
   selection_.set({{"cpu0"}, {}});
   EXPECT_EQ(inspector_.measured(), "");
   selection_.set({{"host0"}, {}});
-  EXPECT_EQ(inspector_.measured(), "3 MB/s cross its bus:\nactivations 3 MB/s");
+  EXPECT_EQ(inspector_.measured(), "Traffic of the host bus: 3 MB/s\nactivations 3 MB/s");
   lines.clear();
   inspector_.show_measured();
   EXPECT_EQ(inspector_.measured(), "") << "the run is over";

@@ -12,7 +12,8 @@ class MicroSteps : public InspectorTest {
  protected:
   QString note() {
     for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
-      if ((label->text().startsWith("Global batch") || label->text().startsWith("A step is")) &&
+      if ((label->text().startsWith("Global batch") ||
+           label->text().startsWith("Each step uses")) &&
           label->isVisibleTo(&inspector_))
         return label->text();
     return {};
@@ -31,9 +32,9 @@ TEST_F(MicroSteps, of_workers_out_of_step_are_of_one_of_them) {
         {.name = "cpu2", .role = topology::Role::parameter_server});
   });
   document_.set_value("strategy.kind", "parameter_server");
-  EXPECT_EQ(note(), "A step is one worker's batch: 32 samples");
+  EXPECT_EQ(note(), "Each step uses one worker's batch: 32 samples");
   document_.set_value("training.accumulation_steps", 4);
-  EXPECT_EQ(note(), "A step is one worker's batch: 128 samples, in 4 micro-steps");
+  EXPECT_EQ(note(), "Each step uses one worker's batch: 128 samples, in 4 micro-steps");
   document_.set_value("strategy.servers.mode", "synchronous");
   EXPECT_EQ(note(), "Global batch: 256 samples over 2 ranks, in 4 micro-steps");
 }

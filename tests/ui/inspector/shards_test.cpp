@@ -77,7 +77,7 @@ class InspectorShards : public InspectorTest {
 
 TEST_F(InspectorShards, iid_shows_what_the_first_epoch_deals) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
-  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples of each rank in the first epoch"))
+  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples per rank in the first epoch"))
       << inspector_.shards().caption().toStdString();
   EXPECT_FALSE(inspector_.shards().caption().contains("one device"));
 }
@@ -104,7 +104,7 @@ TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
         "rank 1: 392 of 784 feature columns, 392 to 783, of every sample");
   }));
   EXPECT_TRUE(
-      inspector_.shards().caption().startsWith("Every rank loads its own feature columns alone"))
+      inspector_.shards().caption().startsWith("Each rank loads only its own feature columns"))
       << inspector_.shards().caption().toStdString();
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
   set("data.sharding.kind", "iid");
@@ -137,7 +137,7 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
   inspector_.set_recorded_assignment([] { return DataAssignment{kShards, {}}; });
   set("data.file", "gone.csv");
   ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
-  EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded it"));
+  EXPECT_TRUE(inspector_.shards().caption().contains("as recorded by the run"));
   inspector_.set_recorded_assignment([] {
     return DataAssignment{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}};
   });
@@ -147,8 +147,8 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
            "rank 0: 3 of 7 feature columns\nrank 1: 4 of 7 feature columns";
   }));
   EXPECT_EQ(inspector_.shards().caption(),
-            "Every rank loads its own feature columns alone, and trains on every sample, as the "
-            "run recorded it. Classes are alike on all ranks.");
+            "Each rank loads only its own feature columns and trains on all samples, as "
+            "recorded by the run. All ranks have the same class distribution.");
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
 }
 

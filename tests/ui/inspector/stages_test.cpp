@@ -46,9 +46,10 @@ TEST_F(Stages, are_said_beside_the_partition_with_what_they_idle_at_best) {
   const auto resolved = experiment::resolve(now(), "").value();
   ASSERT_EQ(resolved.document.strategy.stages.places.size(), 2u);
   EXPECT_EQ(*experiment::stages_line(resolved), "rank 0 has layer 0, rank 1 has layer 2");
-  EXPECT_EQ(shown("strategy", "Rank 0 has").toStdString(),
-            "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and free links ranks would "
-            "idle 25.0 % of the time.");
+  EXPECT_EQ(
+      shown("strategy", "Rank 0 has").toStdString(),
+      "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and links without cost, ranks "
+      "idle 25.0 % of the time.");
   EXPECT_EQ(shown("training", "Global batch"),
             "Global batch: 96 samples, each through all layers, in 3 micro-batches");
 }

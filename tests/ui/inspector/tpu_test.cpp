@@ -58,7 +58,7 @@ TEST_F(TpuInspector, of_the_algorithms_only_the_torus_can_be_picked) {
 TEST_F(TpuInspector, what_is_emulated_and_rounded_is_said_at_its_field) {
   const QString emulated =
       "EMULATED: 4 of 4 devices run on the CPU, whose speed says nothing about a TPU";
-  const QString rounded = "Chosen: bfloat16, which is what a TPU multiplies";
+  const QString rounded = "Chosen: bfloat16, the multiplication format of a TPU";
   EXPECT_FALSE(says(emulated));
   draw_tpus(4);
   EXPECT_TRUE(says(emulated));

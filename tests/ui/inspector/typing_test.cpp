@@ -194,8 +194,8 @@ TEST_F(InspectorTest,
 
 TEST_F(InspectorTest, zero_steps_are_no_limit) {
   FieldForm& training = inspector_.form("training");
-  EXPECT_EQ(shown(training.editor("steps")), "no limit");
-  EXPECT_TRUE(training.editor("steps")->toolTip().contains("Default: no limit"));
+  EXPECT_EQ(shown(training.editor("steps")), "unlimited");
+  EXPECT_TRUE(training.editor("steps")->toolTip().contains("Default: unlimited"));
 }
 
 TEST_F(InspectorTest, counts_are_grouped_and_typed_with_commas_or_without) {

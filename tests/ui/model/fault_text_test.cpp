@@ -41,12 +41,12 @@ experiment::Experiment served(ServerMode mode) {
   return experiment;
 }
 
-const std::string kEnds = ": the run ends, and says by whom; not in this run";
+const std::string kEnds = ": the run ends and names the failed rank; not in this run";
 const std::string kEndsServed =
-    kEnds + ", and nothing is kept of it without run.checkpoint_every_steps";
+    kEnds + "; without run.checkpoint_every_steps its training state is lost";
 const std::string kEndsKept =
-    kEnds + "; another goes on from its last checkpoint (run.resume_from)";
-const std::string kBack = "; by Restart on its device; by itself with run.restarts";
+    kEnds + "; another run can resume from its last checkpoint (run.resume_from)";
+const std::string kBack = "; by Restart on the device; automatic with run.restarts";
 
 TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
   for (const auto& [kind, name] : base::Names<StrategyKind>::table) {
@@ -70,7 +70,7 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
   EXPECT_EQ(said[2], "parameter server" + kEndsKept);
   EXPECT_EQ(
       said[3],
-      "evaluator: training goes on; held-out samples are not measured until it is back" + kBack);
+      "evaluator: training continues; held-out samples are not measured until it rejoins" + kBack);
   session::Status status;
   status.state = session::RunState::running;
   for (int rank = 0; rank < 5; ++rank) {
@@ -81,14 +81,14 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
   status.ranks[4].state = "waiting";
   const RankFaults offered = faults_of_rank(e, status, 4);
   EXPECT_TRUE(offered.kill && offered.spared);
-  EXPECT_EQ(offered.outcome.toStdString(), "training goes on; held-out samples are not measured");
+  EXPECT_EQ(offered.outcome.toStdString(), "training continues; held-out samples are not measured");
   EXPECT_FALSE(faults_of_rank(e, status, 3).spared) << "the server";
 }
 
 TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
   for (const ServerMode mode :
        {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
-    const std::string on = ": the others go on, down to the last worker" + kBack;
+    const std::string on = ": the others continue, down to the last worker" + kBack;
     EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on,
                                                  "parameter server" + kEndsServed))
         << base::name_of(mode);
@@ -102,7 +102,8 @@ TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are)
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
   const std::string on =
-      ": the others go on while 3 workers are left: each update takes the gradients of as many" +
+      ": the others continue while at least 3 workers remain: each update needs that many "
+      "gradients" +
       kBack;
   EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on,
                                           "parameter server" + kEndsServed));
@@ -126,7 +127,7 @@ TEST(WhenRanksFail, restarts_are_said_where_they_are_made) {
   again.run.restarts = 1;
   EXPECT_THAT(lines(again).front(),
               testing::EndsWith(
-                  "; by itself (1 restart in all, run.restarts), then by Restart on its device"));
+                  "; automatic (1 restart in total, run.restarts), then by Restart on the device"));
   EXPECT_THAT(lines(again).back(), testing::EndsWith(kEndsServed)) << "no server is";
 }
 
@@ -138,7 +139,7 @@ TEST(WhenRanksFail, threads_of_one_process_fail_together) {
     EXPECT_THAT(
         lines(together),
         ElementsAre(
-            "every rank: all fail with it: they are threads of one process; not in this run"));
+            "every rank: all ranks fail: they are threads of one process; not in this run"));
   }
 }
 
@@ -196,16 +197,16 @@ TEST_F(FaultsOfRank, are_none_before_training_and_after_it_and_where_ranks_are_t
   }
   experiment_.run.transport = experiment::TransportKind::inproc;
   EXPECT_EQ(enabled(1), "");
-  EXPECT_EQ(offered(1).outcome, "no rank fails alone here: all are threads of one process");
+  EXPECT_EQ(offered(1).outcome, "a rank cannot fail alone: all ranks are threads of one process");
 }
 
 TEST_F(FaultsOfRank, say_what_comes_of_the_loss_by_those_that_are_left) {
-  EXPECT_EQ(offered(1).outcome, "training goes on with 3 other workers");
+  EXPECT_EQ(offered(1).outcome, "training continues with 3 other workers");
   status_.ranks[0].state = "lost", status_.ranks[2].state = "returning";
-  EXPECT_EQ(offered(1).outcome, "training goes on with 1 other worker");
+  EXPECT_EQ(offered(1).outcome, "training continues with 1 other worker");
   EXPECT_TRUE(offered(1).spared);
   status_.ranks[3].state = "lost";
-  EXPECT_EQ(offered(1).outcome, "ends the run: too few workers would be left");
+  EXPECT_EQ(offered(1).outcome, "ends the run: too few workers would remain");
   EXPECT_FALSE(offered(1).spared);
   EXPECT_EQ(offered(4).outcome, "ends the run") << "the server";
   EXPECT_EQ(enabled(4), "kill stall ");

@@ -55,8 +55,8 @@ TEST(PayloadKind, of_a_pipeline_is_activations_one_way_and_their_gradients_the_o
 TEST(PayloadKind, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
   EXPECT_THAT(
       carried("fsdp_2_full"),
-      UnorderedElementsAre("0>1 parameters, gathered", "1>0 parameters, gathered",
-                           "0>1 gradients, reduce-scattered", "1>0 gradients, reduce-scattered",
+      UnorderedElementsAre("0>1 all-gathered parameters", "1>0 all-gathered parameters",
+                           "0>1 reduce-scattered gradients", "1>0 reduce-scattered gradients",
                            "0>1 statistics", "1>0 statistics"));
 }
 
@@ -69,10 +69,10 @@ TEST(PayloadKind, of_layers_that_are_split_is_partial_sums) {
 TEST(PayloadKind,
      of_replicas_is_gradients_or_parameters_that_are_averaged_or_what_they_are_encoded_in) {
   EXPECT_THAT(carried("mirrored_ring_3"),
-              UnorderedElementsAre("0>1 gradients, all-reduced", "1>2 gradients, all-reduced",
-                                   "2>0 gradients, all-reduced"));
+              UnorderedElementsAre("0>1 all-reduced gradients", "1>2 all-reduced gradients",
+                                   "2>0 all-reduced gradients"));
   EXPECT_THAT(carried("mirrored_ring_2_weights"),
-              UnorderedElementsAre("0>1 parameters, averaged", "1>0 parameters, averaged"));
+              UnorderedElementsAre("0>1 averaged parameters", "1>0 averaged parameters"));
   EXPECT_THAT(carried("mirrored_ring_3_top_k"),
               UnorderedElementsAre("0>1 compressed gradients", "1>2 compressed gradients",
                                    "2>0 compressed gradients"));
@@ -83,15 +83,14 @@ TEST(PayloadKind, of_servers_is_gradients_there_and_parameters_back_and_of_table
   EXPECT_THAT(carried("parameter_server_1x2_table"),
               UnorderedElementsAre("0>1 gradients", "0>2 gradients"));
   EXPECT_THAT(carried("parameter_server_1x2_table", "turn"),
-              testing::IsSupersetOf({"0>1 numbers of rows", "0>2 numbers of rows", "1>0 parameters",
-                                     "2>0 parameters"}));
+              testing::IsSupersetOf(
+                  {"0>1 row indices", "0>2 row indices", "1>0 parameters", "2>0 parameters"}));
 }
 
 TEST(PayloadKind, of_remote_layers_is_samples_activations_and_gradients) {
-  EXPECT_THAT(
-      carried("rpc_2x1_table_clip_tail"),
-      testing::IsSupersetOf({"0>2 samples", "2>0 activations", "0>2 gradients of activations",
-                             "0>1 gradients, all-reduced"}));
+  EXPECT_THAT(carried("rpc_2x1_table_clip_tail"),
+              testing::IsSupersetOf({"0>2 samples", "2>0 activations",
+                                     "0>2 gradients of activations", "0>1 all-reduced gradients"}));
 }
 
 // Whatever a plan sends has a word.

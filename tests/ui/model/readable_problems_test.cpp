@@ -25,7 +25,7 @@ std::string said(const char* path) {
 
 TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
   EXPECT_EQ(said("training.optimizer.learning_rate"), "Training: Optimizer: Learning rate");
-  EXPECT_EQ(said("run.hang_seconds"), "Run: Hung after");
+  EXPECT_EQ(said("run.hang_seconds"), "Run: Hang timeout");
   EXPECT_EQ(said("model.layers[2].units"), "Model: Layer 2: Units");
   EXPECT_EQ(said("topology.hosts[0].devices[1].kind"), "cpu1 on left: Kind");
   EXPECT_EQ(said("topology.hosts[1].address"), "right: Address");
@@ -48,7 +48,7 @@ TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_foun
   EXPECT_EQ(all[1].found, found);
   EXPECT_EQ(all[1].told,
             (base::Problem{base::ProblemCode::bad_input, "Run: Emulate", "\"Run: Emulate\" is off",
-                           "\"Training: Steps\"", "Raise \"Run: Hung after\"; see data.csv."}));
+                           "\"Training: Steps\"", "Raise \"Run: Hang timeout\"; see data.csv."}));
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST(ModelMoves, are_refused_where_every_device_has_all_layers) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::ddp, 2), "");
   const auto refused = moved(picture, {0}, 0);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "In ddp layers are not placed on single devices");
-  EXPECT_THAT(refused.error().advice, HasSubstr("Set the strategy to model_parallel or pipeline"));
+  EXPECT_EQ(refused.error().what, "The strategy ddp does not place layers on single devices");
+  EXPECT_THAT(refused.error().advice, HasSubstr("Set the strategy to model_parallel, pipeline"));
 }
 
 TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
@@ -48,8 +48,8 @@ TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
     const auto refused = moved(picture, one, 1);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().what,
-              "Layer 2 learns the table of layer 0, so one device must have both");
-    EXPECT_EQ(refused.error().advice, "Select both, and move them together; or untie layer 2.");
+              "Layer 2 is tied to the table of layer 0, so both must be on one device");
+    EXPECT_EQ(refused.error().advice, "Move both layers together, or untie layer 2.");
   }
   EXPECT_TRUE(moved(picture, {0, last}, 1));
   e.strategy.mesh.shards_data = false;
@@ -77,7 +77,7 @@ TEST(ModelMoves, are_refused_to_devices_that_do_not_train) {
   e.topology.hosts[0].devices[2].role = topology::Role::idle;
   const auto refused = moved_to_device(model_picture(e, ""), {0}, "cpu2");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "cpu2 trains no layers");
+  EXPECT_EQ(refused.error().what, "cpu2 is not a worker, so it cannot hold layers");
   const ModelPicture strays = model_picture(by_hand(e, {{"2", 0}}), "");
   EXPECT_FALSE(moved(strays, {1}, 2)) << "to be on no device is no place";
 }
@@ -106,7 +106,7 @@ TEST(ModelMoves, are_one_step_of_undo_and_end_as_the_plan_has_them) {
   EXPECT_EQ(document.experiment().strategy.stages.partition, experiment::Partition::by_hand);
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), other);
   document.undo_stack().undo();
-  EXPECT_EQ(document.experiment(), before) << "shared out by cost again";
+  EXPECT_EQ(document.experiment(), before) << "balanced by compute cost again";
   document.undo_stack().redo();
   EXPECT_THAT(document.experiment().strategy.stages.places,
               ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 0}));

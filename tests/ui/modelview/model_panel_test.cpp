@@ -56,12 +56,12 @@ TEST_F(ModelPanelTest, follows_the_document) {
   open(three_layers(StrategyKind::mirrored, 2));
   EXPECT_THAT(panel_.totals_text().toStdString(),
               HasSubstr("3 layers, 25,818 parameters, 103 kB."));
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("Every device has all layers"));
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("Every device holds all layers"));
   document_.set_value("strategy.kind", "pipeline");
   settle();
   EXPECT_TRUE(panel_.picture().splits);
   EXPECT_THAT(panel_.totals_text().toStdString(),
-              HasSubstr("shared out by cost. Drag layers to another column"));
+              HasSubstr("balanced by compute cost. Drag layers to another column"));
 }
 
 TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {
@@ -110,8 +110,8 @@ TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
   panel_.view().select({0}, 0);
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(note(),
-            "Layer 2 learns the table of layer 0, so one device must have both. Select both, and "
-            "move them together; or untie layer 2.");
+            "Layer 2 is tied to the table of layer 0, so both must be on one device. Move both "
+            "layers together, or untie layer 2.");
   EXPECT_EQ(messages.count(), 1);
   EXPECT_EQ(document_.undo_stack().count(), 0);
   panel_.view().select({0, panel_.picture().count() - 1}, 0);
@@ -130,7 +130,8 @@ TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing
   EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to cpu0");
   panel_.move_to_device({"2"}, "cpu2");
   EXPECT_EQ(note(),
-            "cpu2 trains no layers. Give it the role worker first, or choose another device.");
+            "cpu2 is not a worker, so it cannot hold layers. Assign the role worker to it, or "
+            "choose another device.");
   EXPECT_EQ(document_.undo_stack().count(), 1);
 }
 
@@ -161,7 +162,7 @@ TEST_F(ModelPanelTest, says_what_is_wrong_with_a_model_and_shows_it_again_once_i
   document_.edit("break", [](experiment::Experiment& e) { e.model.layers.back().units = 7; });
   settle();
   EXPECT_THAT(panel_.view().empty_text().toStdString(),
-              HasSubstr("There is no model yet\nModel: Layer 4: the last layer has 7 units, but "
+              HasSubstr("No model yet\nModel: Layer 4: the last layer has 7 units, but "
                         "the data has 10 classes"));
   EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Use 0 units"));
   EXPECT_EQ(panel_.totals_text(), "");

@@ -98,8 +98,9 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   EXPECT_EQ(picture.owners.back(), 1);
   EXPECT_THAT(column_sentence(picture.columns[1]).toStdString(), HasSubstr("Stage 1 ("));
   EXPECT_EQ(picture.kept,
-            "In every replica each stage has some layers, and each of its devices a part of those "
-            "that can be cut. Layers are shared out by cost.");
+            "In every replica each stage holds some of the layers, and each of its devices a shard "
+            "of the layers "
+            "that can be split. Layers are balanced by compute cost.");
 }
 
 // All devices of a mesh of one stage have the same layers.
@@ -109,9 +110,9 @@ TEST(ModelPicture, has_no_columns_for_a_mesh_of_one_stage) {
   const ModelPicture picture = model_picture(e, "");
   EXPECT_FALSE(picture.splits);
   EXPECT_EQ(picture.columns.front().title, "All devices");
-  EXPECT_EQ(
-      picture.kept,
-      "In every replica each device has a part of those layers that can be cut, and all others.");
+  EXPECT_EQ(picture.kept,
+            "In every replica each device holds a shard of the layers that can be split, and the "
+            "full other layers.");
 }
 
 // A stage's parameters are those of one of its devices: both stages count the table.
@@ -145,7 +146,7 @@ TEST(ModelPicture, stands_on_the_ranks_that_the_plan_gives_the_layers_to) {
   EXPECT_EQ(picture.columns[0].parameter_bytes + picture.columns[1].parameter_bytes,
             picture.parameter_bytes);
   EXPECT_DOUBLE_EQ(picture.columns[0].share + picture.columns[1].share, 1);
-  EXPECT_EQ(picture.kept, "Every device has some layers, shared out by cost.");
+  EXPECT_EQ(picture.kept, "Each device holds some of the layers, balanced by compute cost.");
 }
 
 TEST(ModelPicture, groups_the_segments_of_each_block) {
@@ -178,9 +179,9 @@ TEST(ModelPicture, says_what_is_tied_and_counts_the_table_once) {
 TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
   const std::pair<StrategyKind, const char*> kinds[] = {
       {StrategyKind::mirrored,
-       "Every device has all layers, with the same parameters as all others."},
-      {StrategyKind::local_sgd, "Every device has all layers, with parameters of its own."},
-      {StrategyKind::fsdp, "one n-th"}};
+       "Every device holds all layers, with the same parameters on all devices."},
+      {StrategyKind::local_sgd, "Every device holds all layers, with local parameters."},
+      {StrategyKind::fsdp, "a shard (1/n)"}};
   for (const auto& [kind, kept] : kinds) {
     Experiment e = three_layers(kind, 4);
     if (kind == StrategyKind::local_sgd) e.training.accumulation_steps = 1;
@@ -196,26 +197,25 @@ TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
 TEST(ModelPicture, says_what_a_rank_of_fsdp_keeps) {
   Experiment e = three_layers(StrategyKind::fsdp, 4);
   const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
-  EXPECT_THAT(kept(), HasSubstr("keeps its part, one n-th, of parameters, gradients and moments"));
+  EXPECT_THAT(kept(), HasSubstr("stores a shard (1/n) of parameters, gradients and moments"));
   e.strategy.fsdp.shard = experiment::Shard::gradients;
-  EXPECT_THAT(kept(),
-              HasSubstr("all parameters, and keeps its part, one n-th, of gradients and moments"));
+  EXPECT_THAT(kept(), HasSubstr("the full parameters and a shard (1/n) of gradients and moments"));
   e.strategy.fsdp.shard = experiment::Shard::optimizer;
   e.strategy.fsdp.group = experiment::ShardGroup::host;
-  EXPECT_THAT(kept(), HasSubstr("all parameters and gradients, and keeps its part, shared out "
-                                "among the devices of its host, of the moments"));
+  EXPECT_THAT(kept(), HasSubstr("the full parameters and gradients and a shard (sharded "
+                                "over the devices of its host) of the moments"));
 }
 
 TEST(ModelPicture, says_what_a_replica_of_a_mesh_keeps) {
   Experiment e = three_layers(StrategyKind::hybrid, 4);
   e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
   const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
-  EXPECT_THAT(kept(), Not(HasSubstr("keeps but its part")));
+  EXPECT_THAT(kept(), Not(HasSubstr("stores only a shard")));
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(kept(),
-              HasSubstr("Of parameters, gradients and moments a replica keeps but its part"));
+              HasSubstr("Each replica stores only a shard of parameters, gradients and moments"));
   e.strategy.fsdp.shard = experiment::Shard::gradients;
-  EXPECT_THAT(kept(), HasSubstr("Of gradients and moments a replica keeps but its part"));
+  EXPECT_THAT(kept(), HasSubstr("Each replica stores only a shard of gradients and moments"));
 }
 
 TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
@@ -233,7 +233,7 @@ TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
   EXPECT_THAT(picture.node(1).keepers, ElementsAre(2));
   EXPECT_EQ(picture.columns[0].title, "Every worker");
   EXPECT_EQ(kept_words(picture.node(0)), "ranks 2, 3");
-  EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("its parameters are kept by rank 2"));
+  EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("parameters stored on rank 2"));
 }
 
 TEST(ModelPicture, names_the_one_that_keeps_them_for_all) {
@@ -257,14 +257,14 @@ TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {
   ASSERT_EQ(said(picture.problem), "");
   EXPECT_FALSE(picture.node(0).reads_samples) << "it reads nothing else";
   EXPECT_TRUE(picture.node(3).reads_samples);
-  EXPECT_THAT(sentence(picture, 3).toStdString(), HasSubstr("looks up rows that the samples name"));
+  EXPECT_THAT(sentence(picture, 3).toStdString(), HasSubstr("looks up table rows by sample"));
 }
 
 TEST(ModelPicture, of_one_device_stands_on_it) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::mirrored, 1), "");
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{0, 0, 0}));
   EXPECT_EQ(picture.columns[0].devices, QStringList("cpu0"));
-  EXPECT_EQ(picture.kept, "One device has all layers.");
+  EXPECT_EQ(picture.kept, "One device holds all layers.");
 }
 
 TEST(ModelPicture, of_a_model_that_cannot_be_says_why_in_words) {
@@ -298,7 +298,7 @@ TEST(ModelPicture, shows_places_that_are_wrong_as_they_are_and_what_is_wrong_wit
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{-1, 1, -1}));
   EXPECT_EQ(picture.columns.back().title, "No device");
   EXPECT_THAT(said(picture.misplaced), HasSubstr("layers before 2 are on no device"));
-  EXPECT_EQ(picture.kept, "Every device has some layers, placed by hand.");
+  EXPECT_EQ(picture.kept, "Each device holds some of the layers, placed by hand.");
 }
 
 TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
@@ -328,7 +328,7 @@ TEST(ModelWords, say_all_that_is_known_of_a_layer) {
   const std::string last = sentence(picture, picture.count() - 1).toStdString();
   EXPECT_THAT(last, HasSubstr("tied: output 64 x "));
   EXPECT_THAT(last, HasSubstr("no parameters; "));
-  EXPECT_THAT(last, HasSubstr("learns the table of layer 0; on cpu0, rank 0."));
+  EXPECT_THAT(last, HasSubstr("tied to the table of layer 0; on cpu0, rank 0."));
   const std::string sum = sentence(picture, picture.node_at("1.4")).toStdString();
   EXPECT_THAT(sum, HasSubstr("1.4 add (1 transformer, block 0): "));
   EXPECT_THAT(sum, HasSubstr("adds the output of layer 0; on cpu1, rank 1."));

@@ -130,7 +130,7 @@ TEST_F(ModelViewTest, wants_layers_moved_to_the_next_device_by_keys) {
   view_.select({0, 1}, 0);
   key(Qt::Key_Left, Qt::AltModifier);
   ASSERT_EQ(refused.count(), 2);
-  EXPECT_EQ(refused.last().first().toString(), "There is no device before the first one.");
+  EXPECT_EQ(refused.last().first().toString(), "This is already the first device.");
   key(Qt::Key_Right, Qt::AltModifier);
   ASSERT_EQ(wanted.count(), 1);
   EXPECT_THAT(wanted.last().at(0).value<Nodes>(), ElementsAre(0, 1));
@@ -162,7 +162,8 @@ TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
   ASSERT_TRUE(tell<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
   EXPECT_FALSE(tell<QDragMoveEvent>(view_.rect_of_column(1).center(), *data));
   ASSERT_EQ(refused.count(), 1);
-  EXPECT_TRUE(refused.last().first().toString().startsWith("Layer 2 learns the table of layer 0"))
+  EXPECT_TRUE(
+      refused.last().first().toString().startsWith("Layer 2 is tied to the table of layer 0"))
       << refused.last().first().toString().toStdString();
 }
 
@@ -177,8 +178,8 @@ TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
   QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, middle(1) + QPoint(60, 20));
   ASSERT_GE(refused.count(), 1);
   EXPECT_EQ(refused.last().first().toString(),
-            "In mirrored layers are not placed on single devices. Set the strategy to "
-            "model_parallel or pipeline, where every device has some layers, or to "
+            "The strategy mirrored does not place layers on single devices. Set the strategy "
+            "to model_parallel, pipeline, or "
             "hybrid with several stages.");
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(wanted.count(), 0);
@@ -245,9 +246,8 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
 
 TEST_F(ModelViewTest, says_why_there_is_nothing) {
   view_.set_picture({});
-  view_.set_empty_text("There is no model yet", "Model: Layer 0: it takes a sequence.");
-  EXPECT_EQ(view_.accessibleDescription(),
-            "There is no model yet\nModel: Layer 0: it takes a sequence.");
+  view_.set_empty_text("No model yet", "Model: Layer 0: it takes a sequence.");
+  EXPECT_EQ(view_.accessibleDescription(), "No model yet\nModel: Layer 0: it takes a sequence.");
   const QImage said = seen();
   view_.set_empty_text("", "");
   EXPECT_NE(seen(), said);

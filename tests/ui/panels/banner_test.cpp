@@ -33,7 +33,7 @@ class BannerTest : public testing::Test {
 };
 
 TEST_F(BannerTest, is_one_line_where_there_is_room_for_it) {
-  banner_.show_text(Banner::Kind::information, "A run is still alive", "It was left running.");
+  banner_.show_text(Banner::Kind::information, "A run is still running", "It was left running.");
   banner_.offer("Attach", [] { return true; });
   EXPECT_TRUE(banner_.in_one_line());
   const int one_line = height_for(1000);
@@ -85,7 +85,7 @@ TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
 
 TEST_F(BannerTest, an_offer_closes_it_when_it_is_carried_out) {
   bool done = false;
-  banner_.show_text(Banner::Kind::warning, "Unsaved work was found", "");
+  banner_.show_text(Banner::Kind::warning, "Unsaved work found", "");
   banner_.offer("Recover", [&] { return done; });
   banner_.findChild<QPushButton*>()->click();
   EXPECT_FALSE(banner_.isHidden()) << "a person thought better of it";
@@ -95,9 +95,9 @@ TEST_F(BannerTest, an_offer_closes_it_when_it_is_carried_out) {
 }
 
 TEST_F(BannerTest, an_offer_does_not_close_what_it_says_itself) {
-  banner_.show_text(Banner::Kind::information, "A run is still alive", "");
+  banner_.show_text(Banner::Kind::information, "A run is still running", "");
   banner_.offer("Attach", [&] {
-    banner_.show_text(Banner::Kind::information, "This run trained another experiment", "");
+    banner_.show_text(Banner::Kind::information, "This run trained a different experiment", "");
     return true;
   });
   banner_.findChild<QPushButton*>()->click();

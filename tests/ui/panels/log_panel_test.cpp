@@ -76,7 +76,7 @@ TEST_F(LogPanelTest, the_lines_of_one_rank_are_shown_whole_with_what_its_process
   print(0, "terminate called\nKilled\n");
   panel_.show_lines_of(0);
   EXPECT_EQ(rows(), 2) << "its debug line too";
-  EXPECT_EQ(panel_.note(), "Its process printed:\nterminate called\nKilled");
+  EXPECT_EQ(panel_.note(), "Output of the process:\nterminate called\nKilled");
   panel_.show_lines_of({});
   EXPECT_EQ(rows(), 3);
   EXPECT_EQ(panel_.note(), "");
@@ -86,9 +86,9 @@ TEST_F(LogPanelTest, a_rank_that_said_nothing_is_told_to_have_said_nothing) {
   print(2, "");
   panel_.show_lines_of(2);
   EXPECT_EQ(rows(), 0);
-  EXPECT_EQ(panel_.note(), "Nothing was logged by rank 2.\nIts process printed nothing.");
+  EXPECT_EQ(panel_.note(), "Nothing was logged by rank 2.\nThe process printed nothing.");
   panel_.findChild<QLineEdit*>()->setText("x");
-  EXPECT_TRUE(panel_.note().startsWith("No line passes the filter."));
+  EXPECT_TRUE(panel_.note().startsWith("No line matches the filter."));
 }
 
 // 16 MB in 8,000 lines of four ranks in turn, one of which arrived late, and more that one of them
@@ -133,7 +133,7 @@ TEST_F(LongLog, is_looked_through_in_portions_between_other_events) {
   auto* find = panel_.findChild<QLineEdit*>();
   panel_.show_lines_of({});
   find->setText("LINE 7999.");
-  EXPECT_TRUE(panel_.note().startsWith("Looking through")) << panel_.note().toStdString();
+  EXPECT_TRUE(panel_.note().startsWith("Searching")) << panel_.note().toStdString();
   ASSERT_TRUE(shows(1));
   int portions = 0;
   QObject::connect(panel_.table().model(), &QAbstractItemModel::rowsInserted, &panel_,

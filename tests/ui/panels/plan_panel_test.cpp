@@ -44,7 +44,7 @@ TEST_F(PlanPanelTest, an_expanded_plan_shows_the_sends_of_its_chunks) {
 
 TEST_F(PlanPanelTest, follows_the_document) {
   document_.set_value("strategy.kind", "one_device");
-  EXPECT_TRUE(shows("There is no plan yet")) << "one device, but two are drawn";
+  EXPECT_TRUE(shows("No plan yet")) << "one device, but two are drawn";
   document_.undo_stack().undo();
   EXPECT_TRUE(shows("AR.b0"));
 }

@@ -127,7 +127,7 @@ TEST(Truths, the_simulated_step_stands_beside_the_measured_one) {
   auto history = history_on({{.name = "a"}});
   take(history, telemetry::FrameType::result,
        {{"step_seconds", {{"median", 0.005}}}, {"simulated_step_seconds", 0.002}});
-  EXPECT_THAT(said_of(history), Contains(QString("a step: 2 ms simulated, 5 ms measured")));
+  EXPECT_THAT(said_of(history), Contains(QString("step time: 2 ms simulated, 5 ms measured")));
 }
 
 TEST(Truths, dropped_events_are_counted_over_ranks) {
@@ -140,7 +140,7 @@ TEST(Truths, dropped_events_are_counted_over_ranks) {
         history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
   }
   EXPECT_THAT(said_of(history),
-              Contains(QString("1,200 events were dropped: details have gaps, totals do not")));
+              Contains(QString("dropped events: 1,200; details have gaps, totals are complete")));
 }
 
 TEST(
@@ -156,12 +156,13 @@ TEST(
         history.take({telemetry::FrameType::events, 1, std::as_bytes(std::span(&event, 1))}));
   };
   say(telemetry::Metric::slow_down, 1, 5);
-  EXPECT_THAT(said_of(history), Contains(QString("rank 1 SLOWED DOWN 5 times")));
+  EXPECT_THAT(said_of(history), Contains(QString("rank 1 SLOWED DOWN 5×")));
   say(telemetry::Metric::slow_down, 2, 1);
   EXPECT_EQ(said_of(history).size(), 1);
   say(telemetry::Metric::slower_than_drawn_seconds, 3, 0.25);
-  EXPECT_THAT(said_of(history),
-              Contains(QString("this machine is slower than the drawn devices: by 250 ms so far")));
+  EXPECT_THAT(
+      said_of(history),
+      Contains(QString("this machine is slower than the drawn devices: 250 ms behind so far")));
 }
 
 TEST(TimeLeftEstimator, is_reckoned_from_the_last_seconds) {

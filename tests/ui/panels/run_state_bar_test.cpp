@@ -172,11 +172,11 @@ TEST(RunStateBarEnd, counts_the_steps_that_were_done_before_a_run_went_on_from_a
                   .startsWith("stopped after 53,302 of 1,000,000 steps in"));
   const QString resumed = said_of(
       {{"status", "stopped"}, {"steps", 53'302}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from 209,800 on) in"))
+  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from step 209,800) in"))
       << resumed.toStdString();
   const QString whole = said_of(
       {{"status", "completed"}, {"steps", 790'200}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from 209,800 on) in"))
+  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from step 209,800) in"))
       << whole.toStdString();
 }
 

@@ -44,7 +44,7 @@ TEST_F(TextPanelTest, says_why_there_is_nothing) {
   EXPECT_TRUE(panel_.note().contains("press Run"));
   show({{"info", "ready"}});
   EXPECT_EQ(panel_.text(), "");
-  EXPECT_TRUE(panel_.note().contains("This run made up no text"));
+  EXPECT_TRUE(panel_.note().contains("This run sampled no text"));
 }
 
 TEST_F(TextPanelTest, forgets_a_run_that_is_gone) {

@@ -309,13 +309,13 @@ TEST_F(RunTest, a_chart_without_points_says_why) {
   ASSERT_TRUE(QTest::qWaitFor(
       [&] { return run->live() && run->history().train_loss().size() == 5 && !charts.reading(); }));
   EXPECT_EQ(said(ChartKind::loss), "");
-  EXPECT_EQ(said(ChartKind::rank_bytes), "One rank sends nothing");
-  EXPECT_EQ(said(ChartKind::link_bytes), "One rank sends nothing");
+  EXPECT_EQ(said(ChartKind::rank_bytes), "A single rank sends no data");
+  EXPECT_EQ(said(ChartKind::link_bytes), "A single rank sends no data");
   EXPECT_EQ(said(ChartKind::gradient_norm), "Waiting for the first points");
   ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "completed"}}));
   ASSERT_TRUE(writer.close());
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete() && !charts.reading(); }));
-  EXPECT_EQ(said(ChartKind::gradient_norm), "This run recorded none");
+  EXPECT_EQ(said(ChartKind::gradient_norm), "This run recorded no such values");
 }
 
 TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {

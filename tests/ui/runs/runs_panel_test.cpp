@@ -266,7 +266,7 @@ TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
   const auto rows = compare_runs({run});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].what, "samples/s");
-  EXPECT_TRUE(rows[1].help.contains("its samples / the sum of its step times"));
+  EXPECT_TRUE(rows[1].help.contains("samples of the rank / sum of its step times"));
   EXPECT_TRUE(rows[2].help.contains("slowest rank"));
 }
 

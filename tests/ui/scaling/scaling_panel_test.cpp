@@ -100,11 +100,11 @@ class ScalingPanelTest : public testing::Test {
 TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
   EXPECT_EQ(empty(ScalingChart::speed_up),
             "No sweep yet: choose ranks and algorithms, then press Start sweep");
-  EXPECT_EQ(panel_->status(), "No sweep is shown");
+  EXPECT_EQ(panel_->status(), "No sweep selected");
   EXPECT_TRUE(panel_->start_button().isEnabled());
   EXPECT_TRUE(panel_->cancel_button().isHidden());
   EXPECT_FALSE(panel_->export_button().isEnabled());
-  EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other, for real.");
+  EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other.");
   document_.reset({});
   EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("Draw devices"))
       << "an empty drawing is nothing wrong";
@@ -136,8 +136,7 @@ TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
   const auto wish = panel_->form().wish();
   EXPECT_THAT(wish->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
   EXPECT_EQ(wish->scaling, experiment::Scaling::strong);
-  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other, for real.")
-      << "one rank is run once";
+  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other.") << "one rank is run once";
 }
 
 TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothing) {
@@ -153,13 +152,13 @@ TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothin
   QTest::keyClicks(&panel_->form().ranks(), "1,2");
   EXPECT_TRUE(panel_->start_button().isEnabled());
   panel_->form().algorithms().item(0)->setCheckState(Qt::Unchecked);
-  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("none is ticked"));
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("no algorithm is selected"));
 }
 
 TEST_F(ScalingPanelTest, does_not_start_beside_a_run_and_says_why) {
   panel_->set_training("digits 14:03");
   EXPECT_FALSE(panel_->start_button().isEnabled());
-  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("digits 14:03 trains now"));
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("digits 14:03 is training"));
   panel_->set_training({});
   EXPECT_TRUE(panel_->start_button().isEnabled());
 }
@@ -283,7 +282,8 @@ TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
   open(sweep);  // and no process holds its lock
   EXPECT_TRUE(panel_->follower().ended_early());
   EXPECT_EQ(panel_->status(),
-            "The sweep broke off (killed?), 4 of 5 runs over: what was finished is kept");
+            "The sweep process ended unexpectedly; it may have been killed. 4 of 5 runs finished; "
+            "finished runs are kept");
   EXPECT_TRUE(panel_->start_button().isEnabled());
 }
 
@@ -326,7 +326,7 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   panel_->list_sweeps_later();
   ASSERT_TRUE(wait([&] { return panel_->sweeping() && panel_->follower().sweep().has_value(); }));
   EXPECT_THAT(panel_->status().toStdString(),
-              HasSubstr("2 of 5 runs over: direct on 2 ranks; about "));
+              HasSubstr("2 of 5 runs finished: direct on 2 ranks; about "));
   EXPECT_FALSE(panel_->start_button().isEnabled());
   EXPECT_FALSE(panel_->cancel_button().isHidden());
   EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2));
@@ -337,7 +337,7 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   ASSERT_TRUE(wait([&] { return ranks(ScalingChart::speed_up, "ring").size() == 2; }));
 
   QTest::mouseClick(&panel_->cancel_button(), Qt::LeftButton);
-  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Cancelling")) << "acknowledged at once";
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Canceling")) << "acknowledged at once";
   int how = 0;
   ::waitpid(child, &how, 0);
   EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT);

@@ -100,9 +100,8 @@ TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
   EXPECT_EQ(cell(1, 7), "9");
   EXPECT_EQ(cell(2, 0), "all");
   EXPECT_EQ(cell(2, 1), "6");
-  EXPECT_THAT(panel_.words().toStdString(),
-              HasSubstr("6 gradients applied, 5 of them delayed, 2 dropped"));
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 1.00 in the mean (λ - 1)"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 applied, 5 of them delayed, 2 dropped"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("Theory: mean 1.00 (λ - 1)"));
 }
 
 TEST_F(StalenessPanelTest, its_histogram_counts_them) {
@@ -130,7 +129,7 @@ TEST_F(StalenessPanelTest, its_histogram_is_of_bars_and_is_exported_as_counts) {
             "\"worker, rank 0\",0,1\n\"worker, rank 0\",1,2\n"
             "\"worker, rank 1\",0,0\n\"worker, rank 1\",1,2\n\"worker, rank 1\",2,0\n\"worker, "
             "rank 1\",3,1\n"
-            "\"mean, by theory\",1,0\n\"mean, by theory\",1,4\n");
+            "\"theoretical mean\",1,0\n\"theoretical mean\",1,4\n");
 }
 
 TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
@@ -138,7 +137,7 @@ TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
   staleness[0] = 3, staleness[100] = 5000;
   record(served(experiment::ServerMode::asynchronous), staleness);
   EXPECT_EQ(panel_.histogram().model().find("worker0")->points.size(), 2u) << "0 and 1";
-  EXPECT_TRUE(panel_.histogram().title().endsWith("without the stalest 1 %"));
+  EXPECT_TRUE(panel_.histogram().title().endsWith("without the top 1 %"));
   EXPECT_EQ(cell(2, 7), "5,000") << "which the table tells";
 }
 
@@ -213,14 +212,14 @@ TEST_P(NarrowStalenessPanel, shows_whole_columns_whatever_its_room) {
   EXPECT_TRUE(header().isSectionHidden(2)) << "the share follows from what was applied";
   EXPECT_EQ(header().isSectionHidden(4), GetParam() == 0) << "where nothing was dropped";
   EXPECT_THAT(panel_.table().topLevelItem(1)->toolTip(0).toStdString(),
-              HasSubstr("rank 1: 3 gradients applied (50.0 %)"));
+              HasSubstr("rank 1: gradients applied 3 (50.0 %)"));
 }
 
 TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
   e.strategy.servers.bound = 2;
   record(e, {0, 1, 1, 2});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("at most 5 ("));
 }
 
 // Vector4Of micro-batches a step: of two stages the first has gone forward with the second one when
@@ -236,12 +235,11 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
   e.training.accumulation_steps = 4;
   record(e, {0, 0, 1, 0, 1, 0, 1, 0});
   EXPECT_THAT(panel_.words().toStdString(),
-              HasSubstr("8 gradients applied, 3 of them delayed, 0 dropped. Staleness: 0.38 in the "
-                        "mean, p95 1, at most 1."));
+              HasSubstr("8 applied, 3 of them delayed, 0 dropped. Staleness: mean 0.38, "
+                        "p95 1, maximum 1."));
   EXPECT_THAT(
       panel_.words().toStdString(),
-      HasSubstr(
-          "By theory 0.38 in the mean (p - 1 - s at stage s, less at the beginning of a step)."));
+      HasSubstr("Theory: mean 0.38 (p - 1 - s at stage s, less at the beginning of a step)."));
   ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
   EXPECT_EQ(panel_.table().headerItem()->text(0), "Stage");
   EXPECT_EQ(panel_.histogram().model().find("worker0")->style.label, "stage, rank 0")
@@ -249,15 +247,15 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
 }
 
 TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run is shown"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run selected"));
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();
   e.strategy.kind = experiment::StrategyKind::mirrored;
   record(e, {});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("no parameter servers"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("neither parameter servers"));
   EXPECT_EQ(panel_.table().topLevelItemCount(), 0);
   run_.reset();
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run is shown"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run selected"));
 }
 
 }  // namespace

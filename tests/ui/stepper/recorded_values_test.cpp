@@ -185,20 +185,20 @@ TEST_F(TrueStepper, shows_the_numbers_of_the_run_and_ticks_off_those_that_it_had
   const auto places = run::sampled_places(made.run.exercise(made.run.buckets.front()));
   EXPECT_EQ(cell(2, 0), number_words(static_cast<double>(held(2, places[0], 0))) + " (2)");
   EXPECT_TRUE(panel_.foot().contains(
-      "The numbers are true, from bucket 0 of run by hand: of every chunk number 1 of 4 that was "
-      "put aside, as the ranks held it "
-      "before, in step 0. Sums are rounded as the ranks rounded them, in fp32."))
+      "Recorded values of bucket 0 of run by hand: recorded element 1 of 4 of each chunk, "
+      "as held before the collective, "
+      "in step 0. Sums are rounded in fp32, as on the ranks."))
       << panel_.foot().toStdString();
-  EXPECT_FALSE(cell(0, 0).contains("run had"));
+  EXPECT_FALSE(cell(0, 0).contains("in the run"));
   panel_.stepper().go_to_end();
   for (int rank = 0; rank < rows(); ++rank)
     for (int chunk = 0; chunk < chunks(); ++chunk)
-      EXPECT_TRUE(cell(rank, chunk).endsWith(", as the run had it"))
+      EXPECT_TRUE(cell(rank, chunk).endsWith(", same as in the run"))
           << cell(rank, chunk).toStdString();
   EXPECT_TRUE(panel_.sentence().endsWith(
-      QString("All %1 numbers are those that the run had, to the bit.").arg(rows() * chunks())))
+      QString("All %1 values are bitwise equal to the run.").arg(rows() * chunks())))
       << panel_.sentence().toStdString();
-  EXPECT_TRUE(spoken(1, 1).contains("complete, as the run had it"));
+  EXPECT_TRUE(spoken(1, 1).contains("complete, same as in the run"));
 }
 
 TEST_F(TrueStepper, says_where_the_run_had_another_number_however_close) {
@@ -206,11 +206,10 @@ TEST_F(TrueStepper, says_where_the_run_had_another_number_however_close) {
   made.put_aside(0, 1e-6F);
   look(made);
   panel_.stepper().go_to_end();
-  EXPECT_TRUE(cell(0, 0).endsWith(", as the run had it"));
-  EXPECT_TRUE(cell(1, 0).contains(", but the run had 0.")) << cell(1, 0).toStdString();
-  EXPECT_TRUE(panel_.sentence().contains(QString("%1 of %2 numbers are not those that the run had.")
-                                             .arg(chunks())
-                                             .arg(rows() * chunks())))
+  EXPECT_TRUE(cell(0, 0).endsWith(", same as in the run"));
+  EXPECT_TRUE(cell(1, 0).contains(", in the run: 0.")) << cell(1, 0).toStdString();
+  EXPECT_TRUE(panel_.sentence().contains(
+      QString("%1 of %2 values differ from the run.").arg(chunks()).arg(rows() * chunks())))
       << panel_.sentence().toStdString();
 }
 
@@ -226,8 +225,7 @@ TEST_F(TrueStepper, another_step_and_another_element_show_their_own_numbers) {
   choose("values_element", 3);
   EXPECT_EQ(cell(1, 0), number_words(static_cast<double>(held(1, places[3], 4))) + " (1)");
   choose("values_step", 2);
-  EXPECT_TRUE(panel_.foot().contains(
-      "The numbers are an example; bytes are those of bucket 0 of run by hand."));
+  EXPECT_TRUE(panel_.foot().contains("Example values; byte counts of bucket 0 of run by hand."));
   EXPECT_TRUE(panel_.findChild<QSpinBox*>("seed")->isVisible());
   choose("values_step", 0);
   EXPECT_FALSE(panel_.findChild<QSpinBox*>("seed")->isVisible()) << "true numbers follow no seed";
@@ -247,7 +245,7 @@ TEST_F(TrueStepper, of_another_algorithm_than_the_runs_nothing_true_is_claimed) 
   made.put_aside(0);
   look(made);
   choose("algorithm", combo("algorithm")->findText("star"));
-  EXPECT_TRUE(panel_.foot().contains("which the run reduced by ring and not so"))
+  EXPECT_TRUE(panel_.foot().contains("The run used ring, not the algorithm shown"))
       << panel_.foot().toStdString();
   EXPECT_FALSE(panel_.stepper().has_recorded_values());
   EXPECT_FALSE(combo("values_step")->isVisible());
@@ -256,11 +254,10 @@ TEST_F(TrueStepper, of_another_algorithm_than_the_runs_nothing_true_is_claimed) 
 TEST_F(TrueStepper, a_run_that_put_nothing_aside_is_said_to) {
   HandMadeRun made;
   look(made);
-  EXPECT_TRUE(panel_.foot().contains("The run has put none of its own numbers aside."))
-      << panel_.foot().toStdString();
+  EXPECT_TRUE(panel_.foot().contains("The run recorded no values.")) << panel_.foot().toStdString();
   made.put_aside(0);
   panel_.bar().history_grew();
-  EXPECT_TRUE(panel_.foot().contains("The numbers are true"))
+  EXPECT_TRUE(panel_.foot().contains("Recorded values"))
       << "as soon as it has: " << panel_.foot().toStdString();
 }
 
@@ -282,7 +279,7 @@ TEST_F(TrueStepper, ranks_of_a_part_of_the_run_have_their_own_names) {
   panel_.stepper().go_to_end();
   EXPECT_TRUE(panel_.sentence().startsWith("Rank 0 sends chunk 0 to rank 2"))
       << panel_.sentence().toStdString();
-  EXPECT_TRUE(panel_.sentence().endsWith("All 2 numbers are those that the run had, to the bit."))
+  EXPECT_TRUE(panel_.sentence().endsWith("All 2 values are bitwise equal to the run."))
       << panel_.sentence().toStdString();
 }
 

@@ -87,10 +87,10 @@ class StepperPanelTest : public testing::Test {
 
 TEST_F(StepperPanelTest, begins_with_the_ranks_and_the_algorithm_of_the_drawing) {
   EXPECT_EQ(panel_.stepper().steps().exercise.hosts, (std::vector<int>{0, 0, 0}));
-  EXPECT_EQ(panel_.place(), "Start of 4 rounds, 12 steps");
+  EXPECT_EQ(panel_.place(), "Start: 4 rounds, 12 steps");
   EXPECT_EQ(panel_.table().model()->rowCount(), 3);
   document_.set_value("strategy.algorithm", "direct");
-  EXPECT_EQ(panel_.place(), "Start of 2 rounds, 12 steps");
+  EXPECT_EQ(panel_.place(), "Start: 2 rounds, 12 steps");
 }
 
 TEST_F(StepperPanelTest, keys_go_by_steps_and_rounds_both_ways) {
@@ -119,7 +119,7 @@ TEST_F(StepperPanelTest, buttons_do_the_same) {
   EXPECT_EQ(step(), 3);
   EXPECT_EQ(panel_.place(), "Round 1 of 4, step 3 of 12");
   press("Back");
-  press("Round back");
+  press("Previous round");
   EXPECT_EQ(step(), 0);
   EXPECT_FALSE(button("Back")->isEnabled());
   press("End");
@@ -134,14 +134,14 @@ TEST_F(StepperPanelTest, the_table_shows_true_values_and_whose_they_are) {
   key(Qt::Key_PageDown);
   EXPECT_EQ(cell(2, 0), "110 (2+1)");
   EXPECT_EQ(panel_.sentence(),
-            "Rank 1 sends chunk 0 to rank 2, which adds it to its own: 110 (2+1).");
+            "Rank 1 sends chunk 0 to rank 2, which adds it to its local value: 110 (2+1).");
   EXPECT_EQ(spoken(2, 0), "rank 2, chunk 0: 110, from ranks 2+1, changed by this step");
   EXPECT_EQ(spoken(1, 0), "rank 1, chunk 0: 10, from ranks 1, sent in this step");
   key(Qt::Key_End);
   for (int rank = 0; rank < 3; ++rank)
     for (int chunk = 0; chunk < 3; ++chunk)
       EXPECT_TRUE(cell(rank, chunk).startsWith("111 (")) << cell(rank, chunk).toStdString();
-  EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the sum of all."))
+  EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the full sum."))
       << panel_.sentence().toStdString();
   EXPECT_TRUE(spoken(0, 0).contains("complete"));
 }
@@ -151,8 +151,9 @@ TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
   choose("algorithm", "direct");
   key(Qt::Key_Right);
   EXPECT_EQ(cell(0, 0), "1 (0)");
-  EXPECT_TRUE(spoken(0, 0).contains("aside 11 (0+1)")) << spoken(0, 0).toStdString();
-  EXPECT_TRUE(panel_.sentence().contains("aside: 11 (0+1)")) << panel_.sentence().toStdString();
+  EXPECT_TRUE(spoken(0, 0).contains("scratch 11 (0+1)")) << spoken(0, 0).toStdString();
+  EXPECT_TRUE(panel_.sentence().contains("scratch buffer in rank order: 11 (0+1)"))
+      << panel_.sentence().toStdString();
   key(Qt::Key_Right);
   EXPECT_EQ(cell(0, 0), "111 (0+1+2)");
   EXPECT_FALSE(spoken(0, 0).contains("aside"));
@@ -165,10 +166,9 @@ TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {
   EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(),
             "rank 0\nsent 4 of 16 B");
   EXPECT_TRUE(panel_.foot().startsWith(
-      "Sent in all: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B)."))
+      "Total sent: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B)."))
       << panel_.foot().toStdString();
-  EXPECT_TRUE(
-      panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B."))
+  EXPECT_TRUE(panel_.foot().contains("Example values, one per chunk of 4 B."))
       << panel_.foot().toStdString();
 }
 
@@ -176,10 +176,9 @@ TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
   EXPECT_FALSE(panel_.foot().contains("gloo"));
   document_.set_value("strategy.engine", "gloo");
   key(Qt::Key_Right);
-  EXPECT_TRUE(
-      panel_.foot().contains("A run would hand its collectives to gloo, which reports no chunks."))
+  EXPECT_TRUE(panel_.foot().contains("gloo executes the collectives and reports no chunks."))
       << panel_.foot().toStdString();
-  choose("ranks", "of an example");
+  choose("ranks", "from an example");
   EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is nobody's run";
 }
 
@@ -204,7 +203,7 @@ TEST_F(StepperPanelTest, the_program_is_that_of_a_rank_of_the_step) {
   const auto title = [&] { return panel_.program().accessibleName(); };
   EXPECT_EQ(title(), "Program of rank 0");
   key(Qt::Key_Right);
-  EXPECT_EQ(title(), "Program of rank 0") << "which receives";
+  EXPECT_EQ(title(), "Program of rank 0") << "(receiver)";
   key(Qt::Key_Right);
   EXPECT_EQ(title(), "Program of rank 0") << "which sends";
   EXPECT_TRUE(panel_.program().current_line().startsWith("SEND.b0.t0.c2>r1"))
@@ -303,7 +302,7 @@ TEST_F(StepperPanelTest, what_is_not_seen_does_not_play) {
 }
 
 TEST_F(StepperPanelTest, an_example_is_of_any_ranks_and_stays_off_the_canvas) {
-  choose("ranks", "of an example");
+  choose("ranks", "from an example");
   EXPECT_EQ(panel_.table().model()->rowCount(), 4);
   panel_.findChild<QSpinBox*>("members")->setValue(16);
   panel_.findChild<QSpinBox*>("hosts")->setValue(4);
@@ -336,15 +335,15 @@ TEST_F(StepperPanelTest, a_drawing_without_devices_is_said_to_have_nothing_to_st
 
 TEST_F(StepperPanelTest, one_rank_has_nothing_to_send) {
   draw(tests::drawn_hosts(1, 1));
-  EXPECT_EQ(panel_.place(), "No steps: one rank has nobody to send to");
-  EXPECT_EQ(panel_.sentence(), "Done: every rank holds the sum of all.");
+  EXPECT_EQ(panel_.place(), "No steps: a single rank sends no data");
+  EXPECT_EQ(panel_.sentence(), "Done: every rank holds the full sum.");
 }
 
 TEST_F(StepperPanelTest, the_other_collectives_begin_with_what_takes_part) {
   choose("collective", "broadcast");
   panel_.findChild<QSpinBox*>("root")->setValue(1);
-  EXPECT_EQ(cell(0, 0), "nothing yet");
-  EXPECT_NE(cell(1, 0), "nothing yet");
+  EXPECT_EQ(cell(0, 0), "empty");
+  EXPECT_NE(cell(1, 0), "empty");
   EXPECT_TRUE(panel_.findChild<QSpinBox*>("root")->isVisible());
   key(Qt::Key_End);
   EXPECT_EQ(cell(0, 0), cell(1, 0));

@@ -159,7 +159,7 @@ TEST_F(PipelineViewTest,
   EXPECT_EQ(view_.reading().lines.join("; ").toStdString(),
             "stage 1 (layers 2\u20133) on rank 1; measured in step 7; from 10.000000 ms to "
             "12.000000 ms of the step; takes 2.000000 ms; "
-            "in the plan begins at 5.000000 ms and takes 1.000000 ms, 0.50 times as long");
+            "in the plan: begins at 5.000000 ms, takes 1.000000 ms, 0.50× the time");
   highlight_devices(
       QPoint(qRound(view_.rect_of(ran_cell(0, 2)).right()) + 20, middle(ran_cell(0, 2)).y()));
   EXPECT_EQ(view_.reading().title, "") << "between cells there is nothing to read";
@@ -262,20 +262,20 @@ TEST(PipelineWords, tell_the_bubble_by_formula_simulated_and_measured_and_how_fa
             "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points), "
             "in 8 ms");
   EXPECT_EQ(measured_words(picture).toStdString(),
-            "Measured in step 7: 21.4 % (\u22123.6 points on the simulated one, \u22123.6 on the "
-            "formula), in 14 ms, 1.75 times as long");
+            "Measured in step 7: 21.4 % (\u22123.6 points vs. simulated, \u22123.6 vs. "
+            "formula), in 14 ms, 1.75× the planned time");
 }
 
 TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_another_experiment) {
   PipelinePicture picture = both();
   picture.ran->lacking = 3;
-  EXPECT_TRUE(measured_words(picture).endsWith(
-      "Measured in step 7: no figure, as 3 ops of it are not held here"))
+  EXPECT_TRUE(
+      measured_words(picture).endsWith("Measured in step 7: no figure; not in memory: 3 ops"))
       << measured_words(picture).toStdString();
   picture.ran->lacking = 0;
   picture.plan_is_of_drawing = true;
-  EXPECT_TRUE(
-      measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in "))
+  EXPECT_TRUE(measured_words(picture).startsWith(
+      "Measured in step 7: 25.0 % (from another experiment), in "))
       << measured_words(picture).toStdString();
 }
 

@@ -130,10 +130,11 @@ TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
   EXPECT_EQ(words.title, "AR.b0");
   EXPECT_THAT(
       words.lines,
-      ElementsAre("collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
-                  "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and adds "
-                  "up for 10 ns, only sends for 23 ns, has nothing under way for 2 ns",
-                  "meanwhile the rank computes for 35 ns", "256 bytes sent and received"));
+      ElementsAre(
+          "collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
+          "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and reduces "
+          "for 10 ns, only sends for 23 ns, idle for 2 ns",
+          "overlapping compute of the rank: 35 ns", "256 bytes sent and received"));
 }
 
 TEST(TimelineWords,

@@ -57,7 +57,7 @@ class PipelinePanel : public testing::Test {
 TEST_F(PipelinePanel, where_there_is_no_pipeline_nothing_is_said_of_one) {
   EXPECT_FALSE(panel_.shows_pipeline());
   EXPECT_FALSE(button("Pipeline")->isVisible());
-  EXPECT_FALSE(button("Step before")->isVisible());
+  EXPECT_FALSE(button("Previous step")->isVisible());
   EXPECT_TRUE(button("Thin lanes")->isVisible());
 }
 
@@ -97,7 +97,7 @@ TEST_F(PipelinePanel, a_run_shows_its_last_whole_step_below_its_plan_with_their_
   ASSERT_TRUE(picture.ran && picture.planned());
   EXPECT_TRUE(picture.alike());
   EXPECT_NEAR(picture.ran->cells.bubble(), picture.planned()->cells.bubble(), 1e-3);
-  EXPECT_TRUE(says("3.00 times as long")) << panel_.figures().toStdString();
+  EXPECT_TRUE(says("3.00× the planned time")) << panel_.figures().toStdString();
 }
 
 TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_run) {
@@ -130,7 +130,7 @@ TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   reader.set_run(run_.get());
   reader.refresh(steps);
   ASSERT_TRUE(QTest::qWaitFor([&] { return reader.picture().run.has_value(); }, kPatience));
-  EXPECT_EQ(words.last(), "Reading what was recorded ...");
+  EXPECT_EQ(words.last(), "Reading the recording ...");
   reader.refresh(steps);
   EXPECT_TRUE(reader.picture().ran);
   EXPECT_FALSE(words.join(' ').contains("Waiting")) << words.join(' ').toStdString();
@@ -177,17 +177,17 @@ TEST_F(PipelinePanel,
   panel_.set_drawing(plan(drawn_pipeline(PipelineSchedule::gpipe, 2, 6)));
   EXPECT_TRUE(panel_.pipeline().picture().plan_is_of_drawing);
   EXPECT_TRUE(panel_.figures().contains("1/7")) << panel_.figures().toStdString();
-  EXPECT_TRUE(panel_.figures().contains("(of another experiment)"));
+  EXPECT_TRUE(panel_.figures().contains("(from another experiment)"));
 }
 
 TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
   open_run();
-  EXPECT_TRUE(button("Pipeline")->isVisible() && button("Step before")->isVisible());
+  EXPECT_TRUE(button("Pipeline")->isVisible() && button("Previous step")->isVisible());
   EXPECT_FALSE(button("Thin lanes")->isVisible());
   EXPECT_EQ(panel_.focusProxy(), &panel_.pipeline());
   EXPECT_NE(button("Pipeline")->focusPolicy() & Qt::TabFocus, 0);
   panel_.pipeline_action().setChecked(false);
-  EXPECT_FALSE(button("Step before")->isVisible());
+  EXPECT_FALSE(button("Previous step")->isVisible());
   EXPECT_TRUE(button("Thin lanes")->isVisible());
   EXPECT_EQ(panel_.focusProxy(), &panel_.view());
 }

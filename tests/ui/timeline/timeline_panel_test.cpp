@@ -102,7 +102,7 @@ TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
   panel_.view().choose_step(7);
   ASSERT_TRUE(says("Step 7")) << panel_.figures().toStdString();
   EXPECT_TRUE(says("efficiency 60 %")) << "3 of 5 ms: " << panel_.figures().toStdString();
-  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it hidden behind compute"))
+  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it overlapped with compute"))
       << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
   panel_.view().choose_step({});
   EXPECT_TRUE(says("In view, steps 37 to 39")) << panel_.figures().toStdString();
@@ -116,7 +116,7 @@ TEST_F(TimelinePanelTest, the_figures_begin_at_the_left_beside_what_explains_the
   QCoreApplication::processEvents();
   int labels = 0;
   for (const QLabel* label : panel_.findChildren<QLabel*>())
-    if (label->accessibleName().endsWith("of what is seen")) {
+    if (label->accessibleName().endsWith("in view")) {
       ++labels;
       EXPECT_LT(label->mapTo(&panel_, QPoint()).x(), 60) << label->accessibleName().toStdString();
       EXPECT_GT(label->width(), 1200);

@@ -140,8 +140,8 @@ TEST_F(TimelineViewTest, what_a_rank_was_held_back_stands_apart_from_what_it_com
   QTest::mouseMove(view_.viewport(), middle(held));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
   EXPECT_TRUE(
-      view_.reading().lines.contains("takes 800.000 µs: computes for 200.000 µs, is held back for "
-                                     "600.000 µs, as its rank is slowed or paced"))
+      view_.reading().lines.contains("takes 800.000 µs: computes for 200.000 µs, delayed for "
+                                     "600.000 µs (slowed or paced rank)"))
       << view_.reading().sentence().toStdString();
 }
 
@@ -203,7 +203,7 @@ TEST_F(TimelineViewTest,
   QApplication::sendEvent(view_.viewport(), &over);
   EXPECT_EQ(view_.reading().title, "AR.b0");
   EXPECT_TRUE(
-      view_.reading().lines.join("; ").contains("waits 200.000 µs for peers, transfers and adds up "
+      view_.reading().lines.join("; ").contains("waits 200.000 µs for peers, transfers and reduces "
                                                 "for 100.000 µs, only sends for 200.000 µs"))
       << view_.reading().sentence().toStdString();
   view_.select(bucket);
@@ -341,7 +341,7 @@ TEST_F(TimelineViewTest, says_when_ops_share_a_column_and_a_click_looks_closer) 
   const QPoint at(600, middle(place(0, 2, 9)).y());
   QTest::mouseMove(view_.viewport(), at);
   ASSERT_TRUE(QTest::qWaitFor([&] {
-    return view_.reading().title.contains("ops too close to be told apart here");
+    return view_.reading().title.contains("ops too dense to distinguish");
   })) << view_.reading().title.toStdString();
   const Nanoseconds width = view_.view().width();
   click(at);
