@@ -10,7 +10,7 @@
 #include "core/base/units.h"
 #include "core/session/status.h"
 #include "core/telemetry/summary.h"
-#include "ui/model/counted.h"
+#include "ui/model/count_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
