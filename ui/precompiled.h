@@ -3,5 +3,18 @@
 #pragma once
 
 #include <QtWidgets>
-
-#include "core/precompiled.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tl/expected.hpp>
+#include <variant>
+#include <vector>

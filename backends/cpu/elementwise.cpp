@@ -170,6 +170,7 @@ PreparedKernel prepare(const compute::Add& op, const Device& device) {
 }
 
 PreparedKernel prepare(const compute::Accumulate& op, const Device& device) {
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the returned kernel owns its memory
   return prepare(compute::Add{op.output, op.input, op.output, compute::Activation::none}, device);
 }
 

@@ -15,7 +15,7 @@ namespace trainyard::cpu {
 // True if the op processes rows (or samples) independently, so that it can run on slices of the
 // first extent of its 16-bit tensors.
 template <class OneOp>
-constexpr bool has_independent_rows =
+constexpr bool kHasIndependentRows =
     std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> ||
     std::is_same_v<OneOp, compute::Add> || std::is_same_v<OneOp, compute::Accumulate> ||
     std::is_same_v<OneOp, compute::ActivationBackward> ||
@@ -41,7 +41,7 @@ Slices slices_of(const OneOp& op, int cores) {
     rows = tensor.shape[0];
     elements = std::max(elements, tensor.elements());
   });
-  if (!has_independent_rows<OneOp> || elements == 0) return {rows, rows};
+  if (!kHasIndependentRows<OneOp> || elements == 0) return {rows, rows};
   return {std::clamp<std::int64_t>(kSliceElements * cores * rows / elements, 1, rows), rows};
 }
 

@@ -92,7 +92,7 @@ class NcclCollectives final : public comm::Collectives {
 
   Result<std::uint64_t> completed(int group) override {
     if (auto ok = state(); !ok) return base::fail(ok.error());
-    const auto count = lane_of(group).and_then([this](Lane* lane) {
+    auto count = lane_of(group).and_then([this](Lane* lane) {
       return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); });
     });
     if (auto ok = reason_.state(); !ok)
