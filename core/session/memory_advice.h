@@ -47,7 +47,7 @@ struct Way {
 // - model parallelism: pipeline, tensor or both, with as few devices per replica as possible;
 // - for pipelines: a schedule that holds fewer activations, and a partition by memory.
 //
-// Of each kind, returns the option with the smallest change. Every option is checked with its full
+// Returns the option with the smallest change for each kind. Every option is checked with its full
 // plan, so applying exactly these settings fits. If no single option fits, tries pairs, then as
 // many options together as possible. For very large models, where each try takes long, stops after
 // a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an option

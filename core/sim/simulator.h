@@ -121,7 +121,7 @@ struct Outcome {
   double mean_staleness = 0;  // of gradients, with parameter servers
   std::string explain;        // the longest bound, as a sentence
   std::string fingerprint;    // 16 hex digits: xxh64 over all events in order
-  // Of the full run, extrapolated from the values above.
+  // Predicted time of the full run, extrapolated from the values above.
   double predicted_seconds = 0;
   // For as many samples as a full step has: the median plus its share of an average, or the mean
   // over an epoch with several tails.

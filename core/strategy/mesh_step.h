@@ -4,7 +4,7 @@
 // to later stages. Backward, it receives the gradients at its outputs, adds its own terms, and
 // sends gradients back along the same ways.
 //
-// Of split layers it has some rows or columns (core/model/split.h). The output of a pair's second
+// It has some rows or columns of split layers (core/model/split.h). The output of a pair's second
 // layer is summed over the ranks that split it in the forward pass, and the gradient at the inputs
 // of its first layer in the backward pass. With split classes, the loss uses summaries of logits
 // gathered from all ranks.

@@ -5,9 +5,9 @@
 // server has no steps; its programs run when a gradient has arrived, when an update is complete,
 // and when a worker may be answered.
 //
-// Of a table in which samples look up rows, a worker pulls and pushes only the rows that its round
-// uses. It knows them after it has its turn; then it sends the list and is given these rows, of the
-// same version as everything else from that server. It pushes them in the same order.
+// A worker pulls and pushes only the rows of a lookup table that its round uses. It knows them
+// after it has its turn; then it sends the list and is given these rows, of the same version as
+// everything else from that server. It pushes them in the same order.
 //
 // Groups: one per server with all workers, for requests and answers; then one per share, of its
 // server and all workers.
