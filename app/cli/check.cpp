@@ -24,43 +24,39 @@ using check::Proof;
 
 const char* meaning(Proof proof) {
   switch (proof) {
-    case Proof::structure: return "every number, span and dependency is in range";
-    case Proof::order: return "members use their groups in one order";
-    case Proof::deadlock:
-      return "all ranks come to an end, even when every send waits for its receive";
-    case Proof::matching: return "every send and the receive it meets mean the same";
-    case Proof::races: return "nothing is read or written while another writes it";
+    case Proof::structure: return "all numbers, spans and dependencies are in range";
+    case Proof::order: return "all members of a group use it in the same order";
+    case Proof::deadlock: return "no deadlock, even if every send blocks until it is received";
+    case Proof::matching: return "every send matches its receive";
+    case Proof::races: return "no access overlaps an unordered write";
     case Proof::casting:
-      return "who computes by 16-bit parameters has what was made of those that are there, and a "
-             "loss that is scaled is unscaled";
-    case Proof::meaning:
-      return "what is summed over ranks holds each of them once, and is equal on all";
+      return "ops in 16 bits use casts of the current parameters, and a scaled loss is unscaled";
+    case Proof::meaning: return "reduced values contain every rank once and are equal on all ranks";
     case Proof::mixing:
-      return "every rank's parameters become what one doubly stochastic matrix says of its own and "
-             "its neighbours'";
+      return "the parameters of each rank become the average of its own and its neighbors' by a "
+             "doubly stochastic mixing matrix";
     case Proof::averaging:
-      return "every rank's parameters become the mean of all, or move to a centre, and that to the "
-             "mean, when ranks meet";
+      return "when ranks synchronize, parameters become the mean of all ranks, or move toward a "
+             "center that moves toward the mean";
     case Proof::pairing:
-      return "every average joins a rank that asks and one that answers and waits for nobody, half "
-             "and half, so that nobody waits for ever";
+      return "every average joins an active rank and a passive rank with equal weights; passive "
+             "ranks never wait, so there is no deadlock";
     case Proof::sharding:
-      return "passes compute by whole parameters, every part is updated once by the gradient of "
-             "all ranks, and nothing else lasts";
+      return "passes use full parameters, every shard is updated once with the gradient of all "
+             "ranks, and no other state is kept";
     case Proof::passing:
-      return "every layer computes by what those before it made of its micro-batch, learns by the "
-             "whole gradient, and takes each once";
+      return "every layer uses the outputs of the layers before it for the same micro-batch, and "
+             "its full gradient, each once";
     case Proof::recomputing:
-      return "every output that is made again is what its forward pass made, from what that had, "
-             "and the backward pass finds it";
+      return "every recomputed output equals the first one, has the same inputs, and is ready for "
+             "the backward pass";
     case Proof::versions:
-      return "every micro-batch goes back by the parameters that it went forward by, and updates "
-             "come in order, each once";
-    case Proof::swapping:
-      return "what comes back to a device is what was put aside, before anybody asks for it";
+      return "forward and backward of a micro-batch use the same weight version; updates are in "
+             "order, each once";
+    case Proof::swapping: return "fetched data are the offloaded data, and arrive before their use";
     case Proof::serving:
-      return "every parameter lies on one server, workers and servers agree on it, and by their "
-             "rule nobody waits for ever";
+      return "every parameter is on one server, workers and servers agree on it, and the arrival "
+             "rule cannot deadlock";
   }
   return "";
 }
