@@ -16,8 +16,8 @@ base::Result<double> engine_seconds(Collective collective, const Work& work,
 
 // Returns the bytes that the rank sends at least for an op of its engine; S: bytes of the bucket.
 // All-reduce: 2 (n - 1) / n S; reduce-scatter and all-gather: (n - 1) / n S, as nccl-tests count
-// the traffic of a rank's link (nccl-tests, doc/PERFORMANCE.md, "bus bandwidth"). Broadcast: S, except for the
-// last member of the chain. Other ops: 0.
+// the traffic of a rank's link (nccl-tests, doc/PERFORMANCE.md, "bus bandwidth"). Broadcast: S,
+// except for the last member of the chain. Other ops: 0.
 std::int64_t engine_bytes(const plan::Op& op, const plan::RankPlan& rank,
                           const std::vector<plan::Group>& groups);
 // Returns the sum over all ops of a full step. If ranks synchronize every H steps, that of a
