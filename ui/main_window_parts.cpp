@@ -315,6 +315,13 @@ void MainWindow::connect_model() {
   connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::highlight_devices);
   connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_,
           &ModelPanel::set_seen);
+  connect(&document_, &Document::fields_dropped, statusBar(), [this](const QStringList& fields) {
+    statusBar()->showMessage(tr("Dropped %n setting(s) that the chosen kind does not have: %1. Undo "
+                                "restores them.",
+                                nullptr, static_cast<int>(fields.size()))
+                                 .arg(fields.join(", ")),
+                             8000);
+  });
   connect(model_, &ModelPanel::message, statusBar(),
           [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);

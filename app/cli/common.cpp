@@ -86,7 +86,10 @@ base::Result<std::filesystem::path> ExperimentArguments::directory() const {
 experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments) {
   const auto directory = arguments.directory();
   if (!directory) return tl::unexpected(base::Problems{directory.error()});
-  return experiment::load(arguments.file, arguments.overrides, *directory);
+  std::vector<std::string> notes;
+  auto loaded = experiment::load(arguments.file, arguments.overrides, *directory, &notes);
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  return loaded;
 }
 
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments) {

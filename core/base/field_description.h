@@ -23,6 +23,7 @@ struct FieldDescription {
   // Fields of a document, or of a list's elements if these are documents.
   std::vector<FieldDescription> fields;
   FieldKind element = FieldKind::document;  // FieldKind::list
+  std::vector<std::string> kinds = {};      // kinds of the document that have it; empty: all
   bool used = true;                         // for the values of the document given to `describe`
 };
 

@@ -91,6 +91,32 @@ void add_constraints(Json& schema, const FieldDescription& d) {
   if (std::isfinite(d.range.high)) schema[high] = bound(d.range.high);
 }
 
+// Rule of a schema: with a kind that does not have them, the object has none of these keys. `kinds`
+// have the keys. An object without the key "kind" has the default kind.
+Json kind_rule(const std::vector<std::string>& kinds, const std::string& default_kind,
+               const Json& absent) {
+  Json condition = {{"properties", {{"kind", {{"enum", kinds}}}}}};
+  if (std::ranges::find(kinds, default_kind) == kinds.end()) condition["required"] = {"kind"};
+  return {{"if", std::move(condition)}, {"else", {{"properties", absent}}}};
+}
+
+// One rule for all keys that the same kinds have.
+Json kind_rules(const std::vector<FieldDescription>& fields) {
+  const auto kind = std::ranges::find(fields, "kind", &FieldDescription::name);
+  std::vector<std::pair<std::vector<std::string>, Json>> absent_unless;
+  for (const FieldDescription& d : fields) {
+    if (d.kinds.empty()) continue;
+    auto at = std::ranges::find(absent_unless, d.kinds,
+                                &std::pair<std::vector<std::string>, Json>::first);
+    if (at == absent_unless.end()) at = absent_unless.insert(at, {d.kinds, Json::object()});
+    at->second[d.name] = false;
+  }
+  Json rules = Json::array();
+  for (const auto& [kinds, absent] : absent_unless)
+    rules.push_back(kind_rule(kinds, kind->default_value.get<std::string>(), absent));
+  return rules;
+}
+
 }  // namespace
 
 namespace detail {
@@ -194,6 +220,7 @@ Json json_schema(const std::vector<FieldDescription>& fields, std::string_view t
     add_constraints(property, d);
     properties[d.name] = std::move(property);
   }
+  if (Json rules = kind_rules(fields); !rules.empty()) schema["allOf"] = std::move(rules);
   return schema;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/field_description.h"
+#include "core/base/field_kinds.h"
 #include "core/base/field_table.h"
 #include "core/base/json.h"
 
@@ -171,6 +172,7 @@ std::vector<FieldDescription> describe(const Document& document) {
                        write_value(defaults.*(f.member)),
                        {},
                        {}};
+    d.kinds = kinds_with(document, f);
     if constexpr (IsNamed<Value>) d.choices = all_names<Value>();
     if constexpr (IsDocument<Value>) d.fields = describe(document.*(f.member));
     if constexpr (IsVector<Value>::value) {
@@ -205,7 +207,19 @@ std::vector<std::string> unused_settings(const Document& document, const std::st
       if (write_value(value) != write_value(defaults.*(f.member))) places.push_back(place);
       return;
     }
-    if constexpr (IsDocument<Value>) take(value, place);
+    if constexpr (IsDocument<Value>) {
+      take(value, place);
+      if constexpr (requires { Fields<Document>::hides(document, f.name, f.name); }) {
+        const auto take_hidden = [&](const auto& inner) {
+          const bool used = inner.used == nullptr || inner.used(value);
+          if (used && Fields<Document>::hides(document, f.name, inner.name) &&
+              value.*(inner.member) != Value{}.*(inner.member))
+            places.push_back(detail::child(place, inner.name));
+        };
+        std::apply([&](const auto&... inner) { (take_hidden(inner), ...); },
+                   Fields<Value>::table());
+      }
+    }
     if constexpr (IsVector<Value>::value)
       if constexpr (IsDocument<typename Value::value_type>)
         for (std::size_t i = 0; i < value.size(); ++i)

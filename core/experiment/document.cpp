@@ -6,8 +6,11 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/sparse_document.h"
+#include "core/experiment/device_groups.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/validation_result.h"
+#include "core/experiment/versions.h"
 
 namespace trainyard::base {
 
@@ -29,14 +32,6 @@ using base::Problems;
 
 constexpr std::size_t kMaximumBytes = 64u << 20;
 
-bool is_newer(const Json& json) {
-  if (!json.is_object()) return false;
-  const auto version = json.find("version");
-  if (version == json.end() || !version->is_number_integer()) return false;
-  return version->is_number_unsigned() ? version->get<std::uint64_t>() > kVersion
-                                       : version->get<std::int64_t>() > kVersion;
-}
-
 Problem newer_version(const Json& version) {
   return {ProblemCode::refused, "version",
           "the experiment has version " + version.dump() + "; this software reads version " +
@@ -49,9 +44,6 @@ Problem missing_version() {
   return {ProblemCode::bad_input, "version", "the version is missing", version,
           "Add \"version\": " + version + "."};
 }
-
-// Returns indented text. Names that are not UTF-8 get replacement characters instead of an error.
-std::string canonical_text(const Json& json) { return base::to_text(json, 2) + "\n"; }
 
 Problem in_file(const std::filesystem::path& file, Problem problem) {
   problem.where = problem.where.empty() ? file.string() : file.string() + ": " + problem.where;
@@ -111,36 +103,68 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
   return base::parse_json(*text, file.string());
 }
 
-// Extracts the document from a resolved.json, which also contains measured values and the data
-// summary.
-Json document_of(const Json& file) {
-  const bool resolved = file.is_object() && !file.contains("version") &&
-                        file.contains("document") && file.contains("data");
-  return resolved ? file["document"] : file;
+bool is_resolved_file(const Json& file) {
+  return file.is_object() && !file.contains("version") && file.contains("document") &&
+         file.contains("data");
+}
+
+// Extracts the document of kVersion, with expanded device groups. A resolved.json contains it in
+// its complete form, beside measured values and the data summary.
+Json document_of(const Json& file, Problems& problems) {
+  Json document = is_resolved_file(file) ? file["document"] : file;
+  upgrade(document);
+  if (is_resolved_file(file)) remove_foreign_keys(document);
+  problems = expand_device_groups(document);
+  return document;
+}
+
+// Returns the description of the field at a path, for example of topology.hosts[3].name; null if
+// there is none.
+const base::FieldDescription* field_at(const std::vector<base::FieldDescription>& fields,
+                                       const std::string& path) {
+  const auto end = path.find('.');
+  const std::string key = path.substr(0, std::min(path.find('['), end));
+  const auto field = std::ranges::find(fields, key, &base::FieldDescription::name);
+  if (field == fields.end()) return nullptr;
+  return end == std::string::npos ? &*field : field_at(field->fields, path.substr(end + 1));
 }
 
 // Parses the value as JSON if possible, but keeps it as text if the field holds text: name=2024.
-Json override_value(const std::string& text, const base::Result<Json>& current) {
+Json override_value(const std::string& path, const std::string& text) {
   const auto parsed = base::parse_json(text, "");
-  const bool wants_text = current && current->is_string();
-  return parsed && (!wants_text || parsed->is_string()) ? *parsed : Json(text);
+  if (!parsed || parsed->is_string()) return parsed.value_or(Json(text));
+  const auto fields = base::describe(Experiment{});
+  const base::FieldDescription* field = field_at(fields, path);
+  return field != nullptr && field->kind == base::FieldKind::text ? Json(text) : *parsed;
 }
 
-// With a null `directory`, checks neither data nor this machine.
-Checked<Experiment> load_judged(const std::filesystem::path& file,
-                                const std::vector<std::string>& overrides,
-                                const std::filesystem::path* directory) {
-  auto json = read_json(file).map(document_of);
-  if (!json) return tl::unexpected(Problems{json.error()});
-  const Json written = *json;
+std::string dropped_keys_note(const std::string& object, const std::string& kind,
+                              const std::vector<std::string>& keys) {
+  if (keys.empty()) return "";
+  return object + ".kind is now " + kind +
+         ", which does not have these keys: " + base::detail::join_names(keys) +
+         ". They were dropped";
+}
+
+// Removes the keys that the new kind of the object at `object` does not have. Returns a note.
+std::string drop_foreign_keys(Json& document, const std::string& object) {
+  Experiment read;
   Problems problems;
-  for (const std::string& text : overrides)
-    if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
-  if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error([&](Problems found) {
-    return in_file(file, written, overrides,
-                   with_those_of_meaning(std::move(found), *json, directory));
+  base::read_document(document, read, "", problems);
+  const auto is_kind = [&](const Problem& problem) { return problem.where == object + ".kind"; };
+  if (std::ranges::any_of(problems, is_kind)) return "";
+  Json rest = document;
+  std::vector<base::ForeignKey> removed;
+  base::remove_foreign_keys(rest, read, "", removed);
+  std::erase_if(removed, [&](const base::ForeignKey& key) {
+    return key.path.substr(0, key.path.rfind('.')) != object;
   });
+  if (removed.empty()) return "";
+  static_cast<void>(base::set_value_at(document, object, *base::value_at(rest, object)));
+  std::vector<std::string> chosen;
+  for (const base::ForeignKey& key : removed)
+    if (!key.is_default) chosen.push_back(key.path.substr(object.size() + 1));
+  return dropped_keys_note(object, removed.front().kind, chosen);
 }
 
 // Sets a missing algorithm to auto for strategies that support only one all-reduce.
@@ -150,50 +174,121 @@ void complete(Experiment& experiment, const Json& written) {
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 
-}  // namespace
-
-Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
-
-Checked<Experiment> from_json(const Json& json) {
+// Reads a document of kVersion. Reports unknown keys, and foreign keys if there shall be none.
+enum class ForeignKeys { ignored, refused };
+Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
   if (is_newer(json)) return tl::unexpected(Problems{newer_version(json["version"])});
   Problems problems;
-  if (json.is_object() && !json.contains("version")) problems.push_back(missing_version());
+  if (lacks_version(json)) problems.push_back(missing_version());
   Experiment experiment;
   base::read_document(json, experiment, "", problems);
+  if (foreign_keys == ForeignKeys::refused) {
+    Json rest = json;
+    std::vector<base::ForeignKey> foreign;
+    base::remove_foreign_keys(rest, experiment, "", foreign);
+    for (const base::ForeignKey& key : foreign) problems.push_back(foreign_key_problem(key));
+  }
   if (!problems.empty()) return tl::unexpected(std::move(problems));
   complete(experiment, json);
   return experiment;
 }
 
+// With a null `directory`, checks neither data nor this machine.
+Checked<Experiment> load_judged(const std::filesystem::path& file,
+                                const std::vector<std::string>& overrides,
+                                const std::filesystem::path* directory,
+                                std::vector<std::string>* notes) {
+  const auto contents = read_json(file);
+  if (!contents) return tl::unexpected(Problems{contents.error()});
+  Problems groups, problems;
+  Json json = document_of(*contents, groups);
+  const Json written = json;
+  for (const std::string& text : overrides) {
+    const auto note = apply_override(json, text);
+    if (!note) problems.push_back(note.error());
+    else if (notes != nullptr && !note->empty()) notes->push_back(*note);
+  }
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  auto loaded = read(json, ForeignKeys::refused);
+  if (loaded && groups.empty()) return loaded;
+  if (!loaded)
+    std::ranges::move(with_those_of_meaning(loaded.error(), json, directory),
+                      std::back_inserter(groups));
+  return tl::unexpected(in_file(file, written, overrides, std::move(groups)));
+}
+
+}  // namespace
+
+Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
+
+Checked<Experiment> from_json(const Json& json) {
+  Json document = json;
+  upgrade(document);
+  return read(document, ForeignKeys::ignored);
+}
+
+std::string to_document(const Experiment& experiment) {
+  Json document{{"version", kVersion}};
+  document.update(base::write_chosen(experiment));
+  document["version"] = kVersion;
+  const collective::Algorithm algorithm = experiment.strategy.algorithm;
+  if (required_all_reduce(experiment.strategy.kind)) {  // their default is auto
+    document["strategy"].erase("algorithm");
+    if (algorithm != collective::Algorithm::automatic)
+      document["strategy"]["algorithm"] = base::name_of(algorithm);
+  }
+  group_devices(document);
+  return base::to_readable_text(document);
+}
+
+std::vector<std::string> reset_foreign_fields(Experiment& experiment) {
+  std::vector<std::string> changed;
+  base::reset_foreign_keys(experiment, "", changed);
+  return changed;
+}
+
 Checked<Experiment> load(const std::filesystem::path& file,
-                         const std::vector<std::string>& overrides) {
-  return load_judged(file, overrides, nullptr);
+                         const std::vector<std::string>& overrides,
+                         std::vector<std::string>* notes) {
+  return load_judged(file, overrides, nullptr, notes);
 }
 Checked<Experiment> load(const std::filesystem::path& file,
                          const std::vector<std::string>& overrides,
-                         const std::filesystem::path& directory) {
-  return load_judged(file, overrides, &directory);
+                         const std::filesystem::path& directory, std::vector<std::string>* notes) {
+  return load_judged(file, overrides, &directory, notes);
 }
 
 base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file) {
-  return base::write_file_atomically(file, canonical_text(to_json(experiment)));
+  return base::write_file_atomically(file, to_document(experiment));
 }
 
-base::Result<void> apply_override(Json& document, const std::string& path_and_value) {
+base::Result<std::string> apply_override(Json& document, const std::string& path_and_value) {
   const auto equals = path_and_value.find('=');
   if (equals == std::string::npos || equals == 0)
     return base::fail({ProblemCode::bad_usage, "--set " + path_and_value, "is not an override",
                        "PATH=VALUE", "For example: --set training.batch_per_rank=64"});
-  const std::string path = path_and_value.substr(0, equals);
-  return base::set_value_at(
-      document, path,
-      override_value(path_and_value.substr(equals + 1), base::value_at(document, path)));
+  const std::string path = present_path(path_and_value.substr(0, equals));
+  const auto before = base::value_at(document, path);
+  const Json value = override_value(path, path_and_value.substr(equals + 1));
+  if (const auto set = base::set_value_at(document, path, value); !set)
+    return base::fail(set.error());
+  if (!path.ends_with(".kind") || (before && *before == value)) return std::string();
+  return drop_foreign_keys(document, path.substr(0, path.rfind('.')));
 }
 
 Json schema() {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   schema.update(base::json_schema(base::describe(Experiment{}), base::Fields<Experiment>::title));
   schema["required"] = {"version"};
+  Json& device = schema["properties"]["topology"]["properties"]["hosts"]["items"]["properties"]
+                       ["devices"]["items"]["properties"];
+  device["count"] = {
+      {"type", "integer"},
+      {"description",
+       "Number of equal devices that this entry stands for. Their names are numbered: "
+       "cpu with a count of 3 stands for cpu0, cpu1 and cpu2"},
+      {"minimum", 1},
+      {"maximum", kMostDevicesOfHost}};
   return schema;
 }
 

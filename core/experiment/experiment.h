@@ -13,7 +13,7 @@
 
 namespace trainyard::experiment {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;  // versions.h
 
 enum class StrategyKind {
   one_device,  // Everything on one device, without communication.

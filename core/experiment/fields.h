@@ -443,8 +443,10 @@ struct Fields<experiment::StrategySpec> {
   static constexpr bool overlaps(const S& s) {
     return s.kind == experiment::StrategyKind::pipeline || (is_mesh(s) && s.mesh.pipeline > 1);
   }
-  // Hides the schedule if stages do not overlap and it has its default value.
+  // Hides the schedule if stages do not overlap and it has its default value, and the sharding of a
+  // mesh whose replicas are not sharded.
   static constexpr bool hides(const S& s, std::string_view part, std::string_view name) {
+    if (part == "fsdp") return is_mesh(s) && !s.mesh.shards_data;
     return part == "stages" && name == "schedule" && !overlaps(s) &&
            s.stages.schedule == experiment::StageSpec{}.schedule;
   }
@@ -497,10 +499,7 @@ struct Fields<experiment::StrategySpec> {
               "updates with its local gradient, clipped by its local norm, then weights are "
               "averaged by samples. Equal to gradients for SGD without clipping, with momentum if "
               "ranks take equally many samples; otherwise different, because moments stay local",
-              [](const S& s) {
-                return s.kind == experiment::StrategyKind::mirrored ||
-                       s.average != experiment::AveragedQuantity::gradients;
-              }),
+              [](const S& s) { return s.kind == experiment::StrategyKind::mirrored; }),
         field("compression", &S::compression, "", {}, "Gradient compression", compresses),
         field("servers", &S::servers, "", {}, "Settings of parameter servers",
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
@@ -513,10 +512,7 @@ struct Fields<experiment::StrategySpec> {
         field("stages", &S::stages, "", {},
               "Partition of layers over devices, and the pipeline schedule", has_stages),
         field("fsdp", &S::fsdp, "", {}, "Sharding of parameters, gradients and moments",
-              [](const S& s) {
-                return s.kind == experiment::StrategyKind::fsdp ||
-                       (is_mesh(s) && s.mesh.shards_data);
-              }),
+              [](const S& s) { return s.kind == experiment::StrategyKind::fsdp || is_mesh(s); }),
         field("mesh", &S::mesh, "", {}, "Mesh shape: data x pipeline x tensor", is_mesh),
         field("rpc", &S::rpc, "", {}, "Remote layers, and how trainers call them", is_rpc)};
   }

@@ -98,7 +98,7 @@ base::Problems sync_batch_norm_problems(const Experiment& experiment) {
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)
     if (is_sync_batch_norm(experiment.model.layers[i]))
       problems.push_back(
-          {base::ProblemCode::bad_input, "model.layers[" + std::to_string(i) + "].synchronised",
+          {base::ProblemCode::bad_input, "model.layers[" + std::to_string(i) + "].synchronized",
            reason, "false",
            averages_weights(experiment.strategy)
                ? "Set it to false, or strategy.average to gradients."

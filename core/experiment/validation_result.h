@@ -43,6 +43,7 @@ base::Problems remaining_problems(const base::Problems& refused, const base::Jso
 // also checks data and this machine for remaining problems.
 Checked<Experiment> load(const std::filesystem::path& file,
                          const std::vector<std::string>& overrides,
-                         const std::filesystem::path& directory);
+                         const std::filesystem::path& directory,
+                         std::vector<std::string>* notes = nullptr);
 
 }  // namespace trainyard::experiment

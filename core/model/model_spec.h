@@ -164,7 +164,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
         field("momentum", &L::momentum, "", {0, 1},
               "Momentum of the running statistics used in evaluation: weight of the newest batch",
               normalizes),
-        field("synchronised", &L::synchronized, "", {},
+        field("synchronized", &L::synchronized, "", {},
               "Synchronized batch normalization: mean and variance over the samples of all ranks, "
               "at the cost of two small all-reduces per micro-step. If off, each rank normalizes "
               "its local samples, and several ranks are not equivalent to one device",

@@ -91,8 +91,7 @@ Result<void> Coordination::open() {
   plan_hash_ = plan::hash(plan_);
   if (auto ok = check_utf8(p_.resolved); !ok) return ok;
   for (const auto& [name, text] :
-       {std::pair<const char*, std::string>{"experiment.json",
-                                            base::to_text(experiment::to_json(p_.given), 2) + "\n"},
+       {std::pair<const char*, std::string>{"experiment.json", experiment::to_document(p_.given)},
         {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
         {"plan.txt", plan::to_text(plan_)}})
     if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written)

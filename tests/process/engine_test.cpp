@@ -68,7 +68,7 @@ TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
 TEST_F(Engine, gloo_synchronizes_batch_normalization) {
   const Home home;
   const std::string layers =
-      R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
+      R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronized": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
   const Json own = completed(short_run(kMirrored, 20, {layers})),
              gloo = completed(short_run(kMirrored, 20, {layers, kGloo}));
   EXPECT_LE(distance(weights_and_statistics(gloo), weights_and_statistics(own)), 1e-4);

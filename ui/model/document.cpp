@@ -102,7 +102,12 @@ void Document::edit(const QString& text, const std::function<void(experiment::Ex
                     const QString& merge_key) {
   auto after = std::make_shared<experiment::Experiment>(*experiment_);
   change(*after);
-  if (*after != *experiment_) undo_.push(new EditCommand(*this, text, std::move(after), merge_key));
+  const auto dropped = experiment::reset_foreign_fields(*after);
+  if (*after == *experiment_) return;
+  undo_.push(new EditCommand(*this, text, std::move(after), merge_key));
+  QStringList paths;
+  for (const std::string& path : dropped) paths << QString::fromStdString(path);
+  if (!paths.isEmpty()) emit fields_dropped(paths);
 }
 
 base::Problems Document::set_value(const QString& path, const base::Json& value) {

@@ -5,6 +5,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QTimer>
 #include <QUndoStack>
 #include <functional>
@@ -48,7 +49,8 @@ class Document : public QObject {
 
   // Applies an edit; every edit uses this function. `change` modifies a copy. If the copy differs,
   // one command named `text` is pushed. Consecutive edits with the same non-empty `merge_key`
-  // become one command (a drag, a spin box).
+  // become one command (a drag, a spin box). Fields that a chosen kind does not have are reset to
+  // their defaults, and `fields_dropped` names those that had other values.
   void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
             const QString& merge_key = {});
   // Sets one value by its path ("training.batch_per_rank"), as JSON. Returns the problems if the
@@ -72,6 +74,7 @@ class Document : public QObject {
   void problems_changed();   // the problems or their messages changed
   void judged();             // `problems` are up to date, changed or not
   void file_changed();       // file, title or dirty changed
+  void fields_dropped(const QStringList& paths);  // an edit chose a kind without these fields
 
  private:
   friend class EditCommand;

@@ -15,10 +15,12 @@ namespace {
 
 using base::Problem;
 using base::ProblemCode;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Document : public ::testing::Test {
  protected:
@@ -35,6 +37,19 @@ class Document : public ::testing::Test {
 
   std::filesystem::path file_;
 };
+
+RC_GTEST_PROP(Documents, a_random_experiment_survives_being_saved, ()) {
+  Experiment experiment = any_experiment();
+  reset_foreign_fields(experiment);
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("trainyard-saved-" + std::to_string(::getpid()) + ".json");
+  RC_ASSERT(save(experiment, file).has_value());
+  const auto loaded = load(file);
+  std::filesystem::remove(file);
+  RC_ASSERT(loaded.has_value());
+  RC_ASSERT(*loaded == experiment);
+  RC_ASSERT(to_document(*loaded) == to_document(experiment));
+}
 
 RC_GTEST_PROP(Documents, a_random_experiment_survives_the_round_trip_through_text, ()) {
   const Experiment experiment = any_experiment();
@@ -83,13 +98,13 @@ TEST_F(Document, a_missing_file_is_bad_input) {
 }
 
 TEST_F(Document, a_newer_version_is_refused_in_one_sentence) {
-  write(R"({"version": 2, "what_version_two_brings": true})");
+  write(R"({"version": 3, "what_version_three_brings": true})");
   const auto loaded = load(file_);
   ASSERT_FALSE(loaded.has_value());
   ASSERT_EQ(loaded.error().size(), 1u) << base::to_string(loaded.error());
   EXPECT_EQ(loaded.error().front().code, ProblemCode::refused);
   EXPECT_EQ(loaded.error().front().what,
-            "the experiment has version 2; this software reads version 1");
+            "the experiment has version 3; this software reads version 2");
 }
 
 TEST_F(Document, saving_over_a_read_only_place_is_a_problem) {
@@ -138,8 +153,144 @@ TEST_F(Document, overrides_that_cannot_be_read_are_all_told) {
                                           Field(&Problem::where, "name[0]")));
 }
 
-TEST(Schema, the_file_in_the_tree_is_the_generated_one) {
-  expect_golden(in_tree("resources/schema/experiment.schema.json"), schema().dump(2) + "\n");
+// Text of the saved file, without its name.
+TEST_F(Document, a_saved_file_contains_only_what_was_chosen) {
+  Experiment experiment;
+  experiment.name = "least";
+  topology::Host& host = experiment.topology.hosts.emplace_back();
+  host.name = "host0";
+  for (const char* name : {"cpu0", "cpu1", "cpu2"})
+    host.devices.push_back({.name = name, .cores = 2});
+  experiment.model.layers = {{model::LayerKind::linear, 4}, {model::LayerKind::relu}};
+  experiment.training.optimizer = {.kind = OptimizerKind::adam, .beta1 = 0.8};
+  EXPECT_EQ(to_document(experiment), R"({
+  "version": 2,
+  "name": "least",
+  "topology": {
+    "hosts": [
+      {
+        "name": "host0",
+        "devices": [
+          {"name": "cpu", "count": 3, "kind": "cpu", "cores": 2}
+        ]
+      }
+    ]
+  },
+  "model": {
+    "layers": [
+      {"kind": "linear", "units": 4},
+      {"kind": "relu"}
+    ]
+  },
+  "training": {
+    "optimizer": {"kind": "adam", "beta1": 0.8}
+  }
+}
+)");
+}
+
+TEST_F(Document, a_saved_file_leaves_out_the_algorithm_that_its_strategy_requires) {
+  Experiment experiment = small();
+  experiment.strategy.kind = StrategyKind::tpu;
+  experiment.strategy.algorithm = collective::Algorithm::automatic;
+  EXPECT_THAT(to_document(experiment), Not(HasSubstr("algorithm")));
+  experiment.strategy.algorithm = collective::Algorithm::ring;
+  ASSERT_TRUE(save(experiment, file_));
+  EXPECT_EQ(load(file_)->strategy.algorithm, collective::Algorithm::ring);
+}
+
+TEST_F(Document, a_key_of_another_kind_is_refused_and_its_kinds_are_named) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]},
+            "model": {"layers": [{"kind": "relu", "heads": 4}, {"kind": "linear"}]},
+            "strategy": {"kind": "mirrored", "gossip": {"graph": "torus"}}})");
+  const auto loaded = load(file_);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(),
+              ElementsAre(AllOf(Field(&Problem::where, EndsWith(": model.layers[0].heads")),
+                                Field(&Problem::accepted, HasSubstr("attention, transformer"))),
+                          AllOf(Field(&Problem::where, EndsWith(": strategy.gossip")),
+                                Field(&Problem::accepted, HasSubstr("gossip")))));
+}
+
+TEST_F(Document, a_mesh_may_state_a_sharding_that_it_does_not_use) {
+  write(R"({"version": 2, "strategy": {"kind": "hybrid", "fsdp": {"shard": "optimizer"}}})");
+  EXPECT_TRUE(load(file_));
+}
+
+TEST_F(Document, version_1_opens_with_the_keys_of_other_kinds) {
+  write(R"({"version": 1, "model": {"layers": [{"kind": "relu", "heads": 4, "units": 3}]},
+            "strategy": {"kind": "mirrored", "gossip": {"graph": "torus"}}})");
+  const auto loaded = load(file_);
+  ASSERT_TRUE(loaded) << base::to_string(loaded.error());
+  EXPECT_EQ(loaded->model.layers[0].units, 0);
+  EXPECT_EQ(loaded->strategy.gossip, GossipSpec{});
+}
+
+TEST_F(Document, an_override_of_a_kind_drops_the_keys_of_the_old_one) {
+  write(R"({"version": 2, "strategy": {"kind": "mirrored", "average": "weights",
+            "bucket_bytes": 77, "segment_bytes": 0}})");
+  std::vector<std::string> notes;
+  const auto loaded = load(file_, {"strategy.kind=gossip", "strategy.gossip.graph=torus"}, &notes);
+  ASSERT_TRUE(loaded) << base::to_string(loaded.error());
+  EXPECT_EQ(loaded->strategy.average, AveragedQuantity::gradients);
+  EXPECT_EQ(loaded->strategy.gossip.graph, GossipGraph::torus);
+  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("strategy.kind is now gossip"),
+                                       HasSubstr("average"), Not(HasSubstr("segment")))));
+}
+
+TEST_F(Document, an_override_of_a_kind_drops_nothing_elsewhere) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]},
+            "model": {"layers": [{"kind": "relu", "heads": 4}, {"kind": "linear"}]}})");
+  const auto loaded = load(file_, {"strategy.kind=gossip"});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, EndsWith("layers[0].heads"))));
+}
+
+TEST_F(Document, an_override_of_a_key_of_another_kind_is_refused) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]}})");
+  const auto loaded = load(file_, {"strategy.gossip.graph=torus"});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, "--set: strategy.gossip")));
+}
+
+TEST_F(Document, overrides_and_problems_address_the_expanded_devices) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [
+            {"name": "cpu", "count": 3}, {"name": "last", "cores": 0}]}]}})");
+  const auto loaded = load(file_, {"topology.hosts[0].devices[1].cores=0"});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(
+      loaded.error(),
+      ElementsAre(Field(&Problem::where, "--set: topology.hosts[0].devices[1].cores"),
+                  Field(&Problem::where, file_.string() + ": topology.hosts[0].devices[3].cores")));
+}
+
+TEST_F(Document, a_link_may_name_a_member_of_a_device_group) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [
+            {"name": "cpu", "count": 3}]}], "links": [{"from": "cpu0", "to": "cpu2"}]}})");
+  const auto loaded = load(file_);
+  ASSERT_TRUE(loaded) << base::to_string(loaded.error());
+  EXPECT_THAT(topology::validate(loaded->topology, ""), testing::IsEmpty());
+}
+
+TEST_F(Document, editing_a_member_of_a_device_group_splits_the_entry) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [
+            {"name": "cpu", "count": 5}]}]}})");
+  const auto loaded = load(file_, {"topology.hosts[0].devices[2].role=idle"});
+  ASSERT_TRUE(loaded) << base::to_string(loaded.error());
+  EXPECT_THAT(to_document(*loaded),
+              AllOf(HasSubstr(R"({"name": "cpu", "count": 2, "kind": "cpu"})"),
+                    HasSubstr(R"({"name": "cpu2", "kind": "cpu", "role": "idle"})"),
+                    HasSubstr(R"({"name": "cpu3", "count": 2, "kind": "cpu"})")));
+}
+
+TEST_F(Document, a_bad_count_and_other_problems_are_reported_together) {
+  write(
+      R"({"version": 2, "training": {"epochs": 0}, "topology": {"hosts": [{"name": "h", "devices": [
+            {"name": "cpu", "count": 0}]}]}})");
+  const auto loaded = load(file_);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, EndsWith("devices[0].count")),
+                                          Field(&Problem::where, EndsWith("training.epochs"))));
 }
 
 TEST(Schema, knows_every_part_its_bounds_and_its_words) {

@@ -43,7 +43,7 @@ class Example : public ::testing::TestWithParam<std::filesystem::path> {
 };
 
 TEST_P(Example, is_written_as_the_software_writes_it) {
-  expect_golden(GetParam(), to_json(loaded()).dump(2) + "\n");
+  expect_golden(GetParam(), to_document(loaded()));
 }
 
 TEST_P(Example, means_something) {

@@ -70,7 +70,7 @@ TEST(LocalSgd, what_needs_the_gradient_of_all_is_refused) {
   EXPECT_THAT(wrong_places(e), ElementsAre("data.sharding.kind"));
   e = strategy::synchronized(strategy::small_normalized_images(2));
   e.strategy.kind = StrategyKind::local_sgd;
-  EXPECT_THAT(wrong_places(e), ElementsAre("model.layers[3].synchronised"));
+  EXPECT_THAT(wrong_places(e), ElementsAre("model.layers[3].synchronized"));
 }
 
 TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {

@@ -128,7 +128,7 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   Experiment synchronized = strategy::synchronized(strategy::small_normalized_images(4));
   synchronized.strategy.kind = StrategyKind::hybrid;
   synchronized.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
-  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronised"));
+  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronized"));
 }
 
 // All ranks stand evenly, those that sum do not; and the other way round.

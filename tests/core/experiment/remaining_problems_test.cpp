@@ -24,7 +24,9 @@ class Besides : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
-  void write(const Json& document) {
+  // In version 1, which may contain the keys of all kinds.
+  void write(Json document) {
+    if (document.is_object() && document.contains("version")) document["version"] = 1;
     ASSERT_TRUE(base::write_file_atomically(file_, document.dump()).has_value());
   }
 

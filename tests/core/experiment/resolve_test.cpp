@@ -201,7 +201,7 @@ TEST(Received, damage_is_told_and_never_fatal) {
   EXPECT_THAT(error_of(Json::array()), HasSubstr("is not a resolved experiment"));
   EXPECT_THAT(error_of({{"document", good["document"]}}),
               HasSubstr("is not a resolved experiment"));
-  EXPECT_THAT(broken("document.version", 2), HasSubstr("this software reads version 1"));
+  EXPECT_THAT(broken("document.version", 3), HasSubstr("this software reads version 2"));
   EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()),
               HasSubstr("no device has the role worker"));
   EXPECT_THAT(broken("document.training.batch_per_rank", 5000),

@@ -172,7 +172,7 @@ TEST(Rpc, refuses_what_it_cannot_do) {
   EXPECT_EQ(first_problem(resumed).where, "run.checkpoint_every_steps");
   Experiment synchronized =
       called(strategy::synchronized(strategy::small_normalized_images(1)), 2, 1);
-  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronised"));
+  EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronized"));
   EXPECT_EQ(
       first_problem(called(strategy::synchronized(strategy::small_normalized_images(1)), 1, 1))
           .what,

@@ -53,8 +53,8 @@ TEST(Synchronized, is_without_effect_on_one_rank) {
 void expect_synchronized_refused(const Experiment& e, const std::string& reason,
                                  const std::string& advice) {
   const auto problems = validate(e, ".");
-  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronised"),
-                                    Field(&Problem::where, "model.layers[3].synchronised")))
+  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronized"),
+                                    Field(&Problem::where, "model.layers[3].synchronized")))
       << base::to_string(problems);
   for (const Problem& problem : problems) {
     EXPECT_THAT(problem.what, HasSubstr(reason));

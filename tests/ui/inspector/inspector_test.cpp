@@ -236,12 +236,12 @@ TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
   const auto shows = [&](int layer) {
     QStringList names;
     for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum",
-                             "synchronised", "probability", "back"})
+                             "synchronized", "probability", "back"})
       if (layers.editor(layer, name)->isVisibleTo(&inspector_)) names << name;
     return names.join(" ");
   };
   EXPECT_EQ(shows(0), "kind channels kernel stride padding");
-  EXPECT_EQ(shows(1), "kind momentum synchronised");
+  EXPECT_EQ(shows(1), "kind momentum synchronized");
   EXPECT_EQ(shows(2), "kind probability");
   EXPECT_TRUE(QTest::qWaitFor([&] { return shows(3) == "kind units"; }))
       << "a new row comes with the next turn";

@@ -149,6 +149,29 @@ TEST(Document, another_one_takes_no_refused_text_over) {
   EXPECT_EQ(std::ranges::count(document.problems(), typed), 0);
 }
 
+TEST(Documents, a_changed_kind_drops_the_settings_of_the_old_one_and_undo_restores_them) {
+  Document document;
+  document.set_value("model.layers[0].units", 99);
+  const experiment::Experiment before = document.experiment();
+  QStringList dropped;
+  QObject::connect(&document, &Document::fields_dropped,
+                   [&](const QStringList& paths) { dropped = paths; });
+  EXPECT_TRUE(document.set_value("model.layers[0].kind", "relu").empty());
+  EXPECT_EQ(dropped, QStringList{"model.layers[0].units"});
+  EXPECT_EQ(document.experiment().model.layers[0].units, 0);
+  document.undo_stack().undo();
+  EXPECT_EQ(document.experiment(), before);
+}
+
+TEST(Documents, an_edit_that_drops_nothing_announces_nothing) {
+  Document document;
+  int announced = 0;
+  QObject::connect(&document, &Document::fields_dropped, [&] { ++announced; });
+  document.set_value("model.layers[0].units", 99);
+  document.set_value("model.layers[1].kind", "gelu");
+  EXPECT_EQ(announced, 0);
+}
+
 TEST_F(Files, the_name_is_that_of_the_file_where_the_experiment_has_none) {
   Document document;
   EXPECT_EQ(document.name(), "");

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Documents that contain only what was chosen: values that differ from their defaults, and only
+// keys of the chosen kinds (core/base/field_kinds.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/field_kinds.h"
+#include "core/base/fields.h"
+
+namespace trainyard::base {
+
+struct ForeignKey {
+  std::string path;                // "model.layers[1].heads"
+  std::string kind;                // The kind of the document that contains it: "relu".
+  std::vector<std::string> kinds;  // The kinds that have it: "attention", "transformer".
+  bool is_default = false;         // True if its value is the default.
+};
+
+// Returns the problem of a document that contains a key of another kind.
+Problem foreign_key_problem(const ForeignKey& key);
+
+// Writes JSON on several lines, but each list or object that contains no other, and fits in
+// `columns`, on one line.
+std::string to_readable_text(const Json& json, std::size_t columns = 100);
+
+namespace detail {
+
+void erase_key(Json& object, std::string_view key);
+
+}  // namespace detail
+
+// Returns the values that differ from their defaults, without foreign keys. An object that has a
+// kind states it, unless all its values are defaults; elements of lists always state it.
+template <IsDocument Document>
+Json write_chosen(const Document& document) {
+  Json json = Json::object();
+  const Document defaults{};
+  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
+    const Value& value = document.*(field.member);
+    if (is_foreign(document, field)) return;
+    if (HasKind<Document> && field.name == "kind") {
+      json["kind"] = write_value(value);
+      return;
+    }
+    if (value == defaults.*(field.member)) return;
+    Json& written = json[std::string(field.name)];
+    if constexpr (IsDocument<Value>) {
+      written = write_chosen(value);
+    } else if constexpr (IsVector<Value>::value) {
+      written = Json::array();
+      for (const auto& element : value)
+        if constexpr (IsDocument<typename Value::value_type>)
+          written.push_back(write_chosen(element));
+        else written.push_back(write_value(element));
+    } else {
+      written = write_value(value);
+    }
+  };
+  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+  return json;
+}
+
+// Sets all foreign keys of the document to their defaults, and appends the paths of those whose
+// values differed.
+template <IsDocument Document>
+void reset_foreign_keys(Document& document, const std::string& path,
+                        std::vector<std::string>& changed) {
+  const Document given = document, defaults{};
+  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
+    Value& value = document.*(field.member);
+    const std::string place = detail::child(path, field.name);
+    if (is_foreign(given, field)) {
+      if (value != defaults.*(field.member)) changed.push_back(place);
+      value = defaults.*(field.member);
+    } else if constexpr (IsDocument<Value>) {
+      reset_foreign_keys(value, place, changed);
+    } else if constexpr (IsVector<Value>::value) {
+      if constexpr (IsDocument<typename Value::value_type>)
+        for (std::size_t i = 0; i < value.size(); ++i)
+          reset_foreign_keys(value[i], place + "[" + std::to_string(i) + "]", changed);
+    }
+  };
+  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+}
+
+// Removes foreign keys from `json`, from which `document` was read, and appends them to `removed`.
+template <IsDocument Document>
+void remove_foreign_keys(Json& json, const Document& document, const std::string& path,
+                         std::vector<ForeignKey>& removed) {
+  if (!json.is_object()) return;
+  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
+    const auto at = json.find(std::string(field.name));
+    if (at == json.end()) return;
+    const Value& value = document.*(field.member);
+    const std::string place = detail::child(path, field.name);
+    if constexpr (HasKind<Document>) {
+      if (is_foreign(document, field)) {
+        removed.push_back({place, std::string(name_of(document.kind)), kinds_with(document, field),
+                           value == Document{}.*(field.member)});
+        return detail::erase_key(json, field.name);
+      }
+    }
+    if constexpr (IsDocument<Value>) {
+      remove_foreign_keys(*at, value, place, removed);
+    } else if constexpr (IsVector<Value>::value) {
+      if constexpr (IsDocument<typename Value::value_type>)
+        if (at->is_array() && at->size() == value.size())
+          for (std::size_t i = 0; i < value.size(); ++i)
+            remove_foreign_keys((*at)[i], value[i], place + "[" + std::to_string(i) + "]", removed);
+    }
+  };
+  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+}
+
+}  // namespace trainyard::base

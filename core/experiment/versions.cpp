@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/versions.h"
+
+#include <array>
+#include <string_view>
+
+#include "core/base/json.h"
+#include "core/base/sparse_document.h"
+#include "core/experiment/field_templates.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Json;
+
+// Keys of layers that have another name now.
+struct RenamedKey {
+  std::string_view before, now;
+};
+constexpr std::array kRenamedLayerKeys{RenamedKey{"synchronised", "synchronized"}};
+
+// A key that is there under both names remains, and is refused as unknown.
+void rename_layer_keys(Json& layer) {
+  for (const auto& [before, now] : kRenamedLayerKeys) {
+    if (!layer.is_object() || !layer.contains(before) || layer.contains(now)) continue;
+    Json renamed = Json::object();
+    for (auto& [key, value] : layer.items())
+      renamed[key == before ? std::string(now) : key] = std::move(value);
+    layer = std::move(renamed);
+  }
+}
+
+void rename_keys(Json& document) {
+  const auto layers = base::value_at(document, "model.layers");
+  if (!layers || !layers->is_array()) return;
+  for (Json& layer : document["model"]["layers"]) rename_layer_keys(layer);
+}
+
+bool has_version(const Json& document, int version) {
+  const auto at = document.find("version");
+  return at != document.end() && at->is_number_integer() && *at == version;
+}
+
+}  // namespace
+
+void remove_foreign_keys(Json& document) {
+  Experiment read;
+  base::Problems ignored;
+  base::read_document(document, read, "", ignored);
+  std::vector<base::ForeignKey> removed;
+  base::remove_foreign_keys(document, read, "", removed);
+}
+
+void upgrade(Json& document) {
+  if (!document.is_object()) return;
+  rename_keys(document);
+  if (!has_version(document, 1)) return;
+  remove_foreign_keys(document);
+  document["version"] = kVersion;
+}
+
+bool lacks_version(const Json& document) {
+  return document.is_object() && !document.contains("version");
+}
+
+bool is_newer(const Json& document) {
+  if (!document.is_object()) return false;
+  const auto version = document.find("version");
+  if (version == document.end() || !version->is_number_integer()) return false;
+  return version->is_number_unsigned() ? version->get<std::uint64_t>() > kVersion
+                                       : version->get<std::int64_t>() > kVersion;
+}
+
+std::string present_path(std::string path) {
+  if (!path.starts_with("model.layers[")) return path;
+  const auto key = path.rfind('.') + 1;
+  for (const auto& [before, now] : kRenamedLayerKeys)
+    if (path.substr(key) == before) path.replace(key, std::string::npos, now);
+  return path;
+}
+
+}  // namespace trainyard::experiment

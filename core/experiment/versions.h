@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Versions of experiment documents. A file keeps its meaning: it is read with the keys and the
+// defaults of its version.
+//
+//   1   every key of every kind is written; keys of other kinds are ignored
+//   2   only values that differ from their defaults are written; keys of other kinds are refused;
+//       a device entry may have a count; `synchronised` of a batch_norm layer is `synchronized`
+//
+// A changed default needs a new version, and a step in `upgrade` that writes the old default into
+// older documents that leave the key out. tests/golden/experiment_defaults.vN.json guard this.
+#pragma once
+
+#include <string>
+
+#include "core/base/json_fwd.h"
+
+namespace trainyard::experiment {
+
+// Converts a document of any known version to kVersion. Renames old keys, and removes keys of other
+// kinds from version 1. Whatever cannot be read remains, for `from_json` to refuse.
+void upgrade(base::Json& document);
+
+// Removes keys that the chosen kinds do not have (core/base/field_kinds.h).
+void remove_foreign_keys(base::Json& document);
+
+// True if the document has no version, or a number above kVersion.
+bool lacks_version(const base::Json& document);
+bool is_newer(const base::Json& document);
+
+// Returns the path of a field with its present name: synchronised is now synchronized.
+std::string present_path(std::string path);
+
+}  // namespace trainyard::experiment
