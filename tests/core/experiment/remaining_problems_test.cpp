@@ -26,7 +26,7 @@ class Besides : public ::testing::Test {
 
   // In version 1, which may contain the keys of all kinds.
   void write(Json document) {
-    if (document.is_object() && document.contains("version")) document["version"] = 1;
+    if (document.is_object() && document.value("version", 0) == kVersion) document["version"] = 1;
     ASSERT_TRUE(base::write_file_atomically(file_, document.dump()).has_value());
   }
 
