@@ -18,7 +18,7 @@
 #include "backends/zmq/control.h"
 #include "core/base/fields.h"
 #include "core/experiment/document.h"
-#include "core/session/run_directory.h"
+#include "core/session/system/run_directory.h"
 #include "ui/main_window.h"
 #include "ui/theme/icons.h"
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "core/experiment/document.h"
-#include "core/session/sweep_file.h"
+#include "core/session/sweep/sweep_file.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {

@@ -14,7 +14,7 @@
 #include "ui/charts/run_charts.h"
 #include "ui/file_actions.h"
 #include "ui/inspector/inspector.h"
-#include "ui/model/autosave.h"
+#include "ui/model/document/autosave.h"
 #include "ui/modelview/model_panel.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/log_panel.h"

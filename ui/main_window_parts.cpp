@@ -15,7 +15,7 @@
 #include "ui/canvas/traffic_text.h"
 #include "ui/help.h"
 #include "ui/main_window.h"
-#include "ui/model/recorded.h"
+#include "ui/model/runs/recorded.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 

@@ -35,7 +35,7 @@ class BrokenTree : public ::testing::Test {
 TEST(Architecture, every_include_follows_the_table_of_directions) {
   EXPECT_THAT(check_includes(kSources), IsEmpty());
 }
-TEST(Architecture, a_namespace_is_named_for_its_folder) {
+TEST(Architecture, a_namespace_is_named_for_its_folder_or_one_above) {
   EXPECT_THAT(check_namespaces(kSources), IsEmpty());
 }
 TEST(Architecture, every_source_and_script_has_its_licence_tag) {
@@ -121,6 +121,21 @@ TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
   EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/plan/op.h:1:")));
   EXPECT_THAT(check_tags(root_), ElementsAre(HasSubstr("core/plan/op.h:1: no SPDX"),
                                              HasSubstr("packaging/go:1: no SPDX")));
+}
+
+TEST_F(BrokenTree, a_header_in_a_subfolder_may_use_the_namespace_of_a_folder_above) {
+  write("core/session/rank/rank.h", "namespace trainyard::session {\n}\n");
+  write("core/session/rank/link.h", "namespace trainyard::session::rank {\n}\n");
+  write("core/session/sweep/sweep.h", "namespace trainyard::weep {\n}\n");
+  EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/session/sweep/sweep.h:1:")));
+}
+
+TEST_F(BrokenTree, an_include_of_a_subfolder_follows_the_table_for_its_folder) {
+  write("core/session/rank/rank.h", "");
+  write("core/session/sweep/sweep.h", "#include \"core/session/rank/rank.h\"\n");
+  write("core/run/bind/bind.cpp", "#include \"core/session/rank/rank.h\"\n");
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("bind.cpp:1: core/run must not know core/session")));
 }
 
 TEST_F(BrokenTree, a_build_file_that_allows_too_much_is_found) {

@@ -219,7 +219,7 @@ Findings check_namespaces(const fs::path& root) {
   Findings findings;
   for (const std::string& file : product_sources(root)) {
     if (!file.ends_with(".h") || file.starts_with("app/")) continue;
-    const std::string folder = fs::path(file).parent_path().string() + "/";
+    const std::string folder = "/" + fs::path(file).parent_path().string() + "/";
     bool opened = false, named = false;
     for (const std::string& line : lines_of(root / file)) {
       std::smatch parts;
@@ -228,10 +228,11 @@ Findings check_namespaces(const fs::path& root) {
       opened = true;
       std::istringstream spaces(std::regex_replace(parts[1].str(), std::regex("::"), " "));
       for (std::string name; spaces >> name;)
-        named = named || folder.find(name + "/") != std::string::npos;
+        named = named || folder.find("/" + name + "/") != std::string::npos;
     }
     if (opened && !named)
-      findings.push_back(finding(file, 1, "no namespace here is named for the folder " + folder));
+      findings.push_back(
+          finding(file, 1, "no namespace here is named for its folder or one above"));
   }
   return findings;
 }

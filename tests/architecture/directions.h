@@ -26,8 +26,9 @@ std::string folder_of(const std::string& file);
 bool may_include(const std::string& from, const std::string& to);
 
 Findings check_includes(const std::filesystem::path& root);  // of app, core, backends and ui
-Findings check_namespaces(
-    const std::filesystem::path& root);  // a header's namespace names its folder
+// The namespace of a header is named for its folder or for a folder above that one: a header in
+// core/session/rank is in trainyard::session.
+Findings check_namespaces(const std::filesystem::path& root);
 Findings check_tags(
     const std::filesystem::path& root);  // SPDX, in every source, CMake file and script
 Findings check_build_files(

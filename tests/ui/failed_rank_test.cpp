@@ -7,9 +7,9 @@
 #include <QPushButton>
 #include <QTest>
 
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "tests/ui/real_window.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui::test {
 namespace {

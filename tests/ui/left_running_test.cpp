@@ -14,7 +14,7 @@
 #include "core/experiment/document.h"
 #include "tests/ui/real_window.h"
 #include "ui/live_runs.h"
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <QTest>
 
 #include "tests/ui/answered_window.h"
-#include "ui/model/layer_mime.h"
+#include "ui/model/document/layer_mime.h"
 
 namespace trainyard::ui::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <QSpinBox>
 #include <QTest>
 
-#include "core/session/sweep_file.h"
+#include "core/session/sweep/sweep_file.h"
 #include "tests/ui/real_window.h"
 
 namespace trainyard::ui::test {

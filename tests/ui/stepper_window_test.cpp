@@ -4,7 +4,7 @@
 #include <QDockWidget>
 
 #include "core/base/json.h"
-#include "core/run/chunk_sampler.h"
+#include "core/run/meters/chunk_sampler.h"
 #include "core/telemetry/recording_summary.h"
 #include "tests/ui/opened_run.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "tests/ui/real_window.h"
-#include "ui/model/bucket_spans.h"
+#include "ui/model/spans/bucket_spans.h"
 #include "ui/timeline/timeline_walk.h"
 
 namespace trainyard::ui::test {
