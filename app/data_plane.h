@@ -5,7 +5,7 @@
 
 #include "core/comm/bell.h"
 #include "core/comm/drawn_links.h"
-#include "core/session/rank.h"
+#include "core/session/rank/rank.h"
 
 namespace trainyard::app {
 

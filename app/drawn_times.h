@@ -4,7 +4,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
-#include "core/run/slowness.h"
+#include "core/run/control/slowness.h"
 #include "core/topology/topology.h"
 
 namespace trainyard::app {

@@ -2,7 +2,7 @@
 // Engines that take complete collectives (NCCL, Gloo), by name.
 #pragma once
 
-#include "core/session/rank.h"
+#include "core/session/rank/rank.h"
 
 namespace trainyard::app {
 

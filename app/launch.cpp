@@ -19,7 +19,7 @@
 #include "backends/shm/transport.h"
 #include "backends/zmq/control.h"
 #include "core/comm/shaped_transport.h"
-#include "core/session/process.h"
+#include "core/session/system/process.h"
 
 namespace trainyard::app {
 namespace {

@@ -3,7 +3,7 @@
 // transport inproc.
 #pragma once
 
-#include "core/session/coordinator.h"
+#include "core/session/coordinator/coordinator.h"
 
 namespace trainyard::app {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/shm/transport.h"
-#include "core/session/rank.h"
+#include "core/session/rank/rank.h"
 
 namespace trainyard::app {
 

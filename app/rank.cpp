@@ -16,7 +16,7 @@
 #include "app/virtual_clock.h"
 #include "backends/zmq/control.h"
 #include "core/base/log.h"
-#include "core/session/virtual_ranks.h"
+#include "core/session/rank/virtual_ranks.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/virtual_clock.h"
 
-#include "core/session/recipe.h"
+#include "core/session/rank/recipe.h"
 #include "core/sim/served_clock.h"
 
 namespace trainyard::app {

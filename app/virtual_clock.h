@@ -3,7 +3,7 @@
 // order.
 #pragma once
 
-#include "core/session/virtual_ranks.h"
+#include "core/session/rank/virtual_ranks.h"
 
 namespace trainyard::app {
 

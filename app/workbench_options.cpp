@@ -7,7 +7,7 @@
 #include <QSet>
 
 #include "core/base/fields.h"
-#include "core/session/sweep_file.h"
+#include "core/session/sweep/sweep_file.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::app {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "ui/model/fault_text.h"
+#include "ui/model/text/fault_text.h"
 
 class QMenu;
 

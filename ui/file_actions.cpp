@@ -8,7 +8,7 @@
 #include <QToolBar>
 
 #include "core/experiment/document.h"
-#include "ui/model/readable_problems.h"
+#include "ui/model/document/readable_problems.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {

@@ -6,8 +6,8 @@
 #include <QAction>
 #include <QObject>
 
-#include "ui/model/document.h"
-#include "ui/model/recent.h"
+#include "ui/model/document/document.h"
+#include "ui/model/document/recent.h"
 #include "ui/questions.h"
 
 class QMenu;

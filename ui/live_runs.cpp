@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/base/file.h"
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui {
 namespace {

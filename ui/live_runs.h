@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <functional>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 namespace trainyard::ui {
 

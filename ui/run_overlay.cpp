@@ -9,10 +9,10 @@
 #include <set>
 
 #include "core/experiment/imposed.h"
-#include "ui/model/failure.h"
-#include "ui/model/fault_text.h"
-#include "ui/model/recorded.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/runs/failure.h"
+#include "ui/model/runs/recorded.h"
+#include "ui/model/text/fault_text.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

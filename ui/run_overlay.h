@@ -8,11 +8,11 @@
 #include <functional>
 #include <optional>
 
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 #include "core/telemetry/history.h"
 #include "ui/canvas/overlay.h"
-#include "ui/model/link_traffic.h"
-#include "ui/model/traffic_meter.h"
+#include "ui/model/spans/traffic_meter.h"
+#include "ui/model/topology/link_traffic.h"
 
 namespace trainyard::ui {
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 
 class QMenu;
 

@@ -14,10 +14,10 @@
 #include "core/collective/expand.h"
 #include "core/comm/expect.h"
 #include "core/plan/engine_lane.h"
-#include "core/run/collective_runner.h"
-#include "core/run/engine_calls.h"
-#include "core/run/layout.h"
-#include "core/run/transfers.h"
+#include "core/run/bind/layout.h"
+#include "core/run/exchange/collective_runner.h"
+#include "core/run/exchange/engine_calls.h"
+#include "core/run/exchange/transfers.h"
 
 namespace trainyard::cli {
 namespace {

@@ -18,8 +18,8 @@
 #include "backends/zmq/transport.h"
 #include "core/base/fields.h"
 #include "core/base/file.h"
-#include "core/session/process.h"
-#include "core/session/socket_directory.h"
+#include "core/session/system/process.h"
+#include "core/session/system/socket_directory.h"
 
 namespace trainyard::cli {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/collective/engine_cost.h"
 #include "core/experiment/measured_partition.h"
 #include "core/plan/engine_lane.h"
-#include "core/run/memory_use.h"
-#include "core/run/row_counts.h"
-#include "core/session/memory_problems.h"
+#include "core/run/bind/memory_use.h"
+#include "core/run/input/row_counts.h"
+#include "core/session/advice/memory_problems.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {

@@ -6,9 +6,9 @@
 #include "core/base/json.h"
 #include "core/experiment/validation_result.h"
 #include "core/experiment/vertical.h"
-#include "core/session/memory_problems.h"
-#include "core/session/run_directory.h"
-#include "core/session/run_result.h"
+#include "core/session/advice/memory_problems.h"
+#include "core/session/coordinator/run_result.h"
+#include "core/session/system/run_directory.h"
 #include "core/strategy/strategy.h"
 #include "core/telemetry/recording.h"
 

@@ -23,8 +23,8 @@
 #include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
-#include "core/session/run_directory.h"
-#include "core/session/socket_directory.h"
+#include "core/session/system/run_directory.h"
+#include "core/session/system/socket_directory.h"
 
 namespace trainyard::cli {
 namespace {

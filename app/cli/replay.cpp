@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // replay: the history of a run, from its recording. Runs nothing, unless asked to recompute.
+#include "core/session/replay/replay.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -10,7 +12,6 @@
 #include "core/base/units.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"
-#include "core/session/recompute.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
@@ -219,7 +220,7 @@ void print_recorded_shards(const Json& header) {
   if (const auto known = experiment::resolved_from_json(*resolved)) print_columns(*known);
 }
 
-session::RecomputeServices in_this_process() {
+session::ReplayServices in_this_process() {
   return {app::make_compute, [](int ranks, std::size_t arena_bytes, int channels) {
             inproc::Options options;
             options.channels = std::max(options.channels, channels);
@@ -268,7 +269,7 @@ void print_recomputed(const session::ReplayResult& again) {
 
 // Recomputes the run. The exit code is 3 if the result differs from the recording.
 int recompute(const ReplayArguments& arguments) {
-  const auto again = session::recompute(arguments.directory, in_this_process());
+  const auto again = session::replay_run(arguments.directory, in_this_process());
   if (!again) return complain({again.error()}, arguments.json);
   if (arguments.json) print_json(json_of(*again));
   else print_recomputed(*again);

@@ -26,11 +26,11 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/vertical.h"
-#include "core/session/resume.h"
-#include "core/session/run_directory.h"
-#include "core/session/segment_times.h"
-#include "core/session/socket_directory.h"
-#include "core/session/status.h"
+#include "core/session/checkpoint/resume.h"
+#include "core/session/coordinator/segment_times.h"
+#include "core/session/protocol/status.h"
+#include "core/session/system/run_directory.h"
+#include "core/session/system/socket_directory.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::cli {

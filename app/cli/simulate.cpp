@@ -13,7 +13,7 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
-#include "core/session/recipe.h"
+#include "core/session/rank/recipe.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 

@@ -12,9 +12,9 @@
 #include "app/paths.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
-#include "core/session/sweep_file.h"
-#include "core/session/sweep_run.h"
-#include "core/session/sweep_words.h"
+#include "core/session/sweep/sweep_file.h"
+#include "core/session/sweep/sweep_run.h"
+#include "core/session/sweep/sweep_words.h"
 
 namespace trainyard::cli {
 namespace {

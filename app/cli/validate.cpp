@@ -21,7 +21,7 @@
 #include "core/experiment/tensor.h"
 #include "core/experiment/unused_settings.h"
 #include "core/experiment/vertical.h"
-#include "core/session/offload_estimate.h"
+#include "core/session/advice/offload_estimate.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {

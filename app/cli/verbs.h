@@ -12,7 +12,7 @@
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
-#include "core/run/memory_use.h"
+#include "core/run/bind/memory_use.h"
 #include "core/sim/simulator.h"
 #include "core/telemetry/history.h"
 

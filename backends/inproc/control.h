@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/session/control.h"
+#include "core/session/protocol/control.h"
 
 namespace trainyard::inproc {
 

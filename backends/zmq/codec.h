@@ -20,7 +20,7 @@
 #include <span>
 #include <string>
 
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 
 namespace trainyard::zmq {
 

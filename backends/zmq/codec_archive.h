@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 
 namespace trainyard::zmq {
 

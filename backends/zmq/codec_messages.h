@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/zmq/codec_archive.h"
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 
 namespace trainyard::zmq {
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "core/session/control.h"
+#include "core/session/protocol/control.h"
 
 namespace trainyard::zmq {
 

@@ -6,7 +6,7 @@
 //
 // The server itself ensures that no pull is torn and no gradient is overwritten while it is read. A
 // push completes when the server has taken it, and an answer comes from a version that is not
-// written while it is read (run/server.h).
+// written while it is read (run/servers/server.h).
 #include <algorithm>
 #include <queue>
 

@@ -3,7 +3,7 @@
 // passive rank. Apart from its experiment, an asynchronous gossip run depends on this log alone: an
 // active rank's numbers follow from the answers it receives, a passive rank's from the position
 // among its ops at which it answered. With the log, a run can be replayed bit for bit
-// (run/pair_training.h).
+// (run/replay/gossip_replay.h).
 #pragma once
 
 #include <compare>

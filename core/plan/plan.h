@@ -81,7 +81,7 @@ enum class OpKind : std::uint8_t {
   copy,  // COPY.b1.t1.c0: copies a sum that reduce_many left in scratch to its destination
   pack,  // PACK.b0: packs the named rows of a table's gradient contiguously
   // TURN<r4: receives a worker's next work assignment from the server that assigns rounds
-  // (run/turn.h)
+  // (run/control/work_assignment.h)
   turn,
   // PUSH.b1>r4: sends a worker's gradient, or the list of rows it wants, to a server that gathers
   // by its rule; without a bucket: requests work, or leaves

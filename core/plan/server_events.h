@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Log of the events of parameter servers, in the order of each server. Apart from its experiment,
 // training with servers depends on this log alone. With the log, a run can be replayed bit for bit
-// (run/served_training.h).
+// (run/replay/server_replay.h).
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "core/collective/engine_cost.h"
 #include "core/plan/engine_lane.h"
 #include "core/plan/text.h"
-#include "core/run/layout.h"
-#include "core/run/op_numbers.h"
+#include "core/run/bind/layout.h"
+#include "core/run/bind/op_numbers.h"
 
 namespace trainyard::sim {
 namespace {

@@ -10,7 +10,8 @@
 // waits for are complete. Messages share the drawn links (links.h). A server does one thing at a
 // time, in order of arrival; at equal times the lower worker is first. A worker names the table
 // rows it wants after it got its turn; servers other than the first then answer
-// (run/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and gathering rows.
+// (run/servers/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and gathering
+// rows.
 #pragma once
 
 #include <deque>
@@ -20,9 +21,9 @@
 #include <vector>
 
 #include "core/plan/server_events.h"
-#include "core/run/row_counts.h"
-#include "core/run/slowness.h"
-#include "core/run/turns.h"
+#include "core/run/control/slowness.h"
+#include "core/run/control/work_assigner.h"
+#include "core/run/input/row_counts.h"
 #include "core/sim/links.h"
 #include "core/sim/rank_model.h"
 #include "core/sim/wire.h"
@@ -93,7 +94,7 @@ class ServerClock final : public plan::ServerEventSource {
     RankModel model;
     std::unique_ptr<run::SlowdownModel> slowness;
     plan::ArrivalQueue arrivals;
-    run::Turns turns;
+    run::WorkAssigner turns;
     std::deque<Job> jobs;  // if the server is busy, the first job is in progress
     std::optional<plan::ArrivalQueue::Push> push;
     std::int64_t gathered = 0;

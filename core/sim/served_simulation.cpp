@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/run/layout.h"
+#include "core/run/bind/layout.h"
 #include "core/sim/event_sink.h"
 #include "core/sim/outcome.h"
 #include "core/sim/served_clock.h"

@@ -17,7 +17,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
-#include "core/run/row_counts.h"
+#include "core/run/input/row_counts.h"
 #include "core/telemetry/event.h"
 #include "core/topology/network.h"
 

@@ -6,7 +6,7 @@
 // pass would have read, and does not persist.
 //
 // In fp16 LOSS multiplies its gradient by the scale in "loss_scale", CLIP divides by it, and SCALE,
-// the last op of a step, sets the scale of the next step (run/loss_scale.h).
+// the last op of a step, sets the scale of the next step (run/bind/loss_scale.h).
 #pragma once
 
 #include "core/experiment/resolve.h"

@@ -35,9 +35,9 @@ struct Serving {
 };
 
 // Returns the plan of a worker. In addition to a replica's buffers it has: wish and turn, for
-// requests and assignments (core/run/turn.h); for each share of a table the list rows.bN, which
-// servers read, and packed.bN, the listed rows of the gradient; packed_rows, their numbers by
-// share.
+// requests and assignments (core/run/control/work_assignment.h); for each share of a table the list
+// rows.bN, which servers read, and packed.bN, the listed rows of the gradient; packed_rows, their
+// numbers by share.
 plan::RankPlan server_worker(const Serving& serving, std::int32_t rank);
 // Returns the plan of a server. Buffers: params.v0 to v2, versions of its contiguous shares; grads,
 // moments and statistics of an update; for each share of a table, by worker, the list wanted.bN and

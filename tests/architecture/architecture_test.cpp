@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "tests/architecture/cycles.h"
 #include "tests/architecture/directions.h"
 
 namespace trainyard::architecture {
@@ -35,7 +36,7 @@ class BrokenTree : public ::testing::Test {
 TEST(Architecture, every_include_follows_the_table_of_directions) {
   EXPECT_THAT(check_includes(kSources), IsEmpty());
 }
-TEST(Architecture, a_namespace_is_named_for_its_folder) {
+TEST(Architecture, a_namespace_is_named_for_its_folder_or_one_above) {
   EXPECT_THAT(check_namespaces(kSources), IsEmpty());
 }
 TEST(Architecture, every_source_and_script_has_its_licence_tag) {
@@ -52,6 +53,11 @@ TEST(Architecture, every_folder_of_the_core_and_of_the_backends_is_in_the_table)
       EXPECT_TRUE(directions().contains(std::string(top) + "/" + entry.path().filename().string()))
           << entry.path();
     }
+}
+
+TEST(Architecture, no_include_cycle_but_the_known_ones) {
+  EXPECT_THAT(check_unit_cycles(kSources, known_unit_cycles()), IsEmpty());
+  EXPECT_THAT(check_folder_cycles(kSources, known_folder_cycles()), IsEmpty());
 }
 
 TEST(Architecture, no_two_folders_may_know_each_other) {
@@ -121,6 +127,62 @@ TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
   EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/plan/op.h:1:")));
   EXPECT_THAT(check_tags(root_), ElementsAre(HasSubstr("core/plan/op.h:1: no SPDX"),
                                              HasSubstr("packaging/go:1: no SPDX")));
+}
+
+TEST_F(BrokenTree, a_header_in_a_subfolder_may_use_the_namespace_of_a_folder_above) {
+  write("core/session/rank/rank.h", "namespace trainyard::session {\n}\n");
+  write("core/session/rank/link.h", "namespace trainyard::session::rank {\n}\n");
+  write("core/session/sweep/sweep.h", "namespace trainyard::weep {\n}\n");
+  EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/session/sweep/sweep.h:1:")));
+}
+
+TEST_F(BrokenTree, an_include_of_a_subfolder_follows_the_table_for_its_folder) {
+  write("core/session/rank/rank.h", "");
+  write("core/session/sweep/sweep.h", "#include \"core/session/rank/rank.h\"\n");
+  write("core/run/bind/bind.cpp", "#include \"core/session/rank/rank.h\"\n");
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("bind.cpp:1: core/run must not know core/session")));
+}
+
+TEST_F(BrokenTree, an_include_cycle_among_headers_and_their_sources_is_found) {
+  write("core/plan/op.h", "");
+  write("core/plan/op.cpp", "#include \"core/plan/op.h\"\n#include \"core/plan/lane.h\"\n");
+  write("core/plan/lane.h", "#include \"core/plan/text.h\"\n");
+  write("core/plan/text.h", "#include \"core/plan/op.h\"\n");
+  EXPECT_THAT(check_unit_cycles(root_, {}),
+              ElementsAre("include cycle: core/plan/lane -> core/plan/text -> core/plan/op -> "
+                          "core/plan/lane"));
+}
+
+TEST_F(BrokenTree, a_source_without_its_own_header_is_a_unit_by_itself) {
+  write("core/plan/op.h", "#include \"core/plan/lane.h\"\n");
+  write("core/plan/op_text.cpp", "#include \"core/plan/op.h\"\n");
+  write("core/plan/lane.h", "");
+  EXPECT_THAT(check_unit_cycles(root_, {}), IsEmpty());
+}
+
+TEST_F(BrokenTree, a_known_include_cycle_is_tolerated_but_may_only_shrink) {
+  write("core/plan/op.h", "#include \"core/plan/lane.h\"\n");
+  write("core/plan/lane.h", "#include \"core/plan/op.h\"\n");
+  write("core/plan/text.h", "");
+  EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}), IsEmpty());
+  EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane", "core/plan/text"}}),
+              ElementsAre(HasSubstr("core/plan/text is no longer in")));
+  write("core/plan/lane.h", "#include \"core/plan/text.h\"\n");
+  write("core/plan/text.h", "#include \"core/plan/op.h\"\n");
+  EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}),
+              ElementsAre(HasSubstr("include cycle: "), HasSubstr("core/plan/lane is no longer in"),
+                          HasSubstr("core/plan/op is no longer in")));
+}
+
+TEST_F(BrokenTree, an_include_cycle_between_subfolders_is_found) {
+  write("core/run/bind/bind.h", "");
+  write("core/run/bind/layout.h", "#include \"core/run/input/rows.h\"\n");
+  write("core/run/input/rows.h", "#include \"core/run/bind/bind.h\"\n");
+  EXPECT_THAT(check_unit_cycles(root_, {}), IsEmpty());
+  EXPECT_THAT(check_folder_cycles(root_, {}),
+              ElementsAre("include cycle: core/run/bind -> core/run/input -> core/run/bind"));
+  EXPECT_THAT(check_folder_cycles(root_, {{"core/run/bind", "core/run/input"}}), IsEmpty());
 }
 
 TEST_F(BrokenTree, a_build_file_that_allows_too_much_is_found) {

@@ -57,13 +57,6 @@ std::vector<std::string> files_under(const fs::path& root, const std::string& to
   return files;
 }
 
-std::vector<std::string> product_sources(const fs::path& root) {
-  std::vector<std::string> sources;
-  for (const char* top : {"app", "core", "backends", "ui"})
-    std::ranges::copy_if(files_under(root, top), std::back_inserter(sources), is_source);
-  return sources;
-}
-
 std::string finding(const std::string& file, std::size_t line, const std::string& what) {
   return file + ":" + std::to_string(line) + ": " + what;
 }
@@ -179,6 +172,25 @@ const std::map<std::string, Folders>& directions() {
   return table;
 }
 
+std::vector<std::string> product_sources(const fs::path& root) {
+  std::vector<std::string> sources;
+  for (const char* top : {"app", "core", "backends", "ui"})
+    std::ranges::copy_if(files_under(root, top), std::back_inserter(sources), is_source);
+  return sources;
+}
+
+std::vector<Include> includes_of(const fs::path& root, const std::string& file) {
+  static const std::regex include(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+  std::vector<Include> includes;
+  const auto lines = lines_of(root / file);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::smatch parts;
+    if (lines[i].find("include") != std::string::npos && std::regex_match(lines[i], parts, include))
+      includes.push_back({i + 1, parts[2], parts[1] == "<"});
+  }
+  return includes;
+}
+
 std::string folder_of(const std::string& file) {
   const auto first = file.find('/');
   const std::string top = file.substr(0, first);
@@ -199,18 +211,13 @@ bool may_include(const std::string& from, const std::string& to) {
 }
 
 Findings check_includes(const fs::path& root) {
-  static const std::regex include(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
   Findings findings;
-  for (const std::string& file : product_sources(root)) {
-    const auto lines = lines_of(root / file);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::smatch parts;
-      if (!std::regex_match(lines[i], parts, include)) continue;
-      const std::string problem = parts[1] == "\"" ? own_include_problem(root, file, parts[2])
-                                                   : library_problem(file, parts[2]);
-      if (!problem.empty()) findings.push_back(finding(file, i + 1, problem));
+  for (const std::string& file : product_sources(root))
+    for (const Include& include : includes_of(root, file)) {
+      const std::string problem = include.library ? library_problem(file, include.target)
+                                                  : own_include_problem(root, file, include.target);
+      if (!problem.empty()) findings.push_back(finding(file, include.line, problem));
     }
-  }
   return findings;
 }
 
@@ -219,7 +226,7 @@ Findings check_namespaces(const fs::path& root) {
   Findings findings;
   for (const std::string& file : product_sources(root)) {
     if (!file.ends_with(".h") || file.starts_with("app/")) continue;
-    const std::string folder = fs::path(file).parent_path().string() + "/";
+    const std::string folder = "/" + fs::path(file).parent_path().string() + "/";
     bool opened = false, named = false;
     for (const std::string& line : lines_of(root / file)) {
       std::smatch parts;
@@ -228,10 +235,11 @@ Findings check_namespaces(const fs::path& root) {
       opened = true;
       std::istringstream spaces(std::regex_replace(parts[1].str(), std::regex("::"), " "));
       for (std::string name; spaces >> name;)
-        named = named || folder.find(name + "/") != std::string::npos;
+        named = named || folder.find("/" + name + "/") != std::string::npos;
     }
     if (opened && !named)
-      findings.push_back(finding(file, 1, "no namespace here is named for the folder " + folder));
+      findings.push_back(
+          finding(file, 1, "no namespace here is named for its folder or one above"));
   }
   return findings;
 }

@@ -16,7 +16,7 @@
 #include "core/base/json.h"
 #include "core/compute/reference/reference.h"
 #include "core/experiment/document.h"
-#include "core/run/chunk_sampler.h"
+#include "core/run/meters/chunk_sampler.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/recording.h"
 #include "tests/conformance/training.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/session/journal.h"
+#include "core/session/coordinator/journal.h"
 #include "tests/conformance/pair_training.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
@@ -213,7 +213,7 @@ Experiment session_in_pairs(std::int64_t steps) {
 
 void expect_computed_again(const session::CoordinatorResult& outcome) {
   const auto again =
-      session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
+      session::replay_run(outcome.result["run_directory"].get<std::string>(), replay_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_EQ(again->skipped_events, 0);
   EXPECT_EQ(again->weights.size(), 4u);
@@ -266,7 +266,7 @@ TEST(AsynchronousGossipOrder, of_another_experiment_is_refused) {
       other_run.result().result["run_directory"].get<std::string>();
   std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile,
                              std::filesystem::copy_options::overwrite_existing);
-  const auto refused = session::recompute(directory, recompute_services());
+  const auto refused = session::replay_run(directory, replay_services());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
   EXPECT_THAT(refused.error().what, HasSubstr("is the order of plan"));

@@ -7,7 +7,7 @@
 
 #include "core/collective/chunk_spans.h"
 #include "core/compute/numbers.h"
-#include "core/run/chunk_sampler.h"
+#include "core/run/meters/chunk_sampler.h"
 #include "core/strategy/strategy.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/small_training.h"

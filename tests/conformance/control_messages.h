@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/session/control.h"
+#include "core/session/protocol/control.h"
 
 namespace trainyard::conformance {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "core/session/control.h"
+#include "core/session/protocol/control.h"
 
 namespace trainyard::conformance {
 

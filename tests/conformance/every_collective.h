@@ -11,9 +11,9 @@
 
 #include "core/collective/expand.h"
 #include "core/compute/reference/reference.h"
-#include "core/run/collective_runner.h"
-#include "core/run/layout.h"
-#include "core/run/transfers.h"
+#include "core/run/bind/layout.h"
+#include "core/run/exchange/collective_runner.h"
+#include "core/run/exchange/transfers.h"
 #include "tests/conformance/training.h"
 
 namespace trainyard::tests {

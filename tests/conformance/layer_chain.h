@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/experiment/experiment.h"
-#include "core/run/memory_use.h"
+#include "core/run/bind/memory_use.h"
 
 namespace trainyard::tests {
 

@@ -4,8 +4,8 @@
 // says.
 #include <gtest/gtest.h>
 
-#include "core/run/memory_use.h"
-#include "core/session/memory_problems.h"
+#include "core/run/bind/memory_use.h"
+#include "core/session/advice/memory_problems.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {

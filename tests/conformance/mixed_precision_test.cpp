@@ -9,8 +9,8 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/experiment/stages.h"
-#include "core/run/loss_scale.h"
-#include "core/run/memory_use.h"
+#include "core/run/bind/loss_scale.h"
+#include "core/run/bind/memory_use.h"
 #include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {

@@ -9,7 +9,7 @@
 
 #include "core/experiment/cells.h"
 #include "core/experiment/servers.h"
-#include "core/run/round_input.h"
+#include "core/run/input/round_input.h"
 #include "core/telemetry/staleness_counts.h"
 #include "tests/conformance/mesh_training.h"
 #include "tests/conformance/stage_training.h"

@@ -3,8 +3,8 @@
 // less memory, as much as the formulas say.
 #include <gmock/gmock.h>
 
-#include "core/run/memory_use.h"
-#include "core/session/memory_problems.h"
+#include "core/run/bind/memory_use.h"
+#include "core/session/advice/memory_problems.h"
 #include "tests/conformance/layer_chain.h"
 #include "tests/conformance/recomputed_training.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/session/coordinator.h"
+#include "core/session/coordinator/coordinator.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::conformance {

@@ -11,9 +11,9 @@
 
 #include "backends/inproc/transport.h"
 #include "core/compute/reference/reference.h"
-#include "core/run/collective_runner.h"
-#include "core/run/layout.h"
-#include "core/run/transfers.h"
+#include "core/run/bind/layout.h"
+#include "core/run/exchange/collective_runner.h"
+#include "core/run/exchange/transfers.h"
 #include "tests/conformance/reduced_value.h"
 #include "tests/core/collective/one_bucket.h"
 

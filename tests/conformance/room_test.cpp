@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/json.h"
-#include "core/session/memory_problems.h"
+#include "core/session/advice/memory_problems.h"
 #include "core/sim/simulator.h"
 #include "tests/conformance/recomputed_training.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/compute/reference/reference.h"
-#include "core/run/served_training.h"
+#include "core/run/replay/server_replay.h"
 #include "core/sim/served_clock.h"
 #include "tests/conformance/small_training.h"
 

@@ -19,10 +19,10 @@
 #include "backends/inproc/transport.h"
 #include "core/base/clock.h"
 #include "core/compute/reference/reference.h"
-#include "core/session/coordinator.h"
-#include "core/session/recompute.h"
-#include "core/session/run_directory.h"
-#include "core/session/virtual_ranks.h"
+#include "core/session/coordinator/coordinator.h"
+#include "core/session/rank/virtual_ranks.h"
+#include "core/session/replay/replay.h"
+#include "core/session/system/run_directory.h"
 #include "core/sim/served_clock.h"
 #include "tests/drawings.h"
 
@@ -175,8 +175,8 @@ inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) 
 }
 
 // Services that recompute runs recorded by these functions.
-inline session::RecomputeServices recompute_services() {
-  session::RecomputeServices services;
+inline session::ReplayServices replay_services() {
+  session::ReplayServices services;
   services.make_compute =
       [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> {
     return compute::reference::make();

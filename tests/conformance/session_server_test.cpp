@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "core/experiment/fields.h"
-#include "core/session/journal.h"
+#include "core/session/coordinator/journal.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 
@@ -101,7 +101,7 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
   const auto outcome = run.result();
   ASSERT_EQ(state_of(outcome), "finished");
   const auto again =
-      session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
+      session::replay_run(outcome.result["run_directory"].get<std::string>(), replay_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_GE(again->gradients, 60);
   EXPECT_EQ(again->skipped_events, 0);
@@ -181,7 +181,7 @@ TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
   SessionRun run(served(ServerMode::asynchronous, 20));
   const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
   const auto why = [&] {
-    const auto again = session::recompute(directory, recompute_services());
+    const auto again = session::replay_run(directory, replay_services());
     return again ? "" : base::to_string(again.error());
   };
   EXPECT_EQ(why(), "");
@@ -205,7 +205,7 @@ TEST(SessionOrder, of_another_experiment_is_refused) {
   SessionRun run(served(ServerMode::asynchronous, 20)), other(served(ServerMode::softsync, 20));
   const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
   const std::filesystem::path others = other.result().result["run_directory"].get<std::string>();
-  const auto again = [&] { return session::recompute(directory, recompute_services()); };
+  const auto again = [&] { return session::replay_run(directory, replay_services()); };
   ASSERT_TRUE(again());
   std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile,
                              std::filesystem::copy_options::overwrite_existing);

@@ -8,7 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/json.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/wrapped_transport.h"
 

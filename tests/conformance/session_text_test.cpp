@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "core/experiment/fields.h"
-#include "core/run/text_sampler.h"
-#include "core/session/checkpoint.h"
+#include "core/run/meters/text_sampler.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "session_run.h"
 #include "tests/core/strategy/experiments.h"
 

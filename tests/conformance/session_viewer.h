@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/session/control.h"
+#include "core/session/protocol/control.h"
 
 namespace trainyard::conformance {
 

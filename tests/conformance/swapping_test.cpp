@@ -5,12 +5,12 @@
 
 #include "core/check/check.h"
 #include "core/compute/ops.h"
-#include "core/run/memory_use.h"
-#include "core/session/memory_problems.h"
+#include "core/run/bind/memory_use.h"
+#include "core/session/advice/memory_problems.h"
 #include "core/strategy/swap.h"
 #include "tests/conformance/layer_chain.h"
 #include "tests/conformance/swapped_training.h"
-#include "tests/core/run/file_limit.h"
+#include "tests/core/run/bind/file_limit.h"
 
 namespace trainyard::tests::swapped {
 namespace {

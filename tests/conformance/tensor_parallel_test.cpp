@@ -7,7 +7,7 @@
 #include "core/experiment/recomputation.h"
 #include "core/experiment/tensor.h"
 #include "core/model/split.h"
-#include "core/run/memory_use.h"
+#include "core/run/bind/memory_use.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {

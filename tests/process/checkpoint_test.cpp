@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Checkpoints that servers write while workers train, and runs that go on from them.
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

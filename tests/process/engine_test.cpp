@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "examples.h"
 #include "run_program.h"
 #include "trained_weights.h"

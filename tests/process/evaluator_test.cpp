@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "watched_run.h"

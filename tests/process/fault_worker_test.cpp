@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 #include "examples.h"
 #include "watched_run.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/experiment/resolve.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"

@@ -11,7 +11,7 @@
 #include "core/base/json.h"
 #include "core/compute/tensor.h"
 #include "core/experiment/stages.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "run_program.h"
 
 namespace trainyard::process {

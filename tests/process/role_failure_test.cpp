@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "examples.h"
 #include "watched_run.h"
 

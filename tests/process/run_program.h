@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cli_program.h"
-#include "core/session/control.h"
-#include "core/session/process.h"
+#include "core/session/protocol/control.h"
+#include "core/session/system/process.h"
 
 namespace trainyard::process {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
-#include "core/session/sweep_file.h"
+#include "core/session/sweep/sweep_file.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"

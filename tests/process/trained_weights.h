@@ -9,7 +9,7 @@
 
 #include "cli_program.h"
 #include "core/experiment/resolve.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 
 namespace trainyard::process {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
-#include "core/session/messages.h"
+#include "core/session/protocol/messages.h"
 #include "run_program.h"
 
 namespace trainyard::process {

@@ -6,8 +6,8 @@
 #include <QFile>
 #include <deque>
 
-#include "core/session/control.h"
-#include "ui/model/run_directory.h"
+#include "core/session/protocol/control.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui::test {
 

@@ -7,7 +7,7 @@
 #include "core/experiment/resolve.h"
 #include "core/strategy/strategy.h"
 #include "tests/drawings.h"
-#include "ui/model/pipeline_plan.h"
+#include "ui/model/plan/pipeline_plan.h"
 
 namespace trainyard::ui::test {
 

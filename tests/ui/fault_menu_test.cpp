@@ -9,7 +9,7 @@
 #include <QMenu>
 #include <QTimer>
 
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint/checkpoint.h"
 #include "tests/ui/real_window.h"
 
 namespace trainyard::ui::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/telemetry/history.h"
-#include "ui/model/span_store.h"
+#include "ui/model/spans/span_store.h"
 
 namespace trainyard::ui::test {
 

@@ -4,7 +4,7 @@
 #include <QDockWidget>
 
 #include "core/base/json.h"
-#include "core/run/chunk_sampler.h"
+#include "core/run/meters/chunk_sampler.h"
 #include "core/telemetry/recording_summary.h"
 #include "tests/ui/opened_run.h"
 
@@ -13,8 +13,8 @@ namespace {
 
 class StepperWindow : public OpenedRun {
  protected:
-  StepperPanel& panel() { return window_->stepper(); }
-  const TransitItem* transit() { return window_->canvas().topology_scene().transit(); }
+  StepperPanel& panel() { return window_->panels().stepper; }
+  const TransitItem* transit() { return window_->center().canvas().topology_scene().transit(); }
   QComboBox& ranks() { return *panel().findChild<QComboBox*>("ranks"); }
   void look() {
     window_->workspace().raise("stepper");

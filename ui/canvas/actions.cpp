@@ -6,8 +6,8 @@
 #include <QMenu>
 #include <algorithm>
 
-#include "ui/model/clipboard.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/clipboard.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
 

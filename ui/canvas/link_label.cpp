@@ -6,7 +6,7 @@
 
 #include "ui/canvas/canvas_text.h"
 #include "ui/canvas/traffic_text.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ui/canvas/layout.h"
-#include "ui/model/algorithm_offers.h"
+#include "ui/model/plan/algorithm_offers.h"
 
 namespace trainyard::ui {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/base/fields.h"
-#include "ui/model/count_text.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ui/model/payload_kind.h"
-#include "ui/model/topology_selection.h"
+#include "ui/model/spans/payload_kind.h"
+#include "ui/model/topology/topology_selection.h"
 
 namespace trainyard::ui {
 

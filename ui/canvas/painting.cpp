@@ -8,8 +8,8 @@
 #include "ui/canvas/canvas_text.h"
 #include "ui/canvas/flow.h"
 #include "ui/canvas/traffic_text.h"
-#include "ui/model/count_text.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 

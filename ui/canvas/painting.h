@@ -9,7 +9,7 @@
 
 #include "ui/canvas/layout.h"
 #include "ui/canvas/overlay.h"
-#include "ui/model/kept_shards.h"
+#include "ui/model/plan/kept_shards.h"
 
 namespace trainyard::ui {
 

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "core/base/units.h"
-#include "ui/model/clipboard.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/clipboard.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 

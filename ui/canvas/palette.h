@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/topology/topology.h"
-#include "ui/model/machine_gpus.h"
+#include "ui/model/runs/machine_gpus.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ui/canvas/arrange.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -13,7 +13,7 @@
 #include "ui/canvas/items.h"
 #include "ui/canvas/logical_item.h"
 #include "ui/canvas/transit_item.h"
-#include "ui/model/document.h"
+#include "ui/model/document/document.h"
 
 namespace trainyard::ui {
 

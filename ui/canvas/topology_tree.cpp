@@ -8,7 +8,7 @@
 #include <QStyledItemDelegate>
 #include <algorithm>
 
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {

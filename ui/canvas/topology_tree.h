@@ -6,7 +6,7 @@
 
 #include <QTreeView>
 
-#include "ui/model/topology_items.h"
+#include "ui/model/document/topology_items.h"
 
 namespace trainyard::ui {
 

@@ -9,7 +9,7 @@
 #include "core/base/fields.h"
 #include "ui/canvas/name_editor.h"
 #include "ui/canvas/navigation.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

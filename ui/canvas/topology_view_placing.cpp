@@ -4,9 +4,9 @@
 
 #include "ui/canvas/arrange.h"
 #include "ui/canvas/topology_view.h"
-#include "ui/model/clipboard.h"
-#include "ui/model/layer_mime.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/clipboard.h"
+#include "ui/model/document/layer_mime.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

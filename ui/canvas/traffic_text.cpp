@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ui/canvas/painting.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

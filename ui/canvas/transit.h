@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/model/link_traffic.h"
+#include "ui/model/topology/link_traffic.h"
 
 namespace trainyard::ui {
 

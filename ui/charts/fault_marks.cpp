@@ -5,7 +5,7 @@
 
 #include "core/base/units.h"
 #include "ui/charts/chart_text.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

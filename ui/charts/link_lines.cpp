@@ -5,8 +5,8 @@
 #include <set>
 
 #include "ui/charts/chart_text.h"
-#include "ui/model/link_traffic.h"
-#include "ui/model/recorded.h"
+#include "ui/model/runs/recorded.h"
+#include "ui/model/topology/link_traffic.h"
 
 namespace trainyard::ui {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "ui/charts/plot_model.h"
 #include "ui/charts/plot_scale.h"
-#include "ui/model/series_quantile.h"
+#include "ui/model/series/series_quantile.h"
 
 namespace trainyard::ui {
 namespace {

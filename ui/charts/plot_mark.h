@@ -5,7 +5,7 @@
 #include <QString>
 
 #include "ui/charts/marker.h"
-#include "ui/model/series.h"
+#include "ui/model/series/series.h"
 
 namespace trainyard::ui {
 

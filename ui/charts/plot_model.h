@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ui/charts/marker.h"
-#include "ui/model/series_derived.h"
-#include "ui/model/series_thinning.h"
+#include "ui/model/series/series_derived.h"
+#include "ui/model/series/series_thinning.h"
 
 namespace trainyard::ui {
 

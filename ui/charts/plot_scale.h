@@ -6,7 +6,7 @@
 #include <QString>
 #include <vector>
 
-#include "ui/model/series_thinning.h"
+#include "ui/model/series/series_thinning.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ui/charts/plot_legend.h"
-#include "ui/model/work_scheduler.h"
+#include "ui/model/runs/work_scheduler.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 
@@ -35,7 +35,7 @@ PlotView::PlotView(QWidget* parent)
   timer_.setSingleShot(true);
   timer_.setInterval(kFrameMilliseconds);
   connect(&timer_, &QTimer::timeout, this,
-          [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
+          [this] { WorkScheduler::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(legend_, &PlotLegend::toggled, this, &PlotView::set_series_visible);
   connect_canvas();
   set_crosshair_group(&own_group_);

@@ -10,7 +10,7 @@
 
 #include "ui/charts/chart_scroll.h"
 #include "ui/charts/fault_marks.h"
-#include "ui/model/work_scheduler.h"
+#include "ui/model/runs/work_scheduler.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -94,7 +94,7 @@ void RunCharts::name_runs() {
   for (const auto& shown : runs_) shown->known_series = 0;
 }
 
-bool RunCharts::reading() const { return Turns::instance().waits(this); }
+bool RunCharts::reading() const { return WorkScheduler::instance().waits(this); }
 
 std::int64_t RunCharts::steps() const {
   const PlotSeries* line = plots_.at(ChartKind::loss)->model().find("1/train");
@@ -104,7 +104,7 @@ std::int64_t RunCharts::steps() const {
 }
 
 void RunCharts::ask_to_read() {
-  Turns::instance().ask(this, Work::reading, [this] { read_some(); });
+  WorkScheduler::instance().ask(this, Work::reading, [this] { read_some(); });
 }
 
 // Reads for a few milliseconds; the rest follows in later turns. All lines are read at equal pace,

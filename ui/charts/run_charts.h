@@ -12,7 +12,7 @@
 
 #include "ui/charts/chart_grid.h"
 #include "ui/charts/run_lines.h"
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 class QAction;
 class QComboBox;

@@ -10,8 +10,8 @@
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"
-#include "ui/model/count_text.h"
-#include "ui/model/recorded.h"
+#include "ui/model/runs/recorded.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "core/telemetry/history.h"
 #include "ui/charts/plot_model.h"
-#include "ui/model/series_derived.h"
-#include "ui/model/simulated_time.h"
+#include "ui/model/plan/simulated_time.h"
+#include "ui/model/series/series_derived.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ui/inspector/field_words.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

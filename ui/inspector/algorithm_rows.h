@@ -4,7 +4,7 @@
 
 #include <QAbstractTableModel>
 
-#include "ui/model/algorithm_offers.h"
+#include "ui/model/plan/algorithm_offers.h"
 
 namespace trainyard::ui {
 

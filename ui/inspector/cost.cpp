@@ -7,9 +7,9 @@
 
 #include "core/collective/engine_cost.h"
 #include "core/plan/engine_lane.h"
-#include "core/run/layout.h"
-#include "core/run/row_counts.h"
-#include "ui/model/count_text.h"
+#include "core/run/bind/layout.h"
+#include "core/run/input/row_counts.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

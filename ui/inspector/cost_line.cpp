@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/experiment/vertical.h"
-#include "core/session/memory_problems.h"
+#include "core/session/advice/memory_problems.h"
 #include "core/strategy/strategy.h"
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -12,13 +12,13 @@
 #include <stop_token>
 
 #include "ui/inspector/cost.h"
-#include "ui/model/algorithm_offers.h"
-#include "ui/model/data_assignment.h"
-#include "ui/model/document.h"
-#include "ui/model/kept_shards.h"
-#include "ui/model/pipeline_plan.h"
-#include "ui/model/stage_assignment.h"
-#include "ui/model/verdict.h"
+#include "ui/model/document/document.h"
+#include "ui/model/plan/algorithm_offers.h"
+#include "ui/model/plan/data_assignment.h"
+#include "ui/model/plan/kept_shards.h"
+#include "ui/model/plan/pipeline_plan.h"
+#include "ui/model/plan/stage_assignment.h"
+#include "ui/model/plan/verdict.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {

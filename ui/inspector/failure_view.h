@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "ui/model/fault_text.h"
+#include "ui/model/text/fault_text.h"
 
 namespace trainyard::ui {
 

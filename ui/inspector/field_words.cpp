@@ -5,7 +5,7 @@
 
 #include "core/base/field_description.h"
 #include "ui/inspector/quantity.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

@@ -5,7 +5,7 @@
 #include <QString>
 
 #include "core/base/json_fwd.h"
-#include "ui/model/readable_problems.h"
+#include "ui/model/document/readable_problems.h"
 
 namespace trainyard::ui {
 

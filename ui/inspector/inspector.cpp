@@ -14,7 +14,7 @@
 #include "ui/inspector/column.h"
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/section.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -5,7 +5,7 @@
 
 #include "core/experiment/experiment.h"
 #include "ui/inspector/shard_bars.h"
-#include "ui/model/data_assignment.h"
+#include "ui/model/plan/data_assignment.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {

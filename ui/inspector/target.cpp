@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/experiment/field_templates.h"
-#include "ui/model/count_text.h"
-#include "ui/model/topology_edit.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
 namespace {

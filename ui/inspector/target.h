@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/field_description.h"
-#include "ui/model/document.h"
-#include "ui/model/topology_selection.h"
+#include "ui/model/document/document.h"
+#include "ui/model/topology/topology_selection.h"
 
 namespace trainyard::ui {
 

@@ -11,7 +11,7 @@
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/model/split.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "ui/model/document.h"
+#include "ui/model/document/document.h"
 #include "ui/modelview/model_picture.h"
 
 namespace trainyard::ui {

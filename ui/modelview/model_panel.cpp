@@ -9,8 +9,8 @@
 #include <QVBoxLayout>
 #include <utility>
 
-#include "ui/model/layer_mime.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/layer_mime.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"

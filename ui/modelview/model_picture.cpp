@@ -19,8 +19,8 @@
 #include "core/experiment/ties.h"
 #include "core/experiment/validation_result.h"
 #include "core/model/layers.h"
-#include "ui/model/readable_problems.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/readable_problems.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

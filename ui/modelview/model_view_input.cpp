@@ -9,7 +9,7 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "ui/model/layer_mime.h"
+#include "ui/model/document/layer_mime.h"
 #include "ui/modelview/model_view.h"
 
 namespace trainyard::ui {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "ui/model/count_text.h"
-#include "ui/model/layer_mime.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/document/layer_mime.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

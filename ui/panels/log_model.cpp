@@ -5,7 +5,7 @@
 #include <QElapsedTimer>
 #include <algorithm>
 
-#include "ui/model/work_scheduler.h"
+#include "ui/model/runs/work_scheduler.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -71,7 +71,7 @@ void LogModel::look() {
     if (filter_.passes(log[looked_])) passed.push_back(static_cast<std::uint32_t>(looked_));
   }
   show(std::move(passed));
-  if (looking()) Turns::instance().ask(this, Work::reading, [this] { look(); });
+  if (looking()) WorkScheduler::instance().ask(this, Work::reading, [this] { look(); });
   else emit looked_through();
 }
 

@@ -9,7 +9,7 @@
 #include <QStringList>
 #include <vector>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 namespace trainyard::ui {
 

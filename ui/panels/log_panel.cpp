@@ -14,8 +14,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/model/count_text.h"
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/plan/plan.h"
-#include "ui/model/document.h"
+#include "ui/model/document/document.h"
 
 class QComboBox;
 class QLabel;

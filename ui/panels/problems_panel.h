@@ -5,7 +5,7 @@
 
 #include <QWidget>
 
-#include "ui/model/document.h"
+#include "ui/model/document/document.h"
 
 class QLabel;
 class QTextEdit;

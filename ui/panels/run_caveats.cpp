@@ -11,8 +11,8 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/telemetry/summary.h"
-#include "ui/model/recorded.h"
-#include "ui/model/topology_words.h"
+#include "ui/model/runs/recorded.h"
+#include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
 namespace {

@@ -7,8 +7,8 @@
 #include <QObject>
 #include <QPointer>
 
-#include "ui/model/document.h"
-#include "ui/model/run.h"
+#include "ui/model/document/document.h"
+#include "ui/model/runs/run.h"
 
 class QComboBox;
 class QMenu;

@@ -8,9 +8,9 @@
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
-#include "core/session/status.h"
+#include "core/session/protocol/status.h"
 #include "core/telemetry/summary.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

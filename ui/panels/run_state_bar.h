@@ -9,7 +9,7 @@
 #include <QWidget>
 #include <deque>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 #include "ui/theme/tinted_label.h"
 
 class QProgressBar;

@@ -6,7 +6,7 @@
 #include <QPointer>
 #include <QWidget>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 class QLabel;
 class QPlainTextEdit;

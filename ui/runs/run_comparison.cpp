@@ -9,7 +9,7 @@
 #include "core/experiment/document.h"
 #include "core/experiment/field_templates.h"
 #include "core/telemetry/compare.h"
-#include "ui/model/canonical_form.h"
+#include "ui/model/document/canonical_form.h"
 
 namespace trainyard::ui {
 namespace {

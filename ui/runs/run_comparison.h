@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <vector>
 
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <QTreeWidget>
 #include <vector>
 
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui {
 

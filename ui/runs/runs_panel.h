@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 class QLabel;
 

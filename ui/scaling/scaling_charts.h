@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "core/session/sweep.h"
+#include "core/session/sweep/sweep.h"
 #include "ui/charts/chart_scroll.h"
 
 namespace trainyard::ui {

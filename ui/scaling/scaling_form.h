@@ -6,8 +6,8 @@
 
 #include <QWidget>
 
-#include "core/session/sweep.h"
-#include "ui/model/document.h"
+#include "core/session/sweep/sweep.h"
+#include "ui/model/document/document.h"
 
 class QComboBox;
 class QFormLayout;

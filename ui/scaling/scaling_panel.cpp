@@ -20,9 +20,9 @@
 
 #include "core/base/file.h"
 #include "core/base/units.h"
-#include "core/session/sweep_words.h"
-#include "ui/model/count_text.h"
-#include "ui/model/topology_words.h"
+#include "core/session/sweep/sweep_words.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/common_dialogs.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"

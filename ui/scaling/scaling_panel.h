@@ -5,8 +5,8 @@
 
 #include <QWidget>
 
-#include "ui/model/sweep_follower.h"
-#include "ui/model/sweep_list.h"
+#include "ui/model/runs/sweep_follower.h"
+#include "ui/model/runs/sweep_list.h"
 #include "ui/scaling/scaling_charts.h"
 #include "ui/scaling/scaling_form.h"
 #include "ui/scaling/scaling_table.h"

@@ -4,8 +4,8 @@
 #include <QDir>
 #include <QHeaderView>
 
-#include "core/session/sweep_words.h"
-#include "ui/model/topology_words.h"
+#include "core/session/sweep/sweep_words.h"
+#include "ui/model/topology/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

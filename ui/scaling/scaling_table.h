@@ -4,7 +4,7 @@
 
 #include <QTreeWidget>
 
-#include "core/session/sweep.h"
+#include "core/session/sweep/sweep.h"
 
 namespace trainyard::ui {
 

@@ -12,7 +12,7 @@
 
 #include "core/base/units.h"
 #include "ui/charts/run_lines.h"
-#include "ui/model/recorded.h"
+#include "ui/model/runs/recorded.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -12,7 +12,7 @@
 #include "core/experiment/servers.h"
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/plot_view.h"
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 class QLabel;
 class QSplitter;

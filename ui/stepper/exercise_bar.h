@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "ui/model/document.h"
+#include "ui/model/document/document.h"
 #include "ui/stepper/run_collectives.h"
 #include "ui/stepper/stepper.h"
 #include "ui/stepper/values_pick.h"

@@ -11,7 +11,7 @@
 #include <QVBoxLayout>
 
 #include "core/base/fields.h"
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 #include "ui/stepper/step_words.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"

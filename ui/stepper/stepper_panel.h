@@ -10,7 +10,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 #include "ui/stepper/exercise_bar.h"
 #include "ui/stepper/program_view.h"
 #include "ui/stepper/step_table.h"

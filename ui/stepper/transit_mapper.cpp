@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 #include "ui/stepper/step_words.h"
 
 namespace trainyard::ui {

@@ -4,7 +4,7 @@
 #include <QElapsedTimer>
 #include <utility>
 
-#include "ui/model/work_scheduler.h"
+#include "ui/model/runs/work_scheduler.h"
 
 namespace trainyard::ui {
 namespace {
@@ -38,7 +38,7 @@ void FiguresCalculator::begin() {
   if (!store_) return;
   busy_ = true;
   open_.clear();
-  Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
+  WorkScheduler::instance().ask(this, Work::drawing, [this] { go_on(); });
 }
 
 void FiguresCalculator::go_on() {
@@ -53,7 +53,7 @@ void FiguresCalculator::go_on() {
                                       : std::optional(figures_of(*store_, rank, looked_at)));
   }
   if (static_cast<int>(open_.size()) < store_->ranks())
-    return Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
+    return WorkScheduler::instance().ask(this, Work::drawing, [this] { go_on(); });
   busy_ = false;
   by_rank_ = std::move(open_);
   if (std::exchange(again_, false)) ask();

@@ -8,7 +8,7 @@
 #include <QTimer>
 #include <functional>
 
-#include "ui/model/timeline_figures.h"
+#include "ui/model/spans/timeline_figures.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <QPointer>
 #include <stop_token>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 #include "ui/timeline/pipeline_picture.h"
 
 namespace trainyard::ui {

@@ -2,8 +2,8 @@
 // Execution of a pipeline: steps of a run as cells, from its recorded ops. Pure.
 #pragma once
 
-#include "ui/model/pipeline_plan.h"
-#include "ui/model/step_times.h"
+#include "ui/model/plan/pipeline_plan.h"
+#include "ui/model/spans/step_times.h"
 #include "ui/timeline/timeline_geometry.h"
 
 namespace trainyard::ui {

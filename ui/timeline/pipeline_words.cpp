@@ -4,8 +4,8 @@
 #include <QCoreApplication>
 
 #include "core/base/units.h"
-#include "ui/model/count_text.h"
-#include "ui/model/stage_assignment.h"
+#include "ui/model/plan/stage_assignment.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <QString>
 #include <array>
 
-#include "ui/model/op_names.h"
+#include "ui/model/spans/op_names.h"
 
 namespace trainyard::ui {
 

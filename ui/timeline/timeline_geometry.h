@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ui/model/span_pieces.h"
-#include "ui/model/span_store.h"
+#include "ui/model/spans/span_pieces.h"
+#include "ui/model/spans/span_store.h"
 
 namespace trainyard::ui {
 

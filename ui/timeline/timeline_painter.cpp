@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/model/bucket_spans.h"
+#include "ui/model/spans/bucket_spans.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_words.h"
 

@@ -8,7 +8,7 @@
 #include <QImage>
 #include <QPainter>
 
-#include "ui/model/step_times.h"
+#include "ui/model/spans/step_times.h"
 #include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_geometry.h"
 

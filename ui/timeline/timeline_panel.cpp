@@ -14,9 +14,9 @@
 #include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/strategy/strategy.h"
-#include "ui/model/count_text.h"
-#include "ui/model/verdict.h"
-#include "ui/model/work_scheduler.h"
+#include "ui/model/plan/verdict.h"
+#include "ui/model/runs/work_scheduler.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -60,7 +60,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   soon_.setSingleShot(true);
   soon_.setInterval(kRefreshMilliseconds);
   connect(&soon_, &QTimer::timeout, this,
-          [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
+          [this] { WorkScheduler::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(view_, &TimelineView::view_changed, this, [this] { reader_->ask(), show_badges(); });
   connect(view_, &TimelineView::step_chosen, reader_, &FiguresCalculator::ask);
   connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
@@ -214,7 +214,7 @@ void TimelinePanel::showEvent(QShowEvent* event) {
 
 // Refreshes only while visible; a dock behind another tab counts as visible, but is not painted.
 void TimelinePanel::ask_to_refresh() {
-  if (!soon_.isActive() && !Turns::instance().waits(this)) soon_.start();
+  if (!soon_.isActive() && !WorkScheduler::instance().waits(this)) soon_.start();
 }
 
 void TimelinePanel::refresh() {

@@ -9,7 +9,7 @@
 #include <QWidget>
 #include <stop_token>
 
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 #include "ui/timeline/figures_reader.h"
 #include "ui/timeline/pipeline_reader.h"
 #include "ui/timeline/pipeline_view.h"

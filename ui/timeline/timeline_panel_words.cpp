@@ -2,7 +2,7 @@
 // Text of the timeline panel.
 #include <QAction>
 
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/tinted_label.h"
 #include "ui/timeline/timeline_legend.h"
 #include "ui/timeline/timeline_panel.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_painter.h"
 #include "ui/timeline/timeline_text.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/model/bucket_spans.h"
-#include "ui/model/count_text.h"
-#include "ui/model/step_times.h"
+#include "ui/model/spans/bucket_spans.h"
+#include "ui/model/spans/step_times.h"
+#include "ui/model/text/count_text.h"
 #include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_text.h"
 

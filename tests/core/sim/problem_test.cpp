@@ -2,7 +2,7 @@
 // Plans and drawings that cannot be simulated: each is a Problem that says which rank and op.
 #include <gmock/gmock.h>
 
-#include "core/run/op_numbers.h"
+#include "core/run/bind/op_numbers.h"
 #include "tests/core/sim/plans.h"
 
 namespace trainyard::sim {

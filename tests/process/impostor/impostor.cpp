@@ -7,7 +7,7 @@
 
 #include "backends/zmq/control.h"
 #include "core/compute/reference/reference.h"
-#include "core/session/rank.h"
+#include "core/session/rank/rank.h"
 
 namespace {
 

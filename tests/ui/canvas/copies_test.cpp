@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "tests/drawings.h"
 #include "tests/ui/canvas/canvas_fixture.h"
-#include "ui/model/clipboard.h"
+#include "ui/model/document/clipboard.h"
 
 namespace trainyard::ui {
 namespace {

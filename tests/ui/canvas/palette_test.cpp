@@ -7,9 +7,9 @@
 #include <QTemporaryDir>
 
 #include "tests/ui/canvas/canvas_fixture.h"
-#include "ui/model/clipboard.h"
-#include "ui/model/run.h"
-#include "ui/model/topology_edit.h"
+#include "ui/model/document/clipboard.h"
+#include "ui/model/runs/run.h"
+#include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "tests/ui/canvas/canvas_fixture.h"
-#include "ui/model/layer_mime.h"
+#include "ui/model/document/layer_mime.h"
 
 namespace trainyard::ui {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/run/memory_use.h"
+#include "core/run/bind/memory_use.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/charts/plot_painter.h"
 #include "ui/charts/run_lines.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/model/series.h"
+#include "ui/model/series/series.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -11,8 +11,8 @@
 #include <set>
 
 #include "tests/ui/charts/not_a_number.h"
-#include "ui/model/series_derived.h"
-#include "ui/model/series_thinning.h"
+#include "ui/model/series/series_derived.h"
+#include "ui/model/series/series_thinning.h"
 
 namespace trainyard::ui {
 namespace {

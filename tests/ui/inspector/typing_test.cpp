@@ -4,7 +4,7 @@
 #include <QTemporaryDir>
 
 #include "tests/ui/inspector/inspector_fixture.h"
-#include "ui/model/topology_edit.h"
+#include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
 namespace {

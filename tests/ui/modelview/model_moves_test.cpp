@@ -6,7 +6,7 @@
 
 #include "core/experiment/stages.h"
 #include "tests/ui/modelview/model_samples.h"
-#include "ui/model/layer_mime.h"
+#include "ui/model/document/layer_mime.h"
 
 namespace trainyard::ui {
 namespace {

@@ -14,7 +14,7 @@
 #include <QWheelEvent>
 
 #include "tests/ui/modelview/model_samples.h"
-#include "ui/model/layer_mime.h"
+#include "ui/model/document/layer_mime.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

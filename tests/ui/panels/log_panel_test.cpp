@@ -12,7 +12,7 @@
 
 #include "core/base/json.h"
 #include "tests/ui/charts/synthetic_run.h"
-#include "ui/model/count_text.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {

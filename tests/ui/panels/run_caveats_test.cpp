@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/experiment/document.h"
-#include "ui/model/recorded.h"
+#include "ui/model/runs/recorded.h"
 #include "ui/panels/run_state_bar.h"
 
 namespace trainyard::ui {

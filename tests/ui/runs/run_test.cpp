@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/model/run.h"
+#include "ui/model/runs/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/charts/run_charts.h"
-#include "ui/model/run_directory.h"
+#include "ui/model/runs/run_directory.h"
 
 namespace trainyard::ui {
 namespace {

@@ -21,9 +21,9 @@
 #include <set>
 
 #include "core/base/file.h"
-#include "core/session/sweep_file.h"
-#include "core/session/sweep_words.h"
-#include "tests/core/session/sweeps.h"
+#include "core/session/sweep/sweep_file.h"
+#include "core/session/sweep/sweep_words.h"
+#include "tests/core/session/sweep/sweeps.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

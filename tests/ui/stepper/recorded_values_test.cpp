@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "core/collective/chunk_spans.h"
-#include "core/run/chunk_sampler.h"
+#include "core/run/meters/chunk_sampler.h"
 #include "tests/core/strategy/experiments.h"
 #include "ui/stepper/step_words.h"
 #include "ui/stepper/stepper_panel.h"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Binds ops that carry named rows of a table: from the plan to addresses.
+#pragma once
+
+#include <functional>
+
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+// Completes the binding of an op that deals with named rows. `address` maps the start of an access
+// to memory.
+void bind_named_rows(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model,
+                     const std::function<std::byte*(const plan::Access&)>& address, BoundOp& bound);
+
+// Returns the rows that a pull or give covers.
+NamedRows table_of(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model);
+
+}  // namespace trainyard::run

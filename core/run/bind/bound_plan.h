@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's plan with everything resolved: addresses, prepared kernels, peers. The interpreter runs
+// it. It is flat, and running it needs no allocation and no name lookup.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/compute/compute.h"
+#include "core/compute/ops.h"
+#include "core/model/model.h"
+#include "core/run/bind/layout.h"
+#include "core/run/bind/memory_use.h"
+#include "core/run/bind/swap_space.h"
+
+namespace trainyard::run {
+
+// Loss scaling for fp16 (core/run/bind/loss_scale.h).
+struct LossScaling {
+  double initial = 1;
+  std::int64_t double_every_steps = 1;
+  double least = 1;
+};
+
+// Settings that the plan leaves to the experiment: the optimizer's update of a segment, the
+// learning rate, and others.
+struct Recipe {
+  std::function<compute::Op(const compute::UpdateInputs& common,
+                            std::span<const compute::Tensor> moments, const compute::Tensor& step)>
+      update;
+  std::function<double(std::int64_t step)> learning_rate;
+  double clip_norm = 0;  // 0: no clipping
+  bool stops_at_non_finite = false,
+       skips_non_finite = false;  // for gradients; if both are false, non-finite gradients are used
+  compute::compression::CompressionSpec compression;
+  compute::Multiplies multiplies = compute::Multiplies::full;  // in training and evaluation
+  std::int64_t seed = 0;                                       // seed of dropout
+  LossScaling loss_scaling = {};
+};
+
+// Destination of the samples of one micro-step.
+struct BoundLoad {
+  int micro = 0;
+  std::int64_t samples = 0;  // samples of this rank
+  // if the rank holds only some columns, `input` has them for the samples of all ranks
+  compute::Tensor input, labels;
+  compute::Tensor sample_numbers;  // numbers in the data set; empty if no op needs them
+  plan::Columns columns = {};      // none: all
+
+  std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
+};
+
+// Binding of an op that carries only the table rows that a list names
+// (core/run/input/named_rows.h), or that writes or carries the list.
+struct NamedRows {
+  std::int64_t first = 0, rows = 0;  // rows of the table in this share
+  std::int64_t row_bytes = 0;
+  std::int64_t slot_count = 0;  // columns of a sample that name rows
+  std::int64_t most = 0;        // maximum number of rows in a list
+  std::int32_t* list =
+      nullptr;  // on a server: list of its first worker, followed by those of the others
+  std::int32_t* packed_rows = nullptr;  // pack and the following push: number of rows
+  // give: packed rows of the first worker, followed by those of the others
+  std::byte* handed = nullptr;
+  bool is_list = false;  // the op carries the list itself
+
+  std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
+  std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
+};
+
+// Copy of an offload or fetch: the bytes on the device, and their home in host memory or, from an
+// offset on, in a file.
+struct BoundCopy {
+  std::byte *near = nullptr, *home = nullptr;
+  const SwapSpace* file = nullptr;  // null: host memory
+  std::int64_t offset = 0, bytes = 0;
+};
+
+struct BoundOp {
+  plan::OpKind kind = plan::OpKind::load;
+  plan::LaneId lane;
+  int segment = -1, micro = -1;
+  int bucket = -1;  // encode and decode
+  // afterwards the segment's local gradient is complete and its norm known
+  bool leaves_norm = false;
+  // all-reduces the statistics of updates, if each rank updates only a shard
+  bool leaves_statistics = false;
+  // writes the loss of its micro-step's samples, and the number of correct ones
+  bool leaves_loss = false;
+  bool leaves_first_loss = false;  // first op of the program that writes a loss
+  std::vector<std::unique_ptr<compute::Kernel>>
+      kernels;  // compute ops; a server's update: [from * places + to]
+  std::shared_ptr<const plan::Pairing>
+      pairing;  // offer and agree: selects one of `peers` in each step
+  // Fields of sends and receives.
+  int channel = 0;
+  std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
+  int own_position = -1;       // reduce_many: position of this rank's chunk in the sum
+  std::uint32_t transfer = 0;  // equal at both ends
+  int root = 0;                // coarse collective of an engine: position in the group
+  std::int64_t engine_bytes =
+      0;  // likewise: lower bound of bytes sent, by formula (core/collective/engine_cost.h)
+  std::byte* data = nullptr;       // sent or written bytes
+  const std::byte* own = nullptr;  // local operand that is added or copied; usually `data`
+  std::int64_t bytes = 0, elements = 0;
+  base::DType dtype = base::DType::fp32;
+  NamedRows named;
+  std::vector<BoundCopy> copies;  // copies of OUT and IN
+
+  // Payload exchanged with peers; for an engine, bytes sent by formula.
+  std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
+  // Returns the peers of the op in a step.
+  std::span<const int> peers_in(std::int64_t step) const {
+    return pairing ? std::span(peers).subspan(pairing->choice(step), 1) : std::span(peers);
+  }
+};
+
+struct BoundProgram {
+  std::int64_t samples = 0, global_samples = 0, repeats = 1;
+  std::vector<BoundOp> ops;
+  std::vector<BoundLoad> loads;  // micro-steps in which the rank has samples
+  // parameters are averaged after this or a later step, with all ranks or with neighbors; the
+  // rank's gradient is then the mean over its own samples
+  bool averages_weights = false;
+
+  const BoundLoad* load(int micro) const {  // null if the rank has no samples in it
+    const auto at = std::find_if(loads.begin(), loads.end(),
+                                 [micro](const BoundLoad& one) { return one.micro == micro; });
+    return at != loads.end() ? &*at : nullptr;
+  }
+  std::int64_t gradient_samples() const {
+    return averages_weights ? samples : global_samples;
+  }  // number of samples over which the gradient is a mean
+};
+
+// Bytes of an arena, and their purpose.
+struct MemorySpan {
+  MemoryPurpose part = MemoryPurpose::other;
+  const std::byte* begin = nullptr;  // null: not in host memory
+  std::int64_t bytes = 0;
+};
+
+struct BoundPlan {
+  compute::Compute* device = nullptr;  // device that runs the plan
+  std::vector<BoundProgram> programs;
+  compute::Tensor parameters;  // local parameters: all of them, or a shard
+  compute::Tensor metrics, local_norms, statistics, rate;
+  // statistics are summed over ranks after the updates, because each updates only a shard
+  bool sums_statistics = false;
+  compute::Tensor factor;      // factor of the gradient in the update; empty if always 1
+  compute::Tensor loss_scale;  // fp64 [2] (core/run/bind/loss_scale.h); empty without loss scaling
+  // compression: squared error of the rank's term, by bucket; empty without compression
+  compute::Tensor squared_errors;
+  // local parameters: squared distance from the mean, by segment; empty if there are none
+  compute::Tensor spread;
+  // bytes of the gradient / bytes of its encoding, per rank; 0: no compression
+  double compression_ratio = 0;
+  // server: its share of the parameters, one tensor per version slot; an update reads one slot and
+  // writes another
+  std::vector<compute::Tensor> versions;
+  // server with delay compensation: what it last gave each worker, share by share; scratch for a
+  // compensated gradient
+  compute::Tensor given, compensated;
+  std::vector<MemorySpan> memory;  // memory of all buffers, by purpose
+  // optimizer moments of all that the rank updates, wherever stored; may be empty
+  std::vector<compute::Tensor> moments;
+  compute::Tensor state;  // persistent state besides parameters (model::Model::state); may be empty
+};
+
+// Writes the learning rate of `step` and its number, counted from 1, for a RATE op.
+inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_t step) {
+  bound.rate.as<double>()[0] = recipe.learning_rate(step);
+  bound.rate.as<double>()[1] = static_cast<double>(step + 1);
+}
+
+// Returns a Problem if an op left a non-finite gradient and the run is to stop at one.
+base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
+                                 const model::Model& model);
+
+// A buffer that uses another rank's memory in this process, instead of the arenas.
+struct Lent {
+  plan::BufferId buffer;  // invalid if nothing is shared
+  std::byte* data = nullptr;
+};
+
+// Private arena. If `at_hand` is not null, it holds the first `result_bytes` of the layout, and
+// `memory` begins after them.
+struct PrivateArena {
+  std::span<std::byte> memory;
+  std::byte* at_hand = nullptr;
+
+  PrivateArena() = default;
+  PrivateArena(std::span<std::byte> others, std::byte* results = nullptr)
+      : memory(others), at_hand(results) {}  // NOLINT(google-explicit-constructor): it is one
+};
+
+// Arena that peers read. If `on_device` is not null, it holds the layout from `shared_host_bytes`
+// on; `memory` may then end there.
+struct SharedArena {
+  std::span<std::byte> memory;
+  std::byte* on_device = nullptr;
+
+  SharedArena() = default;
+  SharedArena(std::span<std::byte> all, std::byte* device = nullptr)
+      : memory(all), on_device(device) {}  // NOLINT(google-explicit-constructor): it is one
+};
+
+// Binds a plan to memory. Arenas must have the sizes of `layout`, be zeroed (the optimizer's state
+// starts at zero) and outlive the result; likewise `aside` (null without offloading) and the memory
+// of `lent`. A kernel that cannot be prepared is a Problem that names the op.
+base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
+                             const model::Model& model, const Recipe& recipe,
+                             compute::Compute& compute, const PrivateArena& own_arena,
+                             const SharedArena& shared_arena, const SwapSpace* aside = nullptr,
+                             const Lent& lent = {});
+
+}  // namespace trainyard::run

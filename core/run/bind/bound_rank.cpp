@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind/bound_rank.h"
+
+namespace trainyard::run {
+
+base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent) {
+  const Layout places = layout(rank.plan);
+  const std::string where = "rank " + std::to_string(rank.plan.rank);
+  if (!rank.own) {
+    auto own = PrivateMemory::make(places, *parts.compute, where);
+    if (!own) return base::fail(own.error());
+    rank.own = std::move(*own);
+  }
+  auto aside = SwapSpace::make(places, *parts.swap_directory, where);
+  if (!aside) return base::fail(aside.error());
+  rank.aside = std::move(*aside);
+  auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute,
+                         rank.own->arena(), rank.shared, &rank.aside, lent);
+  if (!bound) return base::fail(bound.error());
+  rank.bound = std::move(*bound);
+  return {};
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's plan with its resources and memory, for a thread that runs several ranks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/run/bind/private_memory.h"
+
+namespace trainyard::run {
+
+struct BoundRank {
+  plan::RankPlan plan;
+  std::optional<PrivateMemory> own;  // private memory
+  std::span<std::byte> shared;       // memory that other ranks read
+  SwapSpace aside;
+  BoundPlan bound;
+
+  int program(const std::string& name) const { return plan.program(name); }
+  const BoundProgram& at(int number) const {
+    return bound.programs[static_cast<std::size_t>(number)];
+  }
+};
+
+struct BindingParts {
+  const std::vector<plan::Group>* groups = nullptr;
+  const model::Model* model = nullptr;
+  const Recipe* recipe = nullptr;
+  compute::Compute* compute = nullptr;
+  const std::string* swap_directory = nullptr;  // directory for buffers offloaded to disk
+};
+
+// Binds `rank`. Its plan and shared memory must be set, and its private memory if other ranks use
+// it too. A kernel that cannot be prepared, or insufficient memory, is a Problem.
+base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent = {});
+
+}  // namespace trainyard::run

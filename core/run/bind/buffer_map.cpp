@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind/buffer_map.h"
+
+namespace trainyard::run {
+
+using compute::Tensor;
+
+BufferMap::BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
+                     const SwapSpace* aside, const Lent& lent)
+    : plan_(plan), layout_(layout(plan)), own_(own), shared_(shared), aside_(aside), lent_(lent) {}
+
+base::Result<void> BufferMap::fits() const {
+  const std::int64_t private_bytes = layout_.private_bytes - apart(),
+                     shared_bytes = shared_.on_device != nullptr ? layout_.shared_host_bytes
+                                                                 : layout_.shared_bytes;
+  const std::string rank = "rank " + std::to_string(plan_.rank);
+  if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
+    return base::fail(
+        {base::ProblemCode::failed, rank, "the arenas are smaller than the plan needs", "", ""});
+  if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
+    return base::fail({base::ProblemCode::failed, rank,
+                       "there is nowhere to put aside what the plan does", "", ""});
+  return {};
+}
+
+std::vector<MemorySpan> BufferMap::in_memory(bool on_device) const {
+  std::vector<MemorySpan> parts;
+  for (const MemoryRegion& region : memory_regions(plan_, layout_))
+    parts.push_back({region.part, begin_of(region, on_device), region.bytes});
+  return parts;
+}
+
+const std::byte* BufferMap::begin_of(const MemoryRegion& region, bool on_device) const {
+  if (region.part == MemoryPurpose::disk) return nullptr;
+  if (region.part == MemoryPurpose::host) return aside_->host(region.offset);
+  const bool of_device =
+      region.shared ? is_lent(region.offset) : on_device && !is_host_accessible(region.offset);
+  return of_device ? nullptr : in_arena(region.shared, region.offset);
+}
+
+const SwapSpace* BufferMap::file_of(plan::BufferId id) const {
+  return layout_.buffers[id.index()].place == plan::Place::disk ? aside_ : nullptr;
+}
+
+std::byte* BufferMap::address(plan::BufferId id) const {
+  if (lent_.data != nullptr && id == lent_.buffer) return lent_.data;
+  const Placement& place = layout_.buffers[id.index()];
+  if (place.place == plan::Place::host) return aside_->host(place.offset);
+  if (place.place == plan::Place::disk) return aside_->disk(place.offset);
+  return in_arena(place.shared, place.offset);
+}
+
+std::byte* BufferMap::in_arena(bool shared, std::int64_t offset) const {
+  if (!shared)
+    return is_host_accessible(offset) ? own_.at_hand + offset
+                                      : own_.memory.data() + (offset - apart());
+  return is_lent(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes)
+                         : shared_.memory.data() + offset;
+}
+
+Tensor BufferMap::tensor(const plan::Access& access) const {
+  const base::DType dtype = plan_.buffers[access.buffer.index()].dtype;
+  return {dtype, {access.count}, address(access.buffer) + access.first * base::size_of(dtype)};
+}
+
+Tensor BufferMap::named(const std::string& name) const {
+  const plan::BufferId id = plan_.buffer(name);
+  return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
+}
+
+Tensor BufferMap::flat(const std::string& name, std::int64_t elements) const {
+  const plan::BufferId id = plan_.buffer(name);
+  return id.valid() ? Tensor{plan_.buffers[id.index()].dtype, {elements}, address(id)} : Tensor{};
+}
+
+Tensor BufferMap::with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {
+  if (tensor.data != nullptr) tensor.shape = {rows, width};
+  return tensor;
+}
+
+Tensor BufferMap::sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
+  return tensor.data == nullptr
+             ? Tensor{}
+             : Tensor{tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Maps the buffers of a rank's plan, by name or access, to tensors in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+class BufferMap {
+ public:
+  // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
+  BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
+            const SwapSpace* aside, const Lent& lent);
+
+  // Returns a Problem if some buffer does not fit its memory.
+  base::Result<void> fits() const;
+
+  // Returns all memory by purpose. Memory on a device other than the host has no address there.
+  std::vector<MemorySpan> in_memory(bool on_device) const;
+  // Returns the file to which the buffer is offloaded; null if there is none.
+  const SwapSpace* file_of(plan::BufferId id) const;
+
+  std::byte* address(plan::BufferId id) const;
+  compute::Tensor tensor(const plan::Access& access) const;
+  compute::Tensor matrix(const plan::Access& access, std::int64_t columns) const {
+    return with_rows(tensor(access), access.count / columns, columns);
+  }
+
+  // These return an empty tensor if the plan has no such buffer: a plan may do less than train.
+  compute::Tensor named(const std::string& name) const;
+  // first elements of the buffer
+  compute::Tensor flat(const std::string& name, std::int64_t elements) const;
+  compute::Tensor part(const std::string& name, const plan::Access& access) const {
+    return sub(named(name), access.first, access.count);
+  }
+
+  // Reshape or slice a tensor; an empty one stays empty.
+  static compute::Tensor with_rows(compute::Tensor tensor, std::int64_t rows, std::int64_t width);
+  static compute::Tensor sub(const compute::Tensor& tensor, std::int64_t first, std::int64_t count);
+
+ private:
+  bool is_lent(std::int64_t offset) const {
+    return shared_.on_device != nullptr && offset >= layout_.shared_host_bytes;
+  }
+  bool is_host_accessible(std::int64_t offset) const {
+    return own_.at_hand != nullptr && offset < layout_.result_bytes;
+  }
+  std::int64_t apart() const { return own_.at_hand != nullptr ? layout_.result_bytes : 0; }
+  std::byte* in_arena(bool shared, std::int64_t offset) const;
+  const std::byte* begin_of(const MemoryRegion& region, bool on_device) const;
+
+  const plan::RankPlan& plan_;
+  Layout layout_;
+  PrivateArena own_;
+  SharedArena shared_;
+  const SwapSpace* aside_;
+  Lent lent_;
+};
+
+}  // namespace trainyard::run

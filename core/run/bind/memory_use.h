@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Memory of a rank by purpose, derived from buffer names, as in binding. In scratch with shared
+// addresses, bytes that gradients use at any time count as gradients, the rest as activations.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "core/base/names.h"
+#include "core/run/bind/layout.h"
+
+namespace trainyard::run {
+
+enum class MemoryPurpose {
+  parameters,   // gathered or local, and the versions of a server
+  gradients,    // of parameters
+  moments,      // optimizer moments
+  activations,  // also their gradients, batch norm sums, and the samples of a step
+  other,        // copies of parameters, encoded data, and results
+  host,         // offloaded to host memory; all before are on the device
+  disk,         // offloaded to disk
+};
+inline constexpr std::size_t kMemoryParts = 7;
+constexpr bool is_on_device(MemoryPurpose part) { return part < MemoryPurpose::host; }
+
+// Bytes [offset, offset + bytes) of the shared or private arena, or of offloaded memory.
+struct MemoryRegion {
+  MemoryPurpose part = MemoryPurpose::other;
+  bool shared = false;
+  std::int64_t offset = 0, bytes = 0;
+};
+
+// Returns the regions of a layout, which together contain every byte of every buffer.
+std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout);
+
+// Bytes by part.
+struct MemoryUse {
+  std::array<std::int64_t, kMemoryParts> bytes{};
+
+  std::int64_t of(MemoryPurpose part) const { return bytes[static_cast<std::size_t>(part)]; }
+  std::int64_t total() const;  // on the device
+};
+MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
+// "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
+std::string in_words(const MemoryUse& use);
+
+// Returns the resident bytes of the range at `begin` (mincore(2)); all of them if that is
+// unavailable.
+std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
+
+}  // namespace trainyard::run
+
+template <>
+struct trainyard::base::Names<trainyard::run::MemoryPurpose> {
+  using P = trainyard::run::MemoryPurpose;
+  static constexpr std::pair<P, std::string_view> table[] = {{P::parameters, "parameters"},
+                                                             {P::gradients, "gradients"},
+                                                             {P::moments, "moments"},
+                                                             {P::activations, "activations"},
+                                                             {P::other, "other"},
+                                                             {P::host, "host"},
+                                                             {P::disk, "disk"}};
+};

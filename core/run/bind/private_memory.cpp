@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind/private_memory.h"
+
+#include "core/compute/ops.h"
+
+namespace trainyard::run {
+
+base::Result<PrivateMemory> PrivateMemory::make(const Layout& layout, compute::Compute& compute,
+                                                const std::string& where) {
+  PrivateMemory own;
+  const std::int64_t apart = compute.on_host() ? 0 : layout.result_bytes;
+  auto memory = compute.allocate(layout.private_bytes - apart, where);
+  if (!memory) return base::fail(memory.error());
+  own.memory_ = std::move(*memory);
+  own.bytes_ = static_cast<std::size_t>(layout.private_bytes - apart);
+  if (apart == 0) return own;
+  return compute.allocate_host_visible(apart, where).map([&](compute::Memory at_hand) {
+    own.at_hand_ = std::move(at_hand);
+    return own;
+  });
+}
+
+base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory) {
+  static_assert(kAlignment % sizeof(float) == 0);  // arena sizes are multiples of kAlignment
+  const compute::Tensor numbers{compute::DType::fp32,
+                                {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))},
+                                memory.data()};
+  auto zero = compute.prepare(compute::Zero{numbers});
+  if (!zero) return base::fail(zero.error());
+  const auto queue = compute.make_queue();
+  (*zero)->enqueue(*queue);
+  return compute::finish(*queue);
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Private memory of a rank by its layout: host-accessible memory for buffers that the host reads
+// between ops, device memory for the rest.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+class PrivateMemory {
+ public:
+  static base::Result<PrivateMemory> make(const Layout& layout, compute::Compute& compute,
+                                          const std::string& where);
+  PrivateArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
+
+ private:
+  compute::Memory memory_, at_hand_;  // `at_hand_` is null if `memory_` has all
+  std::size_t bytes_ = 0;
+};
+
+// Zeroes device memory, as after its allocation.
+base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory);
+
+}  // namespace trainyard::run

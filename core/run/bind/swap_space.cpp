@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind/swap_space.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/base/units.h"
+
+namespace trainyard::run {
+namespace {
+
+constexpr const char* kAdvice =
+    "Name a directory with room that can be written to (training.swap.directory), or put aside to "
+    "host.";
+
+base::Problem problem(const std::string& where, const std::string& what, int error) {
+  base::Problem said = base::system_problem(where, what, error);
+  said.advice = kAdvice;
+  return said;
+}
+
+// RemoteCalls `move(bytes done)` until all bytes are done. It returns the number of further bytes,
+// like read(2) and write(2).
+template <class Move>
+int move_all(std::size_t bytes, Move move) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t more = move(done);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return errno;
+    if (more == 0) return EIO;
+    done += static_cast<std::size_t>(more);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void UnmapMemory::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
+
+base::Result<SwapSpace> SwapSpace::make(const Layout& layout, const std::string& directory,
+                                        const std::string& where) {
+  SwapSpace space;
+  space.directory_ = directory;
+  if (layout.host_bytes > 0) {
+    auto host = compute::allocate(layout.host_bytes, where);
+    if (!host) return base::fail(host.error());
+    space.host_ = std::move(*host);
+  }
+  if (layout.disk_bytes > 0)
+    if (auto ok = space.make_file(layout.disk_bytes, where); !ok) return base::fail(ok.error());
+  return space;
+}
+
+base::Result<void> SwapSpace::make_file(std::int64_t bytes, const std::string& where) {
+  std::string name = directory_ + "/swap-XXXXXX";
+  file_ = base::Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (file_.get() < 0)
+    return base::fail(
+        problem(where, "cannot make a file in " + directory_ + ", to put things aside", errno));
+  ::unlink(name.c_str());
+  const int error = ::posix_fallocate(file_.get(), 0, bytes);
+  if (error != 0)
+    return base::fail(problem(where,
+                              "cannot put " + base::format_bytes(static_cast<double>(bytes)) +
+                                  " aside in a file in " + directory_,
+                              error));
+  void* mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, file_.get(), 0);
+  if (mapped == MAP_FAILED)
+    return base::fail(problem(where, "cannot map a file in " + directory_, errno));
+  mapped_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped),
+                                                    UnmapMemory{static_cast<std::size_t>(bytes)});
+  return {};
+}
+
+base::Result<void> SwapSpace::write(std::int64_t offset, std::span<const std::byte> bytes) const {
+  const int error = move_all(bytes.size(), [&](std::size_t done) {
+    return ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
+                    offset + static_cast<off_t>(done));
+  });
+  if (error == 0) return {};
+  return base::fail(problem("",
+                            "cannot write " +
+                                base::format_bytes(static_cast<double>(bytes.size())) +
+                                " to the file in " + directory_,
+                            error));
+}
+
+base::Result<void> SwapSpace::read(std::int64_t offset, std::span<std::byte> bytes) const {
+  const int error = move_all(bytes.size(), [&](std::size_t done) {
+    return ::pread(file_.get(), bytes.data() + done, bytes.size() - done,
+                   offset + static_cast<off_t>(done));
+  });
+  if (error == 0) return {};
+  return base::fail(problem("",
+                            "cannot read " + base::format_bytes(static_cast<double>(bytes.size())) +
+                                " of the file in " + directory_,
+                            error));
+}
+
+}  // namespace trainyard::run

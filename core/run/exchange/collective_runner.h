@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs programs that only communicate, with the frontier and exchange of a training step, to
+// benchmark collectives. Single-threaded.
+#pragma once
+
+#include "core/plan/frontier.h"
+#include "core/run/bind/bound_plan.h"
+#include "core/run/exchange/exchange.h"
+
+namespace trainyard::run {
+
+class CollectiveRunner {
+ public:
+  // All arguments must outlive the runner. Every op of the plan must communicate, and the exchange
+  // must support it. `mean_of`: divisor of the sums at the end of a program (base::Reduction::mean
+  // on an exchange that only adds); 0: no division.
+  CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange,
+                   std::int64_t mean_of = 0);
+
+  // Runs `program` once, as step `step`, until all sends are consumed. All ranks of the plan must
+  // do the same.
+  base::Result<void> run(int program, std::int64_t step);
+
+ private:
+  void divide(int program);
+  bool start_ready();
+  base::Result<bool> progress();
+
+  const plan::RankPlan& plan_;
+  const BoundPlan& bound_;
+  Exchange& exchange_;
+  std::int64_t mean_of_;
+  plan::Frontier frontier_;
+  std::vector<Transfer> done_;
+};
+
+}  // namespace trainyard::run

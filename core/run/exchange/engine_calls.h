@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Collectives of a rank that an engine runs. An engine does not report waiting or traffic, so its
+// peer counts as ready at submission, and bytes come from a formula.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "core/comm/collectives.h"
+#include "core/run/exchange/exchange.h"
+
+namespace trainyard::run {
+
+class EngineCalls final : public Exchange {
+ public:
+  explicit EngineCalls(comm::Collectives& engine, base::Reduction reduction = base::Reduction::sum)
+      : engine_(engine), reduction_(reduction) {}
+
+  int waits_for() const override { return -1; }
+  bool wait(std::chrono::microseconds limit) override { return engine_.wait(limit); }
+  void wake() override { engine_.wake(); }
+  base::Result<void> state() const override { return engine_.state(); }
+
+ private:
+  base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) override;
+  std::uint64_t& handed_over(int group);
+
+  comm::Collectives& engine_;
+  base::Reduction reduction_;
+  std::map<int, std::uint64_t> submitted_;  // submitted calls, by group
+};
+
+// Callbacks during warm-up calls.
+struct WarmUpCallbacks {
+  std::function<void(int program, int op)> begins, ends;
+  std::function<base::Result<void>()> may_continue;  // checked while waiting for peers
+};
+
+// Warms up an engine: makes one call for each distinct group, kind, root and length of the rank's
+// ops, in one order on all members. So connections and memory that an engine creates on first use
+// exist before training. Buffer contents are undefined afterwards.
+base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
+                                  const WarmUpCallbacks& onlooker);
+
+}  // namespace trainyard::run

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's communication ops in progress, over a transport (chunk by chunk) or an engine (coarse
+// collectives).
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "core/plan/frontier.h"
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+struct Transfer {
+  const BoundOp* op = nullptr;
+  plan::Frontier::Ready ready;
+  std::int64_t begin_ns = 0, ready_ns = 0;
+  bool posted = false;
+  std::int64_t bytes = 0;  // payload exchanged with peers
+  // of a send: complete when this many messages are consumed; of a coarse collective: number of the
+  // call in its group
+  std::uint64_t ticket = 0;
+};
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  void start(const BoundOp& op, const plan::Frontier::Ready& ready);
+  bool empty() const { return under_way_.empty(); }
+  const Transfer& oldest() const { return under_way_.front(); }
+  const Transfer& failed() const { return under_way_[failed_]; }  // transfer at which `poll` failed
+
+  // Advances all transfers. Appends completed ones to `done`; the caller sets their end time. Adds
+  // the time spent moving and summing bytes to `busy_ns`. Returns true if anything advanced.
+  base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
+
+  // Returns a peer that some transfer waits for; -1 if there is none, or it is unknown.
+  virtual int waits_for() const = 0;
+  // Waits until transfers may advance, at most `limit`. Returns false on timeout.
+  virtual bool wait(std::chrono::microseconds limit) = 0;
+  // Makes the current or next wait return immediately; any thread.
+  virtual void wake() = 0;
+  // Fails after the rank or a peer aborted, or a peer died.
+  virtual base::Result<void> state() const = 0;
+
+ protected:
+  Exchange();
+  std::uint64_t pass() const { return pass_; }  // number of the current `poll`
+
+ private:
+  // Returns true if the transfer is complete.
+  virtual base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) = 0;
+
+  std::vector<Transfer> under_way_;
+  std::size_t failed_ = 0;
+  std::uint64_t pass_ = 0;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Named rows of tables (plan::kListHead): the list, its construction, and copying rows between a
+// table and packed memory.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/run/bind/bound_plan.h"
+#include "core/run/input/round_input.h"
+
+namespace trainyard::run {
+
+// A list of rows in a rank's memory.
+class RowList {
+ public:
+  explicit RowList(std::int32_t* memory) : memory_(memory) {}
+
+  std::span<const std::int32_t> numbers() const {
+    return {memory_ + plan::kListHead,
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only ranks with a list get here
+            static_cast<std::size_t>(memory_[0])};
+  }
+  bool wants_all() const { return memory_[1] != 0; }
+  void write(std::span<const std::int32_t> numbers, bool wants_all);
+
+  // Returns the part of the list that is sent.
+  std::span<const std::byte> message() const {
+    return std::as_bytes(std::span(memory_ + 1, numbers().size() + 1));
+  }
+  // Stores a received list. Returns a Problem if it has too many rows, or rows that are not
+  // ascending or not in this table.
+  base::Result<void> take(std::span<const std::byte> message, const NamedRows& table);
+
+ private:
+  std::int32_t* memory_;
+};
+
+// gather_rows: packed[i] = table[numbers[i]]; scatter_rows: the reverse. `table`: start of the
+// share's rows.
+void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
+                 std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
+void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
+                  std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table);
+
+// Runs a `pack` op with its list.
+void pack_rows(compute::Compute& compute, const BoundOp& op);
+
+// Returns the bytes that an op sends or receives: those of the rows in its list, or else all.
+std::int64_t bytes_carried(const BoundOp& op);
+
+// Determines the table rows that the samples of a round look up.
+class RowNames {
+ public:
+  explicit RowNames(RoundInput& input) : input_(input) {}  // `input` must outlive it
+
+  // Returns the rows relative to the first row of the share, ascending and unique. Valid until the
+  // next call. Numbers that are not rows of the table are skipped.
+  std::span<const std::int32_t> of(std::int64_t step, const NamedRows& table);
+
+ private:
+  void take(std::int64_t step);
+
+  RoundInput& input_;
+  std::int64_t step_ = -1;
+  std::size_t samples_ = 0;
+  std::vector<float> columns_;  // of all samples of the step
+  std::vector<std::int32_t> numbers_;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Chains of compute ops that are submitted to a device as one, where this is faster (CUDA graphs):
+// consecutive ops of the lane that wait for no other lane, and in which the host takes no part. The
+// results of an op may be sent and reported as soon as it is done, in a chain or not.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+// True if the host works when the op is submitted; the device must then be idle.
+bool needs_host(plan::OpKind kind);
+// True if the op overwrites results of an earlier op that the host has yet to read.
+bool leaves_loss(const BoundOp& op);
+
+// A chain of ops of a program on a lane. `links_of` returns chains of at most `most` ops.
+struct Links {
+  std::size_t first = 0;  // index among the ops of the lane
+  std::size_t count = 0;  // at least two
+};
+std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
+                            plan::LaneId lane, std::size_t most);
+
+class Chains {
+ public:
+  // Creates chains of at most `most` ops. `bound` and `compute` must outlive them.
+  Chains(const plan::RankPlan& plan, const BoundPlan& bound, plan::LaneId lane,
+         compute::Compute& compute, std::size_t most);
+
+  struct Chain {
+    std::unique_ptr<compute::Chain> given;
+    std::vector<const BoundOp*> ops;
+  };
+  // Returns the chain that begins with the op; null if the op is submitted alone.
+  Chain* from(int program, int op) {
+    return of_op_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)].get();
+  }
+
+ private:
+  std::vector<std::vector<std::unique_ptr<Chain>>> of_op_;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs a bound plan: starts every op that the frontier allows, and waits only if none can run. One
+// thread runs all lanes of the rank. Compute runs in order, and communication advances between two
+// compute ops.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/comm/collectives.h"
+#include "core/comm/transport.h"
+#include "core/data/input_pipeline.h"
+#include "core/plan/answers.h"
+#include "core/plan/frontier.h"
+#include "core/run/bind/bound_plan.h"
+#include "core/run/control/gate.h"
+#include "core/run/control/slowness.h"
+#include "core/telemetry/event_ring.h"
+
+namespace trainyard::run {
+
+class ChunkSampler;
+class OrderLog;
+
+// An op of a program; -1: none.
+struct OpPosition {
+  std::int32_t program = -1, op = -1;
+};
+
+// Progress of a rank, for heartbeats; written by the interpreter, read by any thread.
+struct RankProgress {
+  std::atomic<std::int64_t> step{0};
+  std::atomic<std::uint64_t> ops_done{0};
+  // op that is running or waited for, stored atomically with its program; none: at the gate, or
+  // about to be
+  std::atomic<OpPosition> op{OpPosition{}};
+  std::atomic<std::int32_t> waits_for{-1};  // peer that is waited for
+  std::atomic<std::int64_t> first_step_done_ns{0};
+};
+
+struct InterpreterParts {
+  const plan::RankPlan* plan = nullptr;
+  plan::Schedule schedule;
+  const BoundPlan* bound = nullptr;
+  const model::Model* model = nullptr;
+  const Recipe* recipe = nullptr;
+  compute::Compute* compute = nullptr;
+  comm::Transport* transport = nullptr;          // null: a single rank
+  std::shared_ptr<const data::Dataset> dataset;  // null: the plan loads no samples
+  data::Sampler sampler{0, 1, 1, 1};
+  std::pair<std::int64_t, std::int64_t> held_out;  // held-out samples to evaluate: first, count
+  std::uint32_t generation = 0;
+  telemetry::EventRing* events = nullptr;  // null: no recording
+  bool record_ops = true;
+  Gate* gate = nullptr;
+  RankProgress* whereabouts = nullptr;
+  const SlowdownModel* slowness = nullptr;  // null: ops are not slowed
+  comm::Collectives* engine = nullptr;      // replaces the transport: runs coarse collectives
+  ChunkSampler* chunks = nullptr;           // null: no chunk values are recorded
+  // if false, the process runs several ranks, and its memory is not reported
+  bool own_process = true;
+  std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
+  // For a worker of servers, as in ServerParts; called before the worker computes, by its turn.
+  std::int64_t save_every_steps = 0;
+  std::function<void(std::int64_t step)> save = {};
+  int share = -1;  // share of each step's samples; -1: by rank
+  OrderLog* order =
+      nullptr;  // for a rank that keeps an order log (order_log.h); null: it is not recorded
+};
+
+// True if a rank needs the data set.
+bool loads(const plan::RankPlan& plan);
+
+class Interpreter {
+ public:
+  explicit Interpreter(InterpreterParts parts);
+  ~Interpreter();
+
+  // Warms up the rank before training: runs each compute op on the device, each chain until it is a
+  // graph, sample loading, and each kind of engine call, on undefined memory contents. Some devices
+  // block all work on first use of a function (CUDA loads kernels and allocates memory then). That
+  // would deadlock if the work waits for peers (NCCL). Memory contents are undefined afterwards.
+  base::Result<void> warm_up();
+
+  // Runs from step `first_step` until the schedule or the gate ends the run. Returns the number of
+  // completed steps. A failure names the op.
+  base::Result<std::int64_t> run(std::int64_t first_step = 0);
+
+  // Alternative for a plan of an evaluator: evaluates all its held-out samples with the current
+  // parameters, and reports the result as of step `step`.
+  base::Result<void> evaluate(std::int64_t step);
+
+  // Alternative for a thread that runs several ranks and decides which one proceeds
+  // (pair_training.h). Offers to the rank are then not answered.
+  void open(std::int64_t first_step);  // sets the first step
+  // admits a program to run next
+  base::Result<void> admit(const std::string& program, std::int64_t step);
+  base::Result<bool>
+  progress();  // runs what can run now, at most one compute op; false: a peer must proceed first
+  bool complete() const;  // true if all admitted programs are complete
+  plan::StepPosition place() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Worker of parameter servers: instead of steps it runs rounds, which a server assigns.
+#include "core/base/clock.h"
+#include "core/run/interpreter/interpreter_state.h"
+
+namespace trainyard::run {
+
+// Runs a worker of parameter servers turn by turn.
+base::Result<std::int64_t> Interpreter::State::run_rounds() {
+  rounds =
+      std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
+  row_names = std::make_unique<RowNames>(*rounds);
+  meter.begin_anew(base::now_nanoseconds());
+  lap();
+  wish(0);
+  for (const char* program : {"start", "turn"})
+    if (const auto ok = admit(program, 0); !ok) return base::fail(in_op(ok.error()));
+  for (std::int64_t turns = 1;; ++turns) {
+    const auto turn = await_turn(turns);
+    if (!turn) return base::fail(in_op(turn.error()));
+    const auto ok = run_round(*turn);
+    if (!ok) return base::fail(in_op(ok.error()));
+    if (turn->last) return turn->done;
+  }
+}
+
+// Waits for a turn. The rank's reported step is the horizon meanwhile.
+base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) {
+  const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
+  while (frontier.completed(op.lane) < turns) {
+    parts.whereabouts->step.store(parts.gate->horizon().step, std::memory_order_relaxed);
+    const auto moved = progress();
+    if (!moved) return base::fail(moved.error());
+    if (*moved) continue;
+    if (const auto ok = idle(); !ok) return base::fail(ok.error());
+  }
+  return WorkAssignment::read(reinterpret_cast<const double*>(op.data));
+}
+
+base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
+  parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
+  if (parts.save && parts.save_every_steps > 0 && turn.done / parts.save_every_steps > saved) {
+    saved = turn.done / parts.save_every_steps;
+    parts.save(saved * parts.save_every_steps);
+  }
+  if (turn.held) meter.begin_anew(now_ns);
+  // Other servers may never answer this turn, as no worker computes any more, so the worker
+  // requests their final parameters.
+  if (turn.last && parts.plan->program("last") >= 0) {
+    wish(static_cast<double>(turn.gradients));
+    if (auto ok = run_once("last", turn.done); !ok) return ok;
+  }
+  if (turn.last || turn.evaluates)
+    if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;
+  if (turn.evaluates)
+    if (auto ok = evaluate(turn.done - 1); !ok) return ok;
+  if (turn.last) {
+    wish(kLeaves);
+    return run_once("leave", turn.done);
+  }
+  return train_and_ask(turn.step);
+}
+
+// Opens the next turn immediately, like the first one. So a server's answer is read while another
+// server has not yet taken the gradient or wish. Otherwise servers and workers could deadlock, with
+// each server waiting for readers of the slot that it needs.
+base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
+  const std::string program = parts.schedule.program(step);
+  if (auto ok = admit(program, step); !ok) return ok;
+  const std::int64_t trains = round_instance = frontier.admitted() - 1;
+  if (auto ok = admit("turn", step); !ok) return ok;
+  if (auto ok = complete(trains); !ok) return ok;
+  lap();
+  meter.step_done(step, now_ns, bound_program(parts.plan->program(program)), {});
+  if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+    parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
+  return {};
+}
+
+void Interpreter::State::wish(double value) {
+  for (const BoundOp& op : bound_program(parts.plan->program("start")).ops)
+    *reinterpret_cast<double*>(op.data) = value;
+}
+
+// Lists the rows of the current turn. A worker that evaluates with the parameters, or ends with
+// them, wants all rows.
+void Interpreter::State::name_rows(const BoundOp& op) {
+  const WorkAssignment turn = WorkAssignment::read(
+      reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));
+  RowList(op.named.list)
+      .write(turn.last ? std::span<const std::int32_t>() : row_names->of(turn.step, op.named),
+             turn.last || turn.evaluates);
+}
+
+}  // namespace trainyard::run

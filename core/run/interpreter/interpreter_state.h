@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// State of an interpreter. interpreter.cpp runs steps, interpreter_rounds.cpp the rounds of a
+// worker of servers, interpreter_ops.cpp ops, and interpreter_warm_up.cpp the warm-up before the
+// first step.
+#pragma once
+
+#include <chrono>
+#include <limits>
+
+#include "core/run/control/order_log.h"
+#include "core/run/control/work_assignment.h"
+#include "core/run/exchange/transfers.h"
+#include "core/run/input/held_out.h"
+#include "core/run/input/named_rows.h"
+#include "core/run/input/round_input.h"
+#include "core/run/interpreter/answering.h"
+#include "core/run/interpreter/chains.h"
+#include "core/run/interpreter/interpreter.h"
+#include "core/run/interpreter/staleness.h"
+#include "core/run/interpreter/swapping.h"
+#include "core/run/meters/chunk_sampler.h"
+#include "core/run/meters/step_meter.h"
+
+namespace trainyard::run {
+
+constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is checked between slices
+constexpr std::size_t kGiven = 64;  // maximum number of compute ops submitted to a device
+constexpr std::size_t kLinks =
+    kGiven / 2;  // maximum length of a chain, so that a second chain fits while the device runs one
+
+struct Interpreter::State {
+  InterpreterParts parts;
+  plan::Frontier frontier;
+  StepMeter meter;
+  const Staleness staleness;
+  std::unique_ptr<Exchange> transfers;       // null: a single rank
+  std::unique_ptr<OfferAnswerer> answering;  // null: not a passive rank
+  std::unique_ptr<compute::Queue> queue;
+  // submits an op only after the previous one is done, because ops are slowed, or offers are
+  // answered between them
+  const bool enqueue_uncaptured;
+  std::optional<Chains> chains;  // empty if `enqueue_uncaptured`
+  // A submitted op, and the queue's mark after it.
+  struct Computing {
+    plan::Frontier::Ready ready;
+    std::uint64_t mark = 0;
+    std::int64_t begin_ns = 0;
+  };
+  std::vector<Computing> computing;  // in order; at most kGiven
+  std::int64_t computed_ns = 0;      // end of the last completed op
+  std::unique_ptr<data::InputPipeline> pipeline;
+  // instead of `pipeline`, for a worker that is assigned rounds
+  std::unique_ptr<RoundInput> rounds;
+  std::unique_ptr<RowNames> row_names;
+  const plan::Columns columns;  // columns of the loaded samples; none: all
+  HeldOut held_out;
+  std::vector<Transfer> done;
+  std::vector<CompletedCopy> swapped;
+  plan::LaneId input_lane, compute_lane, copy_lane;
+  std::vector<plan::LaneId> comm_lanes;
+  bool evaluating = false;
+  // all ranks are forming their mean and evaluating; until the next step no answers are owed, and
+  // ranks without further steps may be gone
+  bool meeting = false;
+  std::int64_t completing = -1;  // instance that must complete now; -1: none
+  bool input_blocked = false;    // the input lane waits for its batch
+  // Number of admitted instances when the copy lane was last notified; -1: something advanced
+  // since. Notifying it whenever nothing advances would keep it busy forever.
+  std::int64_t copies_asked_at = -1;
+  // time of the last clock reading, which ends one interval and begins the next
+  std::int64_t now_ns = 0;
+  std::int64_t step_of_op = 0;  // current step; may be one ahead, as the next step begins early
+  double loss_sum = 0, correct = 0;
+  std::int64_t asked = 0;  // offers to neighbors that were answered
+  // position of computation; the effects of an op are complete when it counts
+  plan::StepPosition place;
+  // by program: compute ops of a training step; 0 for other programs
+  const std::vector<std::int32_t> step_ops;
+  // worker of servers: instance of its training; later instances belong to the next round
+  std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
+  std::int64_t saved = 0;              // checkpoints, in units of save_every_steps
+  std::unique_ptr<Swapping> swapping;  // last, because it uses the frontier; null: no offloading
+
+  explicit State(InterpreterParts p);
+  ~State();  // waits until the device has finished all submitted ops
+
+  const BoundOp& bound(const plan::Frontier::Ready& ready) const {
+    return parts.bound->programs[static_cast<std::size_t>(ready.program)]
+        .ops[static_cast<std::size_t>(ready.op)];
+  }
+  const BoundProgram& bound_program(int program) const {
+    return parts.bound->programs[static_cast<std::size_t>(program)];
+  }
+
+  base::Result<void> warm_up();
+  void load_nothing(const compute::Tensor& input);
+  base::Result<void> run_alone(const plan::Frontier::Ready& ready);
+  base::Result<std::int64_t> run(std::int64_t first_step);
+  void open(std::int64_t first_step);
+  base::Result<std::int64_t> run_rounds();
+  base::Result<void> run_round(const WorkAssignment& turn);
+  base::Result<void> train_and_ask(std::int64_t step);
+  base::Result<WorkAssignment> await_turn(std::int64_t turns);
+  base::Result<void> admit(const std::string& program, std::int64_t step);
+  base::Result<void> run_once(const std::string& program, std::int64_t step);
+  void wish(double value);
+  base::Result<void> start(std::int64_t first_step);
+  base::Result<void> train_steps(std::int64_t& step);
+  bool may_admit(std::int64_t next, std::int64_t step) const;
+  bool admit_step(std::int64_t next, std::int64_t step);
+  std::int64_t share_of(std::int64_t step) const;  // number of samples
+  bool averages_after(std::int64_t step) const;
+  base::Result<void> average(std::int64_t step);
+  base::Result<Gate::Answer> wait_at_gate(std::int64_t step);
+  base::Result<bool> answer();
+  void log_answer(plan::Answer::Kind kind, int active = -1, std::int64_t step = 0) const;
+  base::Result<void> answer_all(std::int64_t step);
+  void report_averages(std::int64_t step);
+  void wait_for_peers(std::chrono::microseconds limit, int peer);
+  base::Result<void> end(std::int64_t last_step);
+  base::Result<void> evaluate(std::int64_t step);
+  base::Result<void> complete(std::int64_t instance);
+  base::Result<bool> progress();
+  base::Result<bool> move_transfers();
+  base::Result<bool> take_swapped();
+  bool run_input();
+  bool load(const plan::Frontier::Ready& ready);
+  void name_rows(const BoundOp& op);
+  base::Result<bool> run_compute();
+  bool submit_compute();
+  bool may_follow(const BoundOp& op) const;
+  bool may_follow(const Chains::Chain& chain) const;
+  void give(Chains::Chain& chain);
+  base::Result<bool> take_computed();
+  base::Result<void> computed(const plan::Frontier::Ready& ready, std::int64_t begin_ns,
+                              std::int64_t end_ns);
+  void count(const plan::Frontier::Ready& computed);
+  base::Result<std::int64_t> hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns);
+  void add_held_out();
+  std::int64_t most_loaded() const;
+  base::Result<void> idle();
+  std::int64_t lap();
+  void finish(plan::LaneId lane, const plan::Frontier::Ready& ready, std::int64_t begin,
+              std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+              std::int64_t imposed_ns = 0);
+  void tell(const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready,
+            std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns);
+  void is_at(const plan::Frontier::Ready& ready);
+  base::Problem in_op(base::Problem problem) const;
+  base::Problem in_given_ops(base::Problem problem) const;
+  base::Problem stop_problem() const {
+    return {base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
+            "was told to stop", "", ""};
+  }
+};
+
+}  // namespace trainyard::run

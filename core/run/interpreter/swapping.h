@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs the copy lane of a rank (offload and fetch) in its own thread, beside the compute thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/plan/frontier.h"
+#include "core/run/bind/bound_plan.h"
+#include "core/run/control/slowness.h"
+#include "core/run/exchange/exchange.h"
+
+namespace trainyard::run {
+
+// Runs the copies of an OUT or IN, in order.
+base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
+
+// A completed op.
+struct CompletedCopy {
+  plan::Frontier::Ready ready;
+  std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
+};
+
+class Swapping {
+ public:
+  // `peers`: exchange in which the rank may also wait; its wait is woken when an op has completed.
+  // Null for a single rank. `slowness`: paces copies; null: not paced.
+  Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
+           const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
+           const SlowdownModel* slowness = nullptr);
+  ~Swapping();  // may run at any time; waits only for the op in progress
+  Swapping(const Swapping&) = delete;
+  Swapping& operator=(const Swapping&) = delete;
+
+  void look_again();  // notifies the thread: other lanes advanced, or an instance was admitted
+  // Notifies the thread if a copy waits for the completed op of another lane.
+  void notify_after(const plan::Frontier::Ready& ended) {
+    if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
+      look_again();
+  }
+
+  // Moves the ops that completed since the last call into `ended`, in order. Returns true if there
+  // were any.
+  bool take(std::vector<CompletedCopy>& ended);
+  // True while an op is running or may start (pending notifications), or completed ops wait to be
+  // taken.
+  bool under_way() const;
+  // Waits until an op has completed, at most `limit`.
+  void wait(std::chrono::microseconds limit);
+  // Returns the failed op and its Problem. No op runs after it.
+  std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
+
+ private:
+  const BoundOp& op_of(const plan::Frontier::Ready& ready) const {
+    return bound_.programs[static_cast<std::size_t>(ready.program)]
+        .ops[static_cast<std::size_t>(ready.op)];
+  }
+  void run();
+  bool carry_out_next();
+  void tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
+            std::int64_t begin_ns);
+  void hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const;
+
+  plan::Frontier& frontier_;
+  const plan::LaneId lane_;
+  const std::vector<std::vector<bool>> awaited_;  // by program and op
+  const BoundPlan& bound_;
+  compute::Compute& compute_;
+  Exchange* const peers_;
+  const SlowdownModel* const slowness_;
+  // notifications, and the count up to which they are processed
+  std::atomic<std::uint32_t> news_{0}, settled_{0};
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<CompletedCopy> ended_;
+  std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure_;
+  std::thread thread_;  // last member, since it uses all others
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Records sample values of a rank's buckets before and after their collectives, for a few steps: a
+// few elements of every chunk, evenly spaced. It samples steps 0, 1, 2, 4, 8, ... of training,
+// programs before the first step, and single steps of the user; of each bucket only the first
+// collective of a step. In other steps it costs a table lookup per op. It skips collectives of an
+// engine, byte-encoded payloads, and collectives with more ranks or chunks than can be played.
+#pragma once
+
+#include <vector>
+
+#include "core/collective/expand.h"
+#include "core/collective/steps.h"
+#include "core/plan/frontier.h"
+#include "core/run/bind/bound_plan.h"
+#include "core/run/control/gate.h"
+#include "core/telemetry/values_box.h"
+
+namespace trainyard::run {
+
+inline constexpr std::int64_t kSampledOfChunk = 4;  // elements, if the chunk has as many
+inline constexpr std::size_t kMostSampledBytes =
+    std::size_t{1} << 18;  // per rank and run; recording stops when it is reached
+
+bool sampled_step(std::int64_t step);
+
+// Returns the sampled elements of a bucket, ascending: for a chunk of c elements, those at c (2 i +
+// 1) / 2 n for i < n = min(c, kSampledOfChunk).
+std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket);
+
+class ChunkSampler {
+ public:
+  // All arguments but `method` must outlive the sampler. `method`: used to expand the plan.
+  ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
+               const BoundPlan& bound, const collective::Method& method, const Gate& gate,
+               telemetry::ChunkValueQueue& box);
+
+  // To be called for each communicating op, by the thread that runs it: before any of its data
+  // moves, and when it is complete.
+  void begins(const plan::Frontier::Ready& op);
+  void ends(const plan::Frontier::Ready& op);
+
+ private:
+  // State of a bucket of a program.
+  struct Bucket {
+    telemetry::ChunkValues values;  // all fields but step and values
+    const std::byte* data = nullptr;
+    int ops = 0;
+    std::int64_t instance = -1;  // instance in progress
+    int done = 0;                // completed ops of it
+  };
+  struct Program {
+    bool before_steps = false;
+    std::vector<Bucket> buckets;
+    std::vector<int> bucket_of;  // by op; -1: not sampled
+  };
+
+  Program sampled(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
+                  const plan::Program& program, const BoundProgram& bound,
+                  const collective::Method& method) const;
+  bool samples(const plan::Frontier::Ready& op) const {
+    return programs_[static_cast<std::size_t>(op.program)].before_steps || sampled_step(op.step) ||
+           gate_.looked_at(op.step);
+  }
+  Bucket* bucket_of(const plan::Frontier::Ready& op);
+  void put(Bucket& bucket, const plan::Frontier::Ready& last);
+
+  std::vector<Program> programs_;
+  compute::Compute* device_;  // device that holds the values
+  const Gate& gate_;
+  telemetry::ChunkValueQueue& box_;
+  std::size_t put_bytes_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace trainyard::run

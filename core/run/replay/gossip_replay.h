@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Replays asynchronous gossip of all ranks in one thread, with real numbers: follows the recorded
+// answers of passive ranks (plan::Answer) and computes the results of passive and active ranks.
+// Equal orders give bit-identical results, whatever their source.
+//
+// It uses the interpreter of real ranks, each of which proceeds only as far as the order allows.
+// Means of all ranks within a run and evaluations do not change parameters, so they are not
+// repeated; only the final mean is.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/run/interpreter/interpreter.h"
+
+namespace trainyard::run {
+
+struct PairTrainingParts {
+  const plan::Plan* plan = nullptr;
+  const model::Model* model = nullptr;
+  const Recipe* recipe = nullptr;
+  std::vector<std::unique_ptr<compute::Compute>> computes;   // by rank
+  std::vector<std::unique_ptr<comm::Transport>> transports;  // by rank, all in one process
+  std::shared_ptr<const data::Dataset> dataset;
+  data::Sampler sampler{0, 1, 1, 1};
+  std::function<int(int rank)> share;  // as in InterpreterParts, like held_out
+  std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
+  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
+      initialize;  // sets the weights before the first step
+  std::int64_t first_step = 0;
+  std::string swap_directory;  // for buffers offloaded to disk
+};
+
+class GossipReplay {
+ public:
+  // A kernel that cannot be prepared, or insufficient memory, is a Problem.
+  static base::Result<std::unique_ptr<GossipReplay>> make(PairTrainingParts parts);
+  ~GossipReplay();
+
+  // Replays the next event. Returns a Problem if it is impossible: an answer without an offer, or
+  // one before an op that is already complete.
+  base::Result<void> follow(const plan::Answer& event);
+
+  compute::Tensor parameters(int rank) const;
+  std::int64_t steps() const;  // total over all ranks so far
+  bool over() const;           // true after all ranks finished their last step and the final mean
+
+ private:
+  struct State;
+  explicit GossipReplay(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Binds all ranks of a training with servers (served_training.h) to memory in one process, where
+// they may share it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/run/bind/bound_rank.h"
+#include "core/run/replay/server_replay.h"
+
+namespace trainyard::run {
+
+// Memory that ranks read from each other, in one allocation, because many small ones would use many
+// pages.
+struct SharedMemory {
+  compute::Memory memory;
+  std::int64_t taken = 0, all_bytes = 0;
+
+  base::Result<void> make(const plan::Plan& plan, compute::Compute& compute);
+  std::span<std::byte> take(std::int64_t bytes);
+};
+
+// Binds a rank. It uses the private memory of `beside` if that is set and of equal size. `lender`:
+// the only server, whose parameters a worker may use in place; null: the worker has its own.
+base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
+                             const BoundRank* beside, SharedMemory& shared,
+                             const BoundRank* lender = nullptr);
+
+}  // namespace trainyard::run

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A parameter server: gathers gradients on arrival, updates and answers by its rule
+// (plan::ArrivalQueue makes all decisions). Single-threaded.
+//
+// Workers are sent an immutable version: an update reads one version slot and writes another
+// (BoundPlan::versions), and waits while all other slots are still being sent. Synchronous rules
+// sum the gradients in order of ranks, in place, when all have arrived, so that the sum does not
+// depend on arrival order. Other rules take each gradient on arrival, which frees its worker.
+//
+// A worker that is lost (comm::Transport::has_lost) leaves. Gradients that it sent completely are
+// still taken, and its unfinished round goes to another worker. A process that takes its place
+// joins as at the start.
+#pragma once
+
+#include "core/run/control/order_log.h"
+#include "core/run/interpreter/interpreter.h"
+
+namespace trainyard::run {
+
+struct ServerParts {
+  const plan::RankPlan* plan = nullptr;
+  const std::vector<plan::Group>* groups = nullptr;
+  std::int64_t evaluate_every_steps = 0;  // 0: never
+  const BoundPlan* bound = nullptr;
+  const Recipe* recipe = nullptr;
+  // divides the learning rate by the mean staleness of the update's gradients
+  bool divides_by_staleness = false;
+  compute::Compute* compute = nullptr;
+  comm::Transport* transport = nullptr;
+  std::uint32_t generation = 0;
+  telemetry::EventRing* events = nullptr;  // null: no recording
+  bool record_ops = true;
+  bool own_process = true;  // as in InterpreterParts
+  Gate* gate = nullptr;
+  RankProgress* whereabouts = nullptr;
+  const SlowdownModel* slowness = nullptr;         // null: ops are not slowed
+  int number = 0;                                  // index of the server, from 0
+  OrderLog* order = nullptr;                       // null: the order is not recorded
+  std::int64_t first_step = 0, first_version = 0;  // completed steps and updates
+  std::int64_t save_every_steps = 0;               // 0: never
+  // Called between two updates when a multiple of save_every_steps is complete. `step`: that
+  // multiple, which names the checkpoint. It must copy what it saves.
+  std::function<void(std::int64_t step, std::int64_t version)> save = {};
+  double delay_compensation = 0;  // lambda; used if the plan has memory for it
+};
+
+class Server {
+ public:
+  explicit Server(ServerParts parts);
+  ~Server();
+
+  // Runs until every worker has left or is lost. Returns the number of completed steps. Initially
+  // the parameters are in slot 0 of `versions`.
+  base::Result<std::int64_t> run();
+
+  std::int64_t version() const;  // completed updates
+  // Returns the parameters of the last version.
+  compute::Tensor parameters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard::run

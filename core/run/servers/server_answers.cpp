@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Answers of a server, and the version slot of each. Workers are sent an immutable version.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/run/servers/server_state.h"
+
+namespace trainyard::run {
+using base::Result;
+
+// Returns a slot, other than the current one, without readers; -1 if there is none.
+int Server::State::free_place() const {
+  for (int i = 1; i < share.places(); ++i) {
+    const int place = (share.place() + i) % share.places();
+    if (std::none_of(workers.begin(), workers.end(),
+                     [&](const Worker& one) { return one.reads == place; }))
+      return place;
+  }
+  return -1;
+}
+
+// Waits for a free slot. A stopped worker blocks one slot, not those of the others.
+Result<int> Server::State::await_place() {
+  for (int place = free_place();; place = free_place()) {
+    if (place >= 0) return place;
+    if (const auto ok = hear_all_names().and_then([&] { return update_readers(); }); !ok)
+      return base::fail(ok.error());
+    if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
+    if (parts.gate->closed()) return share.next_place();
+    if (free_place() < 0) parts.transport->wait(kServerWaits);
+  }
+}
+
+Result<void> Server::State::update_readers() {
+  for (Worker& to : workers) {
+    if (to.reads < 0 || to.owed_rows) continue;
+    const auto all = consumed(to, answer, to.posted);
+    if (!all) return base::fail(all.error());
+    const auto rows = *all && named != nullptr ? consumed(to, *named, to.handed) : all;
+    if (!rows) return base::fail(rows.error());
+    if (!*rows) continue;
+    to.reads = -1;
+    const std::int64_t now = base::now_nanoseconds();
+    for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op)
+      op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
+    for (std::size_t op = 0; named != nullptr && op < named->ops.size(); ++op)
+      if (named->ops[op].kind == plan::OpKind::give)
+        op_event("named", op, to.given_ns, now,
+                 ServerShare::bytes_wanted(named->ops[op], to.number));
+  }
+  return {};
+}
+
+// True if a worker has consumed everything that a program's ops gave it.
+Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program,
+                                     const std::vector<std::uint64_t>& posted) {
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    if (program.ops[op].kind != plan::OpKind::give) continue;
+    const auto count = parts.transport->consumed(by.rank, program.ops[op].channel);
+    if (!count) return base::fail(count.error());
+    if (*count < posted[op]) return false;
+  }
+  return true;
+}
+
+Result<bool> Server::State::give() {
+  bool moved = false;
+  if (const auto ok = see_names(); !ok) return base::fail(ok.error());
+  while (const auto given =
+             arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
+    WorkAssignment turn = turns.next(*given, arrivals.steps(), gathered);
+    turn.held = std::exchange(was_held, false);
+    if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+// When no work is left, gives waiting workers the final parameters and lets them leave. One of them
+// evaluates these.
+Result<bool> Server::State::give_last() {
+  if (!leads || !arrivals.spent()) return false;
+  const Gate::Horizon horizon = parts.gate->horizon();
+  if (!horizon.last || arrivals.steps() < horizon.step) {
+    was_held = true;
+    return false;
+  }
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
+    to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok)
+      return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+// The first server may have taken a gradient of a lost worker that never arrives here. True if some
+// present worker can still push.
+bool Server::State::more_may_come() const {
+  return std::any_of(workers.begin(), workers.end(),
+                     [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
+}
+
+Result<bool> Server::State::give_out_of_turn() {
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.asks || to.reads >= 0 || waits_for_names(to) ||
+        (static_cast<double>(gathered) < to.wish && more_may_come()))
+      continue;
+    // The worker may still wait for an answer to its last gradient, because the update needs others
+    // that will not arrive. Gives that answer first.
+    const bool owed = arrivals.waits(static_cast<int>(number));
+    if (owed) arrivals.leave(static_cast<int>(number));
+    else to.asks = false, to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), {}); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+Result<void> Server::State::give(int number, const WorkAssignment& turn) {
+  is_at("answer");
+  Worker& to = worker(number);
+  note(plan::ServerEvent::Kind::gives, number, [&](plan::ServerEvent& event) {
+    event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last,
+    event.version = arrivals.version();
+  });
+  share.keep_given(number);
+  to.reads = share.place();
+  to.owed_rows = named != nullptr;
+  to.given_ns = base::now_nanoseconds();
+  for (std::size_t op = 0; op < answer.ops.size(); ++op) {
+    const BoundOp& gives = answer.ops[op];
+    const std::byte* data = share.given_by(gives);
+    std::size_t bytes = static_cast<std::size_t>(gives.bytes);
+    if (gives.bucket < 0) {
+      double* numbers = reinterpret_cast<double*>(gives.data) + number * WorkAssignment::kNumbers;
+      turn.write(numbers);
+      data = reinterpret_cast<const std::byte*>(numbers);
+      bytes = WorkAssignment::kNumbers * sizeof(double);
+    }
+    const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
+    const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
+    if (!accepted) return base::fail(accepted.error());
+    if (!*accepted) return base::fail(full_line(to.rank));
+    ++to.posted[op];
+  }
+  return named != nullptr && !leads ? receive_names(to).map([](bool) {}) : Result<void>{};
+}
+
+base::Problem Server::State::full_line(int rank) const {
+  return {base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank),
+          "the line to rank " + std::to_string(rank) + " is full", "one answer under way", ""};
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reports of a server: order log, metrics, op events, and progress.
+#include <algorithm>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/plan/text.h"
+#include "core/run/control/slowness.h"
+#include "core/run/servers/server_state.h"
+
+namespace trainyard::run {
+using telemetry::Metric;
+
+// Reports staleness or a dropped gradient under the step of the worker's own report; for dropped
+// gradients, that is the version it was computed from.
+void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push& push) {
+  if (push.dropped)
+    metric_of(push.pulled, Metric::dropped_gradients,
+              static_cast<double>(++dropped[static_cast<std::size_t>(number)]),
+              worker(number).rank);
+  else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
+  parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Logs an event. With the order of all servers' events, a run can be replayed.
+void Server::State::note(plan::ServerEvent::Kind kind, int number,
+                         const std::function<void(plan::ServerEvent&)>& fill) {
+  if (parts.order == nullptr) return;
+  plan::ServerEvent event;
+  event.kind = kind, event.server = parts.number, event.worker = number;
+  event.done = arrivals.steps(), event.time_ns = base::now_nanoseconds();
+  if (fill) fill(event);
+  parts.order->write(event);
+}
+
+void Server::State::metric(Metric metric, double value, int index) {
+  metric_of(step_made(), metric, value, index);
+}
+
+void Server::State::metric_of(std::int64_t step, Metric metric, double value, int index) {
+  if (parts.events == nullptr) return;
+  const std::int64_t now = base::now_nanoseconds();
+  parts.events->write({now, now, now, value, static_cast<std::int32_t>(step),
+                       static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+                       telemetry::EventKind::metric});
+}
+
+// Waits if the op is to take longer than it did.
+void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin,
+                           std::int64_t bytes) {
+  const std::int64_t done = base::now_nanoseconds(), real = done - begin;
+  std::int64_t shall = real;
+  if (parts.slowness != nullptr && parts.slowness->active())
+    shall = parts.slowness->target_ns(parts.plan->program(program_name), static_cast<int>(op),
+                                      step_made(), real);
+  std::int64_t now = done;
+  while (now < begin + shall && !parts.gate->closed()) {
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(
+        1, std::memory_order_relaxed);  // the server is slow, but not hung
+    now = base::now_nanoseconds();
+  }
+  op_event(program_name, op, begin, now, bytes, now - done);
+}
+
+void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin,
+                             std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
+  if (parts.events == nullptr || !parts.record_ops) return;
+  const auto step = static_cast<std::int32_t>(step_made());
+  parts.events->write({begin,
+                       begin,
+                       end,
+                       static_cast<double>(bytes),
+                       step,
+                       static_cast<std::uint16_t>(op),
+                       static_cast<std::uint16_t>(parts.plan->program(program_name)),
+                       telemetry::EventKind::op,
+                       {},
+                       static_cast<float>(base::seconds(imposed_ns))});
+}
+
+void Server::State::is_at(const char* program_name) {
+  parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
+}
+
+// An idle server reports the horizon as its step, as far as it applies to it.
+void Server::State::wait_idle() {
+  parts.whereabouts->op.store({}, std::memory_order_relaxed);
+  parts.whereabouts->step.store(
+      leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step),
+      std::memory_order_relaxed);
+  parts.transport->wait(kServerWaits);
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tables of which workers name rows.
+//
+// A worker names its rows after the first server has told it the next batch. That server has
+// already answered and keeps the answer's version slot unchanged; only briefly, since the worker
+// waits for no other rank before it names the rows. The other servers answer after they have the
+// names. If they reserved slots for workers that may still wait for their turn, workers on which
+// these depend could find no free slot.
+#include <algorithm>
+
+#include "core/comm/expect.h"
+#include "core/run/input/named_rows.h"
+#include "core/run/servers/server_state.h"
+
+namespace trainyard::run {
+
+using base::Result;
+
+namespace {
+
+base::Problem of_worker(base::Problem problem, int rank) {
+  problem.where = "rank " + std::to_string(rank) + ": " + problem.where;
+  return problem;
+}
+
+}  // namespace
+
+Result<void> Server::State::see_names() {
+  for (Worker& one : workers) {
+    if (!waits_for_names(one) || one.lost || (!arrivals.waits(one.number) && !one.asks)) continue;
+    const auto named_all = has_named(one);
+    if (!named_all) return base::fail(named_all.error());
+    one.has_list = *named_all;
+  }
+  return {};
+}
+
+Result<bool> Server::State::has_named(const Worker& from) {
+  for (const BoundOp& op : named->ops) {
+    if (op.kind != plan::OpKind::take) continue;
+    const auto list = list_of(from, op);
+    if (!list) return base::fail(list.error());
+    if (!*list) return false;
+  }
+  return true;
+}
+
+Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from,
+                                                            const BoundOp& takes) {
+  const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[arrival_of(takes)]),
+                      takes.transfer};
+  return comm::receive_of(*parts.transport, from.rank, takes.channel, tag);
+}
+
+Result<bool> Server::State::receive_names(Worker& from) {
+  if (auto all = has_named(from); !all || !*all) return all;
+  is_at("named");
+  for (std::size_t op = 0; op < named->ops.size(); ++op) {
+    const BoundOp& does = named->ops[op];
+    if (does.kind == plan::OpKind::give) {
+      if (auto ok = hand_rows(from, op); !ok) return base::fail(ok.error());
+      continue;
+    }
+    const auto list = list_of(from, does);
+    if (!list) return base::fail(list.error());
+    auto ok =
+        RowList(does.named.list_of(from.number)).take((*list)->bytes, does.named).and_then([&] {
+          return parts.transport->release(from.rank, does.channel);
+        });
+    if (!ok) return base::fail(of_worker(ok.error(), from.rank));
+    ++from.taken[arrival_of(does)];
+  }
+  from.owed_rows = from.has_list = false;
+  return true;
+}
+
+// A worker that is lost before it names rows releases its slot.
+Result<void> Server::State::hear_all_names() {
+  take_failed_workers();
+  for (Worker& one : workers) {
+    if (!one.owed_rows || one.lost) continue;
+    // read first, so that messages sent before the loss are still handled
+    const bool lost = parts.transport->has_lost(one.rank);
+    const auto heard = receive_names(one);
+    if (!heard) return base::fail(heard.error());
+    if (lost && !*heard) lose(one.number);
+  }
+  return {};
+}
+
+Result<void> Server::State::hand_rows(Worker& to, std::size_t op) {
+  const BoundOp& gives = named->ops[op];
+  const std::span<const std::byte> rows = share.rows_wanted(gives, to.number, to.reads);
+  share.keep_rows(arrival_of(gives), to.number, to.reads);
+  const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.handed[op]), gives.transfer};
+  const auto accepted = parts.transport->post(to.rank, gives.channel, tag, rows);
+  if (!accepted) return base::fail(accepted.error());
+  if (!*accepted) return base::fail(full_line(to.rank));
+  ++to.handed[op];
+  return {};
+}
+
+// Returns the op that takes the gradients of the same share.
+std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
+  const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
+  return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -
+                                  arrival.ops.begin());
+}
+
+}  // namespace trainyard::run

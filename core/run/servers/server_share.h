@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Data of a parameter server: its share of the parameters, and the update being gathered. Workers
+// are sent an immutable version: an update reads one version slot and writes another
+// (BoundPlan::versions).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/run/bind/bound_plan.h"
+
+namespace trainyard::run {
+
+struct ServedShareParts {
+  const plan::RankPlan* plan = nullptr;
+  const BoundPlan* bound = nullptr;
+  const Recipe* recipe = nullptr;
+  // divides the learning rate by the mean staleness of the update's gradients, if that is more than
+  // 1
+  bool divides_by_staleness = false;
+  compute::Compute* compute = nullptr;
+  double delay_compensation = 0;  // lambda; used if the plan has memory for it
+};
+
+class ServerShare {
+ public:
+  explicit ServerShare(const ServedShareParts& parts);
+
+  const BoundProgram& arrival() const { return program("arrival"); }
+  const BoundProgram& update() const { return program("update"); }
+  const BoundProgram& answer() const { return program("answer"); }
+  const BoundProgram* named() const;  // null if no table rows are named
+
+  // Delay compensation: saves what a worker is given, from which its next gradient is computed.
+  // `keep` saves all of the current version. `keep_given` saves what is given immediately;
+  // `keep_rows` then saves the rows of a table that the worker's list names, by op of `arrival`,
+  // from the version in slot `place`.
+  void keep(int worker);
+  void keep_given(int worker);
+  void keep_rows(std::size_t op, int worker, int place);
+  // Gathers gradients for the update, by op of `arrival`. `take` stores or adds one gradient
+  // (`first`: it is the first of the update). `add` overwrites with the sum of all.
+  void take(std::size_t op, const std::byte* gradient, bool first, int worker);
+  void add(std::size_t op, std::span<const std::byte* const> gradients);
+  // Likewise for pushed data: for a table, only the rows that the worker's list names. All
+  // gradients of an update are of one kind.
+  void take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker);
+  void add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
+                  std::span<const int> workers);
+
+  static std::int64_t bytes_pushed(const BoundOp& takes, int worker);
+  static std::int64_t bytes_wanted(const BoundOp& gives, int worker);
+  // Returns the rows of version slot `place` that a worker's list names, packed and valid until the
+  // next call for this worker; or all rows in place.
+  std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
+
+  // Starts the update to version `version` in step `step`, from gradients of the given staleness,
+  // and returns its learning rate. Its ops run in order with `run_update`; `end_update` makes the
+  // result the current version. Slot `to` receives it and must have no reader; without readers it
+  // may be the current slot.
+  double begin_update(std::int64_t version, std::int64_t step,
+                      std::span<const std::int64_t> staleness, int to);
+  base::Result<void> run_update(std::size_t op);
+  void end_update() { place_ = to_; }
+
+  int places() const { return static_cast<int>(parts_.bound->versions.size()); }
+  int place() const { return place_; }  // slot of the current version in `versions`
+  int next_place() const { return (place_ + 1) % places(); }
+  compute::Tensor parameters() const {
+    return parts_.bound->versions[static_cast<std::size_t>(place_)];
+  }
+  // Returns the address, in the current version, of the data that an op of `answer` gives.
+  const std::byte* given_by(const BoundOp& op) const {
+    return parameters().data + (op.data - parts_.bound->versions.front().data);
+  }
+
+ private:
+  bool compensates() const { return !parts_.bound->given.empty(); }
+  std::int64_t place_of(const BoundOp& takes) const {
+    return takes.data - arrival().ops[1].data;
+  }  // offset in the share, bytes
+  std::byte* kept(const BoundOp& takes, int worker) const;
+  void keep(const BoundOp& takes, int worker) const;
+  const std::byte* compensated(const BoundOp& takes, const std::byte* gradient, int worker) const;
+  void take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first,
+                int worker);
+  void forget_rows(std::size_t op);
+  const BoundProgram& program(const char* name) const {
+    return parts_.bound->programs[static_cast<std::size_t>(parts_.plan->program(name))];
+  }
+
+  ServedShareParts parts_;
+  std::unique_ptr<compute::Queue> queue_;
+  std::vector<const std::byte*> sources_;
+  std::vector<std::vector<std::int32_t>>
+      touched_;                   // by op of `arrival`: nonzero rows of the gradient
+  std::vector<std::byte> zeros_;  // one row
+  int place_ = 0, to_ = 0;
+};
+
+}  // namespace trainyard::run

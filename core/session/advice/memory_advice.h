@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Memory advice: other settings for the same training on the same devices that fit into their
+// memory.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/bind/memory_use.h"
+
+namespace trainyard::session {
+
+// Memory of the buffers of one rank, and of all by rank.
+run::MemoryUse memory_of(const plan::Plan& plan, int rank);
+std::vector<run::MemoryUse> memory_of(const plan::Plan& plan);
+
+// Cost of a full step: seconds with devices and links as drawn, and payload sent by all ranks; -1
+// if an engine does not report it.
+struct StepCost {
+  double seconds = 0;
+  std::int64_t wire_bytes = 0;
+};
+// Cost from the simulator, passed in by the caller; a Problem if it cannot be simulated.
+using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolved& experiment)>;
+
+struct Way {
+  std::vector<std::string> settings;  // "PATH=VALUE" each, as for `--set`.
+  std::string besides;                // Cost other than time and bytes.
+  // Largest memory with these settings among the ranks whose device lacks memory for the drawn
+  // experiment.
+  std::int64_t bytes = 0;
+  std::optional<StepCost> step = std::nullopt;
+};
+
+// Returns options that fit, the fastest first if `cost` is given. The global batch never changes.
+// It tries, in this order:
+//
+// - smaller micro-batches;
+// - activation checkpointing (recompute);
+// - offload of activations, of optimizer moments, or of both;
+// - 16-bit precision;
+// - sharding: fsdp, or among the replicas of a mesh;
+// - model parallelism: pipeline, tensor or both, with as few devices per replica as possible;
+// - for pipelines: a schedule that holds fewer activations, and a partition by memory.
+//
+// Returns the option with the smallest change for each kind. Every option is checked with its full
+// plan, so applying exactly these settings fits. If no single option fits, tries pairs, then as
+// many options together as possible. For very large models, where each try takes long, stops after
+// a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an option
+// makes one, its text says so. Returns nothing if there are servers (parameter_server) or
+// evaluators. `lacking`: bytes by rank that its device lacks (`lacking_bytes` in
+// memory_problems.h).
+std::vector<Way> options_that_fit(const experiment::Resolved& experiment,
+                                  const std::vector<std::int64_t>& lacking,
+                                  const CostOfStep& cost = {});
+
+}  // namespace trainyard::session

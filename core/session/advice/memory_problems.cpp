@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/advice/memory_problems.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/units.h"
+#include "core/experiment/rank_duties.h"
+#include "core/topology/network.h"
+
+namespace trainyard::session {
+namespace {
+
+std::string path_of(const topology::Topology& topology, const std::string& device) {
+  for (std::size_t h = 0; h < topology.hosts.size(); ++h)
+    for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d)
+      if (topology.hosts[h].devices[d].name == device)
+        return "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) +
+               "].memory_bytes";
+  return "topology.hosts";
+}
+
+std::string said(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
+
+// "12 ms", "12 ms and 3.4 MB on links"
+std::string said(const StepCost& step) {
+  return base::format_seconds(step.seconds) +
+         (step.wire_bytes >= 0 ? " and " + said(step.wire_bytes) + " on links" : "");
+}
+
+// "a=1 with b=2 and c=3"
+std::string said(const std::vector<std::string>& settings) {
+  std::string text = settings.front();
+  for (std::size_t i = 1; i < settings.size(); ++i)
+    text += (i == 1 ? " with " : i + 1 < settings.size() ? ", " : " and ") + settings[i];
+  return text;
+}
+
+std::string said(const Way& way) {
+  return said(way.settings) + " (" + said(way.bytes) + "; " +
+         (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
+}
+
+std::string advice(const experiment::Resolved& e, int rank,
+                   const std::vector<std::int64_t>& lacking, const CostOfStep& cost) {
+  const topology::Network network(e.document.topology);
+  if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role ==
+                           topology::Role::parameter_server)
+    return "Give it more memory, draw more servers, or take a smaller model.";
+  if (e.is_evaluator(rank)) return "Give it more memory, or take a smaller model.";
+  const std::vector<Way> ways = options_that_fit(e, lacking, cost);
+  if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
+    return "Give it more memory, or take a smaller model or batch.";
+  if (ways.empty())
+    return "Nothing of what was tried here saves enough at this global batch: give it more memory, "
+           "draw more devices, or take a smaller model or batch.";
+  const auto drawn = cost ? cost(e) : base::fail({});
+  std::string text =
+      drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. " : "";
+  text += "With what they take at most where memory lacks now, and what they cost, these fit: ";
+  for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
+  return text + ". Or give it more memory.";
+}
+
+}  // namespace
+
+std::vector<std::int64_t> lacking_bytes(const experiment::Resolved& e,
+                                        const std::vector<run::MemoryUse>& memory) {
+  const topology::Network network(e.document.topology);
+  std::vector<std::int64_t> list;
+  for (std::size_t rank = 0; rank < memory.size(); ++rank)
+    list.push_back(std::max<std::int64_t>(
+        0, memory[rank].total() - network.device(e.ranks[rank]).memory_bytes));
+  return list;
+}
+
+base::Problems room_problems(const experiment::Resolved& e,
+                             const std::vector<run::MemoryUse>& memory, const CostOfStep& cost) {
+  base::Problems problems;
+  const topology::Network network(e.document.topology);
+  const std::vector<std::int64_t> lacking = lacking_bytes(e, memory);
+  for (int rank = 0; std::cmp_less(rank, memory.size()); ++rank) {
+    const auto number = static_cast<std::size_t>(rank);
+    if (lacking[number] == 0) continue;
+    const topology::Device& device = network.device(e.ranks[number]);
+    // True if both look the same when rounded.
+    const bool alike = said(memory[number].total()) == said(device.memory_bytes);
+    const auto room = [alike](std::int64_t bytes) {
+      return alike ? base::format_count(bytes) + " B" : said(bytes);
+    };
+    const std::string who = device.name + " (rank " + std::to_string(rank) + ", " +
+                            std::string(experiment::duty_of(e.document, rank)) + ")";
+    problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
+                        who + " would be out of memory: its buffers take " +
+                            run::in_words(memory[number]) + "; that is " + said(lacking[number]) +
+                            " more than the " + room(device.memory_bytes) + " that it has",
+                        base::format_count(memory[number].total()) + " B or more",
+                        problems.empty() ? advice(e, rank, lacking, cost) : ""});
+  }
+  return problems;
+}
+
+base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& plan,
+                             const CostOfStep& cost) {
+  return room_problems(e, memory_of(plan), cost);
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commits checkpoints once all parts have been written by ranks. Runs on its own thread, so the
+// coordinator never waits for a disk.
+#pragma once
+
+#include <future>
+#include <map>
+#include <optional>
+
+#include "core/session/checkpoint/checkpoint.h"
+#include "core/session/protocol/messages.h"
+
+namespace trainyard::session {
+
+class Committer {
+ public:
+  // A checkpoint is complete with `parts` parts of parameters, one per rank, and if `with_state`
+  // also one part with the model's state besides parameters.
+  Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
+
+  void take(const Saved& saved);
+
+  struct Outcome {
+    std::int64_t step = 0;
+    std::int64_t bytes = 0;
+    std::optional<base::Problem> problem;
+  };
+  // Returns the outcome of a commit that ended since the last call.
+  std::optional<Outcome> look();
+
+  bool busy() const { return running_.valid() || !whole_.empty(); }
+  std::int64_t committed_step() const { return committed_; }  // -1: none.
+
+ private:
+  struct Parts {
+    std::map<int, CheckpointFile> of_parameters;  // By rank.
+    std::optional<CheckpointFile> state;
+  };
+  bool is_whole(const Parts& parts) const;
+  void start_next();
+
+  std::filesystem::path directory_;
+  std::string plan_hash_;
+  std::size_t count_;  // Number of parameter parts.
+  bool with_state_;
+  std::map<std::int64_t, Parts> parts_;  // By step; incomplete checkpoints.
+  // By step; complete checkpoints that wait to be committed.
+  std::map<std::int64_t, std::vector<CheckpointFile>> whole_;
+  std::future<Outcome> running_;
+  std::int64_t committed_ = -1;
+};
+
+}  // namespace trainyard::session

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Resuming a run from the checkpoint of another run, and the checkpoint spans that servers and
+// ranks write.
+#pragma once
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/bind/bound_plan.h"
+#include "core/session/checkpoint/checkpoint.h"
+
+namespace trainyard::session {
+
+// If run.resume_from names a run directory, sets the first step and version, and the absolute path
+// of the directory in `resolved`. Reads and verifies the full checkpoint now, so that no rank finds
+// an error later. Refuses the directory of a running run, a checkpoint of another model, and one
+// that already has all steps. Returns the problems of newer checkpoints that were skipped as
+// damaged.
+base::Result<base::Problems> resume(experiment::Resolved& resolved);
+
+// Initial state of a resumed run, complete.
+struct InitialState {
+  std::vector<std::byte> parameters, state;
+  std::vector<std::vector<std::byte>> moments;
+  CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers above.
+};
+base::Result<InitialState> beginning(const experiment::Resolved& e);
+
+// For ranks that hold only some of the parameters (`experiment::has_partial_parameters`): true if
+// the rank writes a part, the number of such ranks, and the spans that it writes. Running
+// statistics are written by the chief.
+bool writes_part(const experiment::Resolved& e, int rank);
+int count_parts(const experiment::Resolved& e);
+std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
+                                          const compute::Tensor& parameters,
+                                          const compute::Tensor& state);
+
+// Returns the spans of a server's parameters and moments among all parameters.
+std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,
+                                            const compute::Tensor& parameters,
+                                            const std::vector<compute::Tensor>& moments);
+
+// Copies the rank's share of the initial state: for a server its parameters and their moments, for
+// a worker the model's state besides parameters.
+void load_initial_state(const InitialState& beginning, const experiment::Resolved& e,
+                        const plan::RankPlan& rank, const run::BoundPlan& bound);
+
+}  // namespace trainyard::session

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// State and main loop of the coordinator for one run. Starting is in coordinator_start.cpp, the
+// loop and the ends of a run in coordinator.cpp, messages in coordinator_messages.cpp, failed and
+// rejoined ranks in coordinator_faults.cpp.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "core/session/checkpoint/committer.h"
+#include "core/session/coordinator/journal.h"
+#include "core/session/coordinator/pacer.h"
+#include "core/session/coordinator/rank_entry.h"
+#include "core/session/coordinator/watch.h"
+
+namespace trainyard::session {
+
+class Coordination {
+ public:
+  explicit Coordination(CoordinatorParts parts);
+  base::Result<CoordinatorResult> run();
+
+ private:
+  base::Result<void> open();
+  base::Json header() const;
+  base::Result<void> launch();
+
+  // Main loop. Each function checks one thing, and may end the run.
+  void tick();
+  void receive_all();
+  void check_processes(std::int64_t now);
+  void check_failure_reports(std::int64_t now);
+  void check_interrupts();
+  void check_agreement(std::int64_t now);
+  void check_heartbeats(std::int64_t now);
+  void restart_lost_ranks();
+  void check_journal();
+  void check_commits();
+  void collect_generated_text();
+  void await_checkpoint();
+  void steer(std::int64_t now);
+  void housekeeping(std::int64_t now);
+
+  // Messages from ranks and viewers.
+  RankEntry* seat_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
+  void take(const PeerId& from, const Hello& hello);
+  void take(const PeerId& from, const Planned& planned);
+  void take(const PeerId& from, const Progress& progress);
+  void take(const PeerId& from, const Events& events);
+  void take(const PeerId& from, const Samples& samples);
+  void take(const PeerId& from, const Order& order);
+  void take(const PeerId& from, const Saved& saved);
+  void take(const PeerId& from, const Log& log);
+  void take(const PeerId& from, const Failed& failed);
+  void take(const PeerId& from, const Finished& finished);
+  void take(const PeerId& from, const Ask& ask);  // From a viewer.
+  template <class Other>  // Ignores messages that the coordinator does not expect.
+  void take(const PeerId&, const Other&) {}
+  void refuse(const PeerId& stranger, const Hello& hello);
+  void start_training();
+  void carry_out(const Ask& ask);
+  void slow(const Slow& asked);
+  void befall(const Ask& ask);
+  void befall(const LinkBandwidth& asked);
+  void stop();  // Stops in order; immediately if training has not started.
+  RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
+  Status status(std::uint64_t answers) const;
+  std::string rank_state(const RankEntry& seat, const Progress& last) const;
+
+  // Failed ranks that the run continues without.
+  base::Problem with_earlier_losses(base::Problem problem, const RankEntry& seat) const;
+  bool spares(const RankEntry& seat) const;
+  void lose(RankEntry& seat, const std::string& why);
+  void restart_rank(RankEntry& seat);
+  void rejoin(RankEntry& seat);
+  void not_back(RankEntry& seat, const std::string& how);
+  void fault(const std::string& kind, const RankEntry& seat, const std::string& text);
+  bool servers_finished() const;
+  bool trained() const;
+  std::string describe_remaining(const RankEntry& lost) const;
+  void notify_evaluators();
+  void notify_evaluator(const RankEntry& seat);
+  bool drop_evaluators(const std::string& why);  // Returns false if no evaluator could be dropped.
+  std::int64_t workers_left() const;
+  int chief() const;
+  void announce_gone(RankEntry& seat);
+
+  // End of a run.
+  bool training() const { return !ended_ && state_ != RunState::starting; }
+  bool over() const;
+  void finish();
+  void end(RunState state, std::optional<base::Problem> problem);
+  void kill_the_rest();
+  base::Result<CoordinatorResult> close();
+  base::Json result(std::int64_t now) const;
+  std::string resume_advice() const;
+  std::optional<std::int64_t> resumable_step()
+      const;  // Step of the newest complete checkpoint that another run can resume from.
+  void cannot_record(const base::Problem& problem);
+
+  void set_state(RunState state);
+  std::int64_t clock_ns() const;  // Clock of the recording.
+  void record_state(const base::Json& fault = nullptr);
+  // True if this rank's step counts as the step of the run.
+  bool counts(const RankEntry& seat) const;
+  std::int64_t slowest_step() const;
+  void say(const std::string& level, const std::string& text, int rank = -1);
+  void broadcast(const Message& message);
+
+  CoordinatorParts p_;
+  decltype(Launched::again) launch_again_;
+  decltype(Launched::set_link) set_link_;
+  // Fraction of the drawn bandwidth by link number, for links that differ from the drawing.
+  std::map<std::int32_t, double> links_;
+  plan::Plan plan_;
+  std::string plan_hash_;
+  std::uint64_t run_key_;  // Random number that frames of other runs on the data plane do not have.
+  std::optional<Journal> journal_;
+  // Commits parts written by servers, or by ranks that each hold some layers. Otherwise the chief
+  // writes complete checkpoints.
+  std::optional<Committer> committer_;
+  // Generates text from committed checkpoints, if no rank has the full model.
+  std::optional<TextGenerator> speaker_;
+  Pacer pacer_;
+  LivenessMonitor watch_;
+  RankEntries seats_;
+  std::set<std::pair<PeerId, std::int32_t>>
+      peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
+  std::map<PeerId, std::uint64_t> asked_;
+  Horizon last_grant_;
+  RunState state_ = RunState::starting;
+  RunState logged_ = RunState::starting;  // Last state that was written to the log.
+  std::optional<base::Problem> problem_;
+  std::optional<double> simulated_step_seconds_;
+  std::optional<base::Problem> reported_;  // First failure reported by a rank.
+  GracePeriod reported_since_;
+  bool ended_ = false, cancelling_ = false, recording_failed_ = false;
+  // Problem of committing the last complete checkpoint; none if it was committed.
+  std::optional<base::Problem> uncommitted_;
+  bool trained_ = false;  // True once training has ended and evaluators have been notified.
+  std::int64_t latest_event_ns_ = 0;  // Time of the latest event reported by ranks.
+  std::int64_t strangers_ = 0, restarts_ = 0;
+  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0,
+               kill_ns_ = 0;
+};
+
+}  // namespace trainyard::session

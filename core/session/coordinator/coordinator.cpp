@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/coordinator/coordinator.h"
+
+#include <algorithm>
+#include <span>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/units.h"
+#include "core/experiment/compression.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fsdp.h"
+#include "core/experiment/mixing_matrix.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/rank_duties.h"
+#include "core/session/coordinator/coordination.h"
+#include "core/session/coordinator/run_result.h"
+#include "core/session/protocol/timeouts.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Json;
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr std::chrono::milliseconds kTick{10};
+constexpr std::int64_t kSecond = 1'000'000'000;      // Nanoseconds.
+constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Between two flushes of the recording.
+constexpr std::int64_t kObservePeriod = kSecond / 5;
+constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
+constexpr std::int64_t kTableTime =
+    kSecond;  // Time for the other ranks to report, once one rank reports a mismatch.
+constexpr std::int64_t kEndLimit = 5 * kSecond;  // For ranks to exit after they have finished.
+constexpr std::int64_t kAbortLimit = kSecond;    // For ranks to exit after an abort.
+constexpr std::int64_t kCommitLimit =
+    kSecond / 2;  // For a checkpoint whose parts are all written, when the run fails.
+
+bool all_over(std::span<const RankEntry> seats) {
+  return std::ranges::all_of(seats,
+                             [](const RankEntry& seat) { return seat.finished || seat.lost; });
+}
+
+Problem canceled() { return {ProblemCode::canceled, "", "the run was cancelled", "", ""}; }
+
+}  // namespace
+
+Result<CoordinatorResult> Coordination::run() {
+  if (const auto ok = open(); !ok) return base::fail(ok.error());
+  if (const auto ok = launch(); !ok) end(RunState::failed, ok.error());
+  while (!over()) tick();
+  return close();
+}
+
+// Main loop
+
+void Coordination::tick() {
+  receive_all();
+  const std::int64_t now = base::now_nanoseconds();
+  check_processes(now);
+  check_failure_reports(now);
+  check_interrupts();
+  check_agreement(now);
+  if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
+    end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
+  check_heartbeats(now);
+  restart_lost_ranks();
+  check_journal();
+  check_commits();
+  collect_generated_text();
+  if (training()) steer(now);
+  if (ended_ && now > kill_ns_) kill_the_rest();
+  housekeeping(now);
+}
+
+void Coordination::receive_all() {
+  for (int i = 0; i < 256; ++i) {
+    const auto received = p_.server->receive(i == 0 ? kTick : std::chrono::milliseconds(0));
+    if (!received) return end(RunState::failed, received.error());
+    if (!*received) return;
+    std::visit([&](const auto& message) { take((*received)->from, message); },
+               (*received)->message);
+  }
+}
+
+void Coordination::check_processes(std::int64_t now) {
+  for (RankEntry& seat : seats_) {
+    if (seat.reported_end || !seat.handle) continue;
+    const auto how = seat.handle->ended();
+    if (!how || seat.finished) continue;
+    // Waits for messages that the rank sent before it exited: they explain more than its exit
+    // status.
+    if (!seat.handle->killed() && !seat.end.over(now)) continue;
+    seat.reported_end = true;
+    if (ended_) continue;
+    if (seat.returning) not_back(seat, *how);
+    else if (seat.lost) continue;  // It was killed because it did not respond.
+    else if (spares(seat)) lose(seat, "ended by " + *how);
+    else end(RunState::failed, with_earlier_losses(watch_.died(seat.identity.rank, *how), seat));
+  }
+}
+
+// Gives the death of a rank time to be noticed before a peer's report of it ends the run. The death
+// is the better explanation.
+void Coordination::check_failure_reports(std::int64_t now) {
+  if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
+}
+
+void Coordination::check_interrupts() {
+  const int interrupts = p_.interrupts ? p_.interrupts() : 0;
+  if (interrupts >= 1 && !cancelling_) {
+    cancelling_ = true;
+    stop();
+  }
+  if (interrupts >= 2) end(RunState::canceled, canceled());
+}
+
+// Waits a moment for the other ranks' reports, so that the table shows which rank differs.
+void Coordination::check_agreement(std::int64_t now) {
+  struct Subject {
+    const char* of;
+    std::string RankEntry::*value;
+    std::string expected;
+  };
+  for (const Subject& subject : {Subject{"software", &RankEntry::software, TRAINYARD_VERSION},
+                                 Subject{"plan", &RankEntry::plan_hash, plan_hash_}}) {
+    if (ended_ || !any_differs(seats_, subject.value, subject.expected)) continue;
+    if (disagreed_ns_ == 0) disagreed_ns_ = now;
+    if (all_reported(seats_, subject.value) || now - disagreed_ns_ > kTableTime)
+      end(RunState::failed, disagreement(seats_, subject.of, subject.value, subject.expected));
+  }
+}
+
+void Coordination::check_heartbeats(std::int64_t now) {
+  if (ended_) return;
+  for (RankEntry& seat : seats_)
+    if (watch_.is_silent(seat.identity.rank, now) && spares(seat))
+      lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
+  auto problem = watch_.judge(pacer_.horizon(), now);
+  if (!problem) return;
+  if (trained_ && drop_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
+  end(RunState::failed, std::move(problem));
+  // An unresponsive rank does not react to an abort either.
+  for (RankEntry& seat : seats_)
+    if (watch_.is_silent(seat.identity.rank, now) && seat.handle) seat.handle->kill();
+}
+
+void Coordination::check_journal() {
+  if (journal_->failure()) cannot_record(*journal_->failure());
+}
+
+// A run whose last checkpoint was not committed has failed.
+void Coordination::check_commits() {
+  const auto outcome = committer_ ? committer_->look() : std::nullopt;
+  if (!outcome) return;
+  uncommitted_ = outcome->problem;
+  if (!outcome->problem) {
+    say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " +
+                    base::format_bytes(static_cast<double>(outcome->bytes)));
+    if (speaker_) speaker_->tell(outcome->step);
+    return notify_evaluators();
+  }
+  say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " +
+                     base::to_string(*outcome->problem));
+}
+
+void Coordination::collect_generated_text() {
+  const auto said = speaker_ ? speaker_->look() : std::nullopt;
+  if (said)
+    say(*said ? "text" : "warning",
+        *said ? **said : "no text was made up: " + base::to_string(said->error()));
+}
+
+// Waits for a commit in progress when a run fails, so that the message can name that checkpoint for
+// resuming.
+void Coordination::await_checkpoint() {
+  const std::int64_t until = base::now_nanoseconds() + kCommitLimit;
+  while (committer_ && committer_->busy() && base::now_nanoseconds() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    check_commits();
+  }
+}
+
+void Coordination::steer(std::int64_t now) {
+  std::int64_t slowest = p_.resolved.steps;
+  for (const RankEntry& seat : seats_)
+    if (!seat.finished && !seat.lost && counts(seat))
+      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  const bool stepping = pacer_.stepping();
+  pacer_.at_step(slowest);
+  if (stepping && !pacer_.stepping())
+    say("info", "single step done: " + base::format_count(pacer_.horizon()) + " of " +
+                    base::format_count(p_.resolved.steps) + " steps");
+  const auto grant = pacer_.grant(now);
+  if (grant || now - spoke_ns_ > kKeepAlive) {
+    spoke_ns_ = now;
+    last_grant_ = grant.value_or(last_grant_);
+    last_grant_.chief = chief();
+    broadcast(last_grant_);
+  }
+  if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon())
+    set_state(RunState::paused);
+  if (!trained_ && trained()) {
+    trained_ = true;
+    notify_evaluators();
+  }
+  if (trained_ && all_over(seats_)) finish();
+}
+
+// True if all trainers and servers are done and no commit or text generation is in progress.
+// Evaluators may still have to measure the last checkpoint.
+bool Coordination::trained() const {
+  return all_over(std::span(seats_).first(
+             static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) &&
+         !(committer_ && committer_->busy()) && !(speaker_ && speaker_->busy());
+}
+
+void Coordination::housekeeping(std::int64_t now) {
+  if (now - flushed_ns_ > kFlushPeriod) {
+    flushed_ns_ = now;
+    journal_->flush();
+  }
+  // The observer gets the final state in `close`, where it may take its time.
+  if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {
+    observed_ns_ = now;
+    p_.observe(status(0), journal_->history());
+  }
+}
+
+// End of a run
+
+bool Coordination::over() const {
+  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankEntry& seat) {
+           return !seat.handle || seat.handle->ended();
+         });
+}
+
+void Coordination::stop() {
+  if (ended_) return;
+  if (state_ == RunState::starting) return end(RunState::canceled, canceled());
+  pacer_.stop();
+  set_state(RunState::stopping);
+}
+
+void Coordination::finish() {
+  for (const std::vector<int>& alike : experiment::identical_parameter_groups(p_.resolved))
+    if (auto problem = different_weights(seats_, alike))
+      return end(RunState::failed, std::move(problem));
+  if (uncommitted_) return end(RunState::failed, uncommitted_);
+  if (cancelling_) return end(RunState::canceled, canceled());
+  end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
+}
+
+void Coordination::end(RunState state, std::optional<Problem> problem) {
+  if (ended_) return;
+  ended_ = true;
+  problem_ = std::move(problem);
+  if (problem_ && state == RunState::failed) await_checkpoint();
+  if (problem_ && state == RunState::failed) problem_->advice += resume_advice();
+  if (problem_ && state != RunState::canceled) say("error", base::to_string(*problem_));
+  set_state(state);
+  if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
+  kill_ns_ = base::now_nanoseconds() + (ended_well(state) ? kEndLimit : kAbortLimit);
+}
+
+void Coordination::kill_the_rest() {
+  for (RankEntry& seat : seats_)
+    if (seat.handle && !seat.handle->ended()) seat.handle->kill();
+}
+
+Result<CoordinatorResult> Coordination::close() {
+  const std::int64_t now = base::now_nanoseconds();
+  if (const auto strange = p_.server->malformed(); strange > 0)
+    say("warning", std::to_string(strange) +
+                       " control messages were not ours or could not be read; they were dropped");
+  if (ended_well(state_) && p_.simulated_step_seconds)
+    simulated_step_seconds_ = p_.simulated_step_seconds();
+  journal_->conclude();
+  journal_->result(result(now));
+  journal_->close();
+  check_journal();
+  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json",
+                                                  base::to_text(result(now), 2) + "\n");
+      !ok)
+    cannot_record(ok.error());
+  std::error_code ignored;
+  std::filesystem::remove(p_.run_directory / "control", ignored);
+  if (p_.observe) p_.observe(status(0), journal_->history());
+  return CoordinatorResult{result(now), state_, problem_};
+}
+
+std::optional<std::int64_t> Coordination::resumable_step() const {
+  return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0
+             ? std::optional(committer_->committed_step())
+             : std::nullopt;
+}
+
+// Returns the end of the advice for a run that failed in training: how to resume it.
+std::string Coordination::resume_advice() const {
+  if (const auto step = resumable_step())
+    return " The checkpoint of step " + base::format_count(*step) +
+           " is whole: go on from it with --resume " + p_.run_directory.string() +
+           " (run.resume_from).";
+  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_))
+    return "";
+  const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
+  return every > 0 ? " No checkpoint was whole yet: there is one every " +
+                         base::format_count(every) + " steps (run.checkpoint_every_steps)."
+                   : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes "
+                     "on from its last checkpoint.";
+}
+
+Json Coordination::result(std::int64_t now) const {
+  RunFacts facts{state_,
+                 problem_,
+                 base::seconds(now - p_.started_ns),
+                 p_.started_ns,
+                 {},
+                 p_.run_directory,
+                 {},
+                 simulated_step_seconds_,
+                 p_.resolved.document.data.sharding.kind,
+                 p_.resolved.shards,
+                 p_.resolved.document.run,
+                 p_.resolved.document.strategy.compression,
+                 experiment::engine_of(p_.resolved),
+                 p_.resolved.document.training.multiplies};
+  if (const auto savings = experiment::savings(p_.resolved)) facts.sent_ratio = savings->sent;
+  facts.columns = experiment::columns_by_rank(p_.resolved);
+  facts.lambda_2 = experiment::lambda_2(p_.resolved);
+  facts.first_step = p_.resolved.first_step;
+  if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
+  facts.committed_step = resumable_step();
+  for (const RankEntry& seat : seats_) facts.finished.push_back(seat.finished);
+  facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
+  for (int r = 0; r < p_.resolved.world(); ++r)
+    facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
+  const topology::Network network(p_.resolved.document.topology);
+  for (const topology::DeviceId device : p_.resolved.ranks)
+    facts.emulated.push_back(experiment::is_emulated(network.device(device)));
+  return run_result(facts, journal_->history());
+}
+
+// Ends the run in order if the recording cannot be written, for example on a full disk. What was
+// recorded so far stays valid.
+void Coordination::cannot_record(const Problem& problem) {
+  if (recording_failed_) return;
+  recording_failed_ = true;
+  Problem said = problem;
+  said.advice =
+      "Free space, or make the run directory writable, and run again; what was recorded until now "
+      "can be opened.";
+  if (!ended_) return end(RunState::failed, said);
+  if (!ended_well(state_)) return;  // The first cause of the end is the better explanation.
+  state_ = RunState::failed;        // Trained, but the end of the recording is not on disk.
+  problem_ = said;
+}
+
+Result<CoordinatorResult> coordinate(CoordinatorParts parts) {
+  return Coordination(std::move(parts)).run();
+}
+
+}  // namespace trainyard::session

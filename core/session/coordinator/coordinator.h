@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Coordinator: starts, steers and records a run. It is never on the data path. It grants horizons,
+// collects reports of ranks, watches their heartbeats, answers viewers, and writes the result.
+// Single-threaded.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/experiment/resolve.h"
+#include "core/session/protocol/control.h"
+#include "core/session/rank/rank.h"
+#include "core/session/rank/text_generator.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::session {
+
+// Handle of a started rank: a process, or a thread in tests.
+class RankHandle {
+ public:
+  virtual ~RankHandle() = default;  // Kills the rank if it still runs.
+  virtual std::optional<std::string>
+  ended() = 0;                // Returns how the rank ended; nothing while it runs.
+  virtual bool killed() = 0;  // True if it ended without a chance to report why.
+  virtual std::int64_t process() const = 0;
+  virtual void kill() = 0;
+  virtual bool stall(
+      // Suspends the rank, or resumes it. False if this kind of rank cannot be suspended.
+      bool on) = 0;
+};
+
+struct LaunchRequest {
+  std::vector<RankIdentity> ranks;
+  const experiment::Resolved* experiment = nullptr;
+  std::vector<std::size_t> shared_bytes;  // By rank: size of the arena that peers read in place.
+  int channels = 0;                       // Number of groups of the plan.
+  std::filesystem::path run_directory;
+};
+struct Launched {
+  std::vector<std::unique_ptr<RankHandle>> ranks;
+  // Starts a replacement for a failed rank; null if that is not possible.
+  std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
+  // Sets the fraction of its bandwidth that a drawn link (by number) carries from now on; null if
+  // links are not imposed.
+  std::function<base::Result<void>(int link, double part)> set_link;
+};
+using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
+
+struct CoordinatorParts {
+  experiment::Experiment given;  // As the user wrote it.
+  experiment::Resolved resolved;
+  std::filesystem::path run_directory;  // Created by `make_run_directory`.
+  ControlServer* server = nullptr;
+  Launch launch;
+  // Number of Ctrl-Cs so far: the first stops in order, the second immediately.
+  std::function<int()> interrupts;
+  std::function<void(const Status& status, const telemetry::History& history)>
+      observe;                  // Called a few times a second.
+  std::int64_t started_ns = 0;  // Start of the coordinating program (CLOCK_MONOTONIC).
+  // Simulated with the drawn speeds; called once, when training is over.
+  std::function<std::optional<double>()> simulated_step_seconds;
+  double silent_seconds = 3;
+  // Creates the device that generates text, if no rank has the full model; null if there is none.
+  TextGenerator::MakeCompute make_compute = {};
+  base::Problems skipped =
+      {};  // Checkpoints that are newer than the one resumed from, but cannot be used.
+};
+
+struct CoordinatorResult {
+  base::Json result;  // Result line of the command-line contract.
+  RunState state = RunState::failed;
+  std::optional<base::Problem> problem;
+};
+
+// Runs the coordinator until the run ends. Returns a Problem only if the run could not be recorded
+// at all.
+base::Result<CoordinatorResult> coordinate(CoordinatorParts parts);
+
+}  // namespace trainyard::session

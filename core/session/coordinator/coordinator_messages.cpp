@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages from ranks and viewers to the coordinator, its replies, and its own log.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/units.h"
+#include "core/experiment/imposed.h"
+#include "core/session/coordinator/coordination.h"
+#include "core/session/coordinator/run_result.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::ProblemCode;
+
+// Returns `text`, or "(none)" if it is empty: an empty string means that the rank has not reported
+// yet.
+std::string said(const std::string& text) { return text.empty() ? "(none)" : text; }
+
+telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t now) {
+  telemetry::Event event;
+  event.begin_ns = event.ready_ns = event.end_ns = now;
+  event.value = static_cast<double>(total);
+  event.step = static_cast<std::int32_t>(step);
+  event.subject = static_cast<std::uint16_t>(telemetry::Metric::dropped_events);
+  return event;
+}
+
+}  // namespace
+
+RankEntry* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
+  return peers_.contains({peer, rank}) ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
+}
+
+void Coordination::take(const PeerId& from, const Hello& hello) {
+  if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= seats_.size()) return;
+  RankEntry& seat = seats_[static_cast<std::size_t>(hello.rank)];
+  if (hello.token != seat.identity.token) return refuse(from, hello);
+  peers_.emplace(from, hello.rank);
+  if (!seat.peer.empty()) return;  // This is the connection of its heartbeats.
+  seat.peer = from;
+  if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
+  seat.software = said(hello.software);
+  if (hello.process > 0) seat.process = hello.process;
+  if (seat.software == TRAINYARD_VERSION)
+    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), seat.generation,
+                                 run_key_, p_.run_directory.string()});
+}
+
+void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
+  const std::string name = "rank " + std::to_string(hello.rank);
+  p_.server->send(stranger,
+                  Abort{{ProblemCode::refused, name, "was not started by this coordinator", "",
+                         "Ranks are started by: trainyard-cli run EXPERIMENT"}});
+  if (strangers_++ == 0) say("warning", "refused a stranger that called itself " + name);
+}
+
+void Coordination::take(const PeerId& from, const Planned& planned) {
+  RankEntry* seat = seat_of(from, planned.rank);
+  if (seat == nullptr || seat->planned || ended_) return;
+  seat->planned = true;
+  seat->plan_hash = said(planned.plan_hash);
+  seat->endpoint = planned.endpoint;
+  if (seat->returning && seat->plan_hash == plan_hash_) return rejoin(*seat);
+  const auto agrees = [&](const RankEntry& s) { return s.planned && s.plan_hash == plan_hash_; };
+  if (std::all_of(seats_.begin(), seats_.end(), agrees)) start_training();
+}
+
+void Coordination::start_training() {
+  Start start{{}, plan_hash_};
+  for (const RankEntry& seat : seats_) start.endpoints.push_back(seat.endpoint);
+  broadcast(start);
+  for (const RankEntry& seat : seats_)
+    if (seat.slow_asked)
+      p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+  const std::int64_t now = base::now_nanoseconds();
+  watch_.start(now);
+  set_state(steered());
+  steer(now);
+}
+
+void Coordination::take(const PeerId& from, const Progress& progress) {
+  if (seat_of(from, progress.rank) != nullptr) watch_.heard(progress, base::now_nanoseconds());
+}
+
+void Coordination::take(const PeerId& from, const Events& events) {
+  RankEntry* seat = seat_of(from, events.rank);
+  if (seat == nullptr || events.events.empty()) return;
+  journal_->events(events.rank, events.events);
+  for (const telemetry::Event& event : events.events) {
+    latest_event_ns_ = std::max(latest_event_ns_, event.end_ns);
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+      pacer_.step_took(event.value, events.rank);
+  }
+  if (events.dropped <= seat->dropped_events) return;
+  seat->dropped_events = events.dropped;
+  const telemetry::Event event = dropped(events.dropped, events.events.back().step, clock_ns());
+  journal_->events(events.rank, std::span(&event, 1));
+}
+
+void Coordination::take(const PeerId& from, const Samples& samples) {
+  if (seat_of(from, samples.rank) != nullptr)
+    journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
+}
+
+void Coordination::take(const PeerId& from, const Saved& saved) {
+  if (seat_of(from, saved.rank) == nullptr || !committer_) return;
+  if (!saved.problem.empty())
+    say("warning",
+        "its part of the checkpoint of step " + base::format_count(saved.step) +
+            " is missing: " + saved.problem,
+        saved.rank);
+  committer_->take(saved);
+}
+
+void Coordination::take(const PeerId& from, const Log& log) {
+  if (const RankEntry* seat = seat_of(from, log.rank))
+    journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
+}
+
+void Coordination::take(const PeerId& from, const Failed& failed) {
+  RankEntry* seat = seat_of(from, failed.rank);
+  if (seat == nullptr) return;
+  if (servers_finished() && spares(*seat))
+    return lose(*seat, "came too late: " + failed.problem.what);
+  if (p_.resolved.is_evaluator(failed.rank) && spares(*seat))
+    return lose(*seat, "failed: " + failed.problem.what);
+  seat->reported_end = true;
+  // The rank only repeats the problem of the Abort that it received.
+  if (problem_ && failed.problem == *problem_) return;
+  say("error", base::to_string(failed.problem), failed.rank);
+  if (!reported_) reported_ = failed.problem;
+}
+
+void Coordination::take(const PeerId& from, const Finished& finished) {
+  RankEntry* seat = seat_of(from, finished.rank);
+  if (seat == nullptr) return;
+  seat->finished = finished;
+  watch_.done(finished.rank);
+}
+
+// Viewers
+
+void Coordination::take(const PeerId& from, const Ask& ask) {
+  std::uint64_t& last = asked_[from];
+  if (ask.id > last) {
+    last = ask.id;
+    carry_out(ask);
+  }
+  p_.server->send(from, status(ask.id));
+}
+
+// PayloadKind out a viewer's command. Commands given while ranks still start apply from the first
+// step on, except `stop`, which ends the run immediately. A stop cannot be reverted.
+void Coordination::carry_out(const Ask& ask) {
+  if (ended_ || pacer_.stopping()) return;
+  switch (ask.command) {
+    case Command::ask: return;
+    case Command::pause: pacer_.pause(); break;
+    case Command::resume: pacer_.resume(); break;
+    case Command::single_step: pacer_.single_step(); break;
+    case Command::stop: return stop();
+    case Command::set_pace: pacer_.set_pace(ask.seconds_per_step); break;
+    case Command::slow: return slow(ask.slow);
+    case Command::kill:
+    case Command::stall:
+    case Command::wake:
+    case Command::restart: return befall(ask);
+    case Command::link: return befall(ask.link);
+  }
+  if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
+}
+
+// Sends the slowdown to the rank and records it. Ranks that have not started training get it when
+// they start.
+void Coordination::slow(const Slow& asked) {
+  if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
+  if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))
+    return;
+  RankEntry& seat = seats_[static_cast<std::size_t>(asked.rank)];
+  seat.slow_down = asked.slow_down;
+  seat.jitter = asked.jitter;
+  seat.slow_asked = true;
+  if (training() && !seat.peer.empty()) p_.server->send(seat.peer, asked);
+  fault("slow", seat, experiment::slow_down_line(asked.slow_down, asked.jitter));
+}
+
+Status Coordination::status(std::uint64_t answers) const {
+  Status status{answers,
+                state_,
+                0,
+                p_.resolved.steps,
+                pacer_.horizon(),
+                pacer_.seconds_per_step(),
+                {},
+                problem_,
+                p_.run_directory.string()};
+  status.step = p_.resolved.steps;
+  for (const auto& [link, part] : links_) status.links.push_back({link, part});
+  for (const RankEntry& seat : seats_) {
+    const Progress& last = watch_.last(seat.identity.rank);
+    const std::int64_t step =
+        seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
+    if (counts(seat)) status.step = std::min(status.step, step);
+    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op,
+                            last.waits_for, seat.process, seat.slow_down, seat.jitter});
+  }
+  return status;
+}
+
+std::string Coordination::rank_state(const RankEntry& seat, const Progress& last) const {
+  if (seat.finished) return "finished";
+  if (seat.returning) return "returning";
+  if (seat.reported_end || seat.lost) return "lost";
+  if (seat.stalled) return "stalled";
+  if (state_ == RunState::starting) return "starting";
+  if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
+  return last.waits_for >= 0 ? "waiting" : "running";
+}
+
+// Reporting
+
+// Sets the state, and logs it unless a single step only leaves a pause to return to it.
+void Coordination::set_state(RunState state) {
+  if (state != logged_ && !(logged_ == RunState::paused && state == RunState::pausing)) {
+    say("info", std::string(base::name_of(state)));
+    logged_ = state;
+  }
+  state_ = state;
+  record_state();
+}
+
+void Coordination::record_state(const base::Json& fault) {
+  base::Json json{{"state", base::name_of(state_)},
+                  {"time_ns", clock_ns()},
+                  {"step", slowest_step()},
+                  {"horizon", pacer_.horizon()},
+                  {"seconds_per_step", pacer_.seconds_per_step()}};
+  if (problem_) json["problem"] = to_json(*problem_);
+  if (!fault.is_null()) json["fault"] = fault;
+  journal_->state(json);
+}
+
+// Returns the time on the clock of the recording. With the virtual clock this is the end of the
+// latest reported event.
+std::int64_t Coordination::clock_ns() const {
+  const bool virtual_time = p_.resolved.document.run.clock == experiment::RunClock::virtual_time;
+  return virtual_time && latest_event_ns_ > 0 ? latest_event_ns_ : base::now_nanoseconds();
+}
+
+// In a run with servers only the first server counts, whatever step a worker is at.
+bool Coordination::counts(const RankEntry& seat) const {
+  return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers();
+}
+
+std::int64_t Coordination::slowest_step() const {
+  std::int64_t slowest = p_.resolved.steps;
+  for (const RankEntry& seat : seats_)
+    if (counts(seat) && !seat.lost)
+      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  return seats_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
+}
+
+void Coordination::say(const std::string& level, const std::string& text, int rank) {
+  const std::string name = rank < 0 ? "coordinator" : seats_[static_cast<std::size_t>(rank)].name;
+  journal_->log({level, text, rank, name, clock_ns()});
+}
+
+void Coordination::broadcast(const Message& message) {
+  std::set<PeerId> told;
+  for (const RankEntry& seat : seats_)
+    if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second)
+      p_.server->send(seat.peer, message);
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/coordinator/journal.h"
+
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/plan/text.h"
+
+namespace trainyard::session {
+
+using telemetry::FrameType;
+
+base::Result<Journal> Journal::open(const std::filesystem::path& directory,
+                                    const base::Json& header, const plan::Plan& plan,
+                                    std::int64_t started_ns) {
+  auto recording =
+      telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
+  if (!recording) return base::fail(recording.error());
+  Journal journal(directory, std::move(*recording), started_ns);
+  for (const char* key : {"run", "plan_hash"})
+    if (header.contains(key)) journal.order_header_[key] = header[key];
+  const std::string text = base::to_text(header);
+  static_cast<void>(journal.history_.take({FrameType::header, -1, std::as_bytes(std::span(text))}));
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+    const std::string program = plan::to_text(plan.rank_plan(rank));
+    journal.record(FrameType::plan, rank, std::as_bytes(std::span(program)));
+  }
+  return journal;
+}
+
+Journal::Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording,
+                 std::int64_t started_ns)
+    : directory_(directory),
+      recording_(std::move(recording)),
+      log_(directory / "run.log"),
+      started_ns_(started_ns) {
+  log_ << std::fixed;
+  log_.precision(3);
+}
+
+void Journal::log(const LogEntry& entry) {
+  record_json(FrameType::log, entry.rank,
+              {{"level", entry.level}, {"time_ns", entry.time_ns}, {"text", entry.text}});
+  log_ << base::seconds(entry.time_ns - started_ns_) << " s  " << entry.name << "  " << entry.level
+       << ": " << entry.text << std::endl;
+}
+
+void Journal::state(const base::Json& state) { record_json(FrameType::state, -1, state); }
+
+void Journal::events(int rank, std::span<const telemetry::Event> events) {
+  note(recording_.append_events(rank, events));
+  metrics_.clear();
+  for (const telemetry::Event& event : events)
+    if (event.kind == telemetry::EventKind::metric) metrics_.push_back(event);
+  static_cast<void>(history_.take({FrameType::events, rank, std::as_bytes(std::span(metrics_))}));
+}
+
+void Journal::samples(int rank, std::span<const std::byte> values) {
+  if (history_.take({FrameType::samples, rank, values}))
+    note(recording_.append(FrameType::samples, rank, values));
+}
+
+void Journal::order(int rank, std::span<const std::byte> events) {
+  if (!order_) {
+    auto made = telemetry::RecordingWriter::create(directory_ / kOrderFile, order_header_);
+    if (!made) return note(base::fail(made.error()));
+    order_.emplace(std::move(*made));
+  }
+  note(order_->append(FrameType::order, rank, events));
+}
+
+void Journal::result(const base::Json& result) { record_json(FrameType::result, -1, result); }
+
+void Journal::flush() {
+  note(recording_.flush());
+  if (order_) note(order_->flush());
+}
+
+void Journal::close() {
+  note(recording_.close());
+  if (order_) note(order_->close());
+}
+
+void Journal::record(FrameType type, int rank, std::span<const std::byte> payload) {
+  note(recording_.append(type, rank, payload));
+  static_cast<void>(history_.take({type, rank, payload}));
+}
+
+void Journal::record_json(FrameType type, int rank, const base::Json& json) {
+  const std::string text = json.dump(-1, ' ', false, base::Json::error_handler_t::replace);
+  record(type, rank, std::as_bytes(std::span(text)));
+}
+
+void Journal::note(const base::Result<void>& written) {
+  if (!written && !failure_) failure_ = written.error();
+}
+
+}  // namespace trainyard::session

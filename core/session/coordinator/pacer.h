@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Horizon policy of the coordinator: decides how far ranks may proceed. Grants reach a short time
+// ahead, so that a pause takes effect quickly and no rank ever waits for a grant. A pause, a stop
+// and the pace dial only withhold grants. All ranks get the same grants, so they always agree on
+// the step to stop at.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "core/session/protocol/messages.h"
+
+namespace trainyard::session {
+
+class Pacer {
+ public:
+  // `steps`: steps of the run. `seconds_per_step`: minimum duration of a step; 0: full speed.
+  // `evaluate_every_steps`: interval of evaluations; 0: none. `together`: number of steps in
+  // progress at the same time, one per rank; 1 if all ranks make one step together.
+  // `max_lead_seconds`: if every rank makes all steps at its own speed, how much of the slowest
+  // rank's time others may be ahead, which is also how long a pause takes; 0: all ranks have one
+  // pace.
+  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
+        int together = 1, double max_lead_seconds = 0);
+
+  // Sets the steps already made by another run, before the first grant.
+  void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
+
+  // Observations: the step of the slowest rank, and the duration of steps.
+  void at_step(std::int64_t slowest);
+  void step_took(double seconds, int rank = 0);
+
+  void pause();
+  void resume();
+  void single_step();  // Grants one more step, then pauses. Pauses a running run.
+  void stop();         // Grants no further steps.
+  void set_pace(double seconds_per_step);
+
+  // Returns a grant to send to all ranks now, or nothing.
+  std::optional<Horizon> grant(std::int64_t now_ns);
+
+  std::int64_t horizon() const { return horizon_; }
+  double seconds_per_step() const { return seconds_per_step_; }
+  bool pausing() const { return paused_; }
+  bool stopping() const { return stopping_; }
+  bool stepping() const {
+    return paused_ && horizon_ == stepped_to_ && !at_horizon();
+  }  // True while a single step is in progress.
+  bool at_horizon() const { return slowest_ >= horizon_; }
+
+  static constexpr double seconds_ahead = 0.25;
+
+ private:
+  std::int64_t wanted(std::int64_t now_ns);
+  std::int64_t full_speed() const;
+
+  std::int64_t steps_;
+  double seconds_per_step_;
+  std::int64_t evaluate_every_steps_, together_;
+  double max_lead_seconds_;
+  // Recent duration of a step; of the slowest rank if ranks have their own speeds; 0: none measured
+  // yet.
+  double step_seconds_ = 0;
+  std::map<int, double> of_rank_;
+  std::int64_t slowest_ = 0, horizon_ = 0;
+  std::int64_t next_paced_ns_ = 0;
+  bool paused_ = false, stopping_ = false, said_last_ = false;
+  int single_steps_ = 0;          // Not granted yet.
+  std::int64_t stepped_to_ = -1;  // Horizon of the last single step.
+};
+
+}  // namespace trainyard::session

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// State of each rank in the coordinator, and problems that compare ranks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/session/coordinator/coordinator.h"
+
+namespace trainyard::session {
+
+// Grace period for messages still in transit, counted from the first call. Elapsed time alone is
+// not enough: on a busy machine this process may not have read messages that arrived long ago. So a
+// minimum number of calls is required as well.
+class GracePeriod {
+ public:
+  bool over(std::int64_t now_ns) {
+    if (since_ns_ == 0) since_ns_ = now_ns;
+    return ++looks_ > kLooks && now_ns - since_ns_ > kNanoseconds;
+  }
+
+ private:
+  static constexpr int kLooks = 20;
+  static constexpr std::int64_t kNanoseconds = 300'000'000;
+  std::int64_t since_ns_ = 0;
+  int looks_ = 0;
+};
+
+struct RankEntry {
+  RankIdentity identity;
+  std::string name;  // "rank 2 (cpu2 on alpha)".
+  std::unique_ptr<RankHandle> handle;
+  PeerId peer;                                // Empty until its Hello.
+  std::string software, endpoint, plan_hash;  // Empty until reported.
+  std::int64_t process = 0;
+  std::uint64_t dropped_events = 0;
+  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
+  bool slow_asked = false;
+  bool planned = false, reported_end = false;
+  bool lost = false, stalled = false;
+  bool wanted = false,
+       // For a failed rank. `wanted`: it shall be restarted. `returning`: it was restarted and is
+       // getting ready.
+      returning = false;
+  std::uint32_t generation = 1;  // Number of processes that this rank has had.
+  int farewells = 0;  // Servers that have seen this rank, or an earlier process of it, leave.
+  int leave_confirmations_due = 0;  // Required before a replacement may join.
+  GracePeriod end;                  // Since its exit was noticed.
+  std::optional<Finished> finished;
+};
+using RankEntries = std::vector<RankEntry>;
+
+std::uint64_t random_number();
+std::string new_token();  // Random token that cannot be guessed.
+
+// Display names by rank.
+std::vector<std::string> rank_names(const experiment::Resolved& experiment);
+
+// `any_differs`: true if any rank has reported a `value` other than `expected`. `all_reported`:
+// true if all ranks have reported theirs.
+bool any_differs(const RankEntries& seats, std::string RankEntry::*value,
+                 const std::string& expected);
+bool all_reported(const RankEntries& seats, std::string RankEntry::*value);
+
+// Returns a Problem with a table of the values of all ranks. `of`: "plan" or "software".
+base::Problem disagreement(const RankEntries& seats, const std::string& of,
+                           std::string RankEntry::*value, const std::string& expected);
+
+// Compares final weights: replicas trained on the same samples must be bit-identical. Every rank
+// has finished; ranks without parameters are skipped.
+std::optional<base::Problem> different_weights(const RankEntries& seats,
+                                               const std::vector<int>& alike);
+
+base::Problem not_started(const RankEntries& seats, double seconds);
+
+}  // namespace trainyard::session

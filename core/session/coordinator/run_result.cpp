@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/coordinator/run_result.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/experiment/fields.h"
+#include "core/run/bind/memory_use.h"
+#include "core/telemetry/staleness_counts.h"
+#include "core/telemetry/summary.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Json;
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string status_word(RunState state) {
+  return state == RunState::finished ? "completed" : std::string(base::name_of(state));
+}
+
+// Time until every rank has done its first step.
+Json first_step_seconds(const RunFacts& facts) {
+  std::int64_t latest = 0;
+  for (std::size_t r = 0; r < facts.finished.size(); ++r) {
+    // Evaluators make no steps.
+    if (r < facts.duties.size() && facts.duties[r] == "evaluator") continue;
+    const auto& rank = facts.finished[r];
+    if (!rank || rank->first_step_done_ns == 0) return {};
+    latest = std::max(latest, rank->first_step_done_ns);
+  }
+  return base::seconds(latest - facts.started_ns);
+}
+
+RankTraffic totals(const Finished& finished) {
+  RankTraffic sum;
+  for (const RankTraffic& peer : finished.peers) {
+    sum.sent_payload_bytes += peer.sent_payload_bytes;
+    sum.sent_header_bytes += peer.sent_header_bytes;
+    sum.received_payload_bytes += peer.received_payload_bytes;
+    sum.received_header_bytes += peer.received_header_bytes;
+  }
+  return sum;
+}
+
+// Null for a rank that is a thread of a process, of which nothing is known.
+Json known_bytes(double bytes) {
+  return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json();
+}
+
+// Bytes are exact if the rank finished, plus those of earlier processes in its place. Otherwise
+// they are what telemetry received, or null if it received nothing.
+Json rank_json(const telemetry::RankSummary& heard, const std::string& duty,
+               const std::optional<Finished>& finished) {
+  Json json{{"rank", heard.rank}, {"role", duty}};
+  if (!finished) {
+    json["sent_bytes"] = known_bytes(heard.sent_payload_bytes);
+    json["received_bytes"] = known_bytes(heard.received_payload_bytes);
+    json["parameters_xxh64"] = nullptr;
+    json["peak_memory_bytes"] = known_bytes(heard.peak_memory_bytes);
+    return json;
+  }
+  const RankTraffic sum = totals(*finished);
+  json["sent_bytes"] =
+      sum.sent_payload_bytes + static_cast<std::uint64_t>(heard.sent_payload_before);
+  json["received_bytes"] =
+      sum.received_payload_bytes + static_cast<std::uint64_t>(heard.received_payload_before);
+  json["parameters_xxh64"] =
+      finished->parameters_xxh64.empty() ? Json() : Json(finished->parameters_xxh64);
+  json["peak_memory_bytes"] = known_bytes(static_cast<double>(finished->peak_memory_bytes));
+  return json;
+}
+
+Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
+  std::int64_t payload = 0, header = 0;
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
+    const auto& finished = facts.finished[r];
+    const telemetry::RankSummary& heard = summary.ranks[r];
+    const auto sum = finished ? std::optional(totals(*finished)) : std::nullopt;
+    payload += static_cast<std::int64_t>(sum ? static_cast<double>(sum->sent_payload_bytes) +
+                                                   heard.sent_payload_before
+                                             : heard.sent_payload_bytes);
+    header += static_cast<std::int64_t>(sum ? static_cast<double>(sum->sent_header_bytes) +
+                                                  heard.sent_header_before
+                                            : heard.sent_header_bytes);
+  }
+  return {{"payload", payload}, {"header", header}};
+}
+
+// Returns by how much paced ops took longer than on the drawn device, of the rank with the most.
+double slower_than_drawn_seconds(const telemetry::History& history) {
+  double most = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const auto* late = history.find({telemetry::Metric::slower_than_drawn_seconds, rank, 0});
+        late && !late->values.empty())
+      most = std::max(most, late->values.back());
+  return most;
+}
+
+template <class Visit>
+void for_each_series(const telemetry::History& history, telemetry::Metric metric, Visit visit) {
+  for (auto at = history.series().lower_bound({metric, 0, 0});
+       at != history.series().end() && at->first.metric == metric; ++at)
+    visit(at->second);
+}
+
+// Staleness of every applied gradient, from the first server or from each stage, as in charts. If
+// there are no values, every gradient has the version it is applied to. Null for asynchronous
+// gossip, which has no versions.
+Json staleness(const telemetry::History& history) {
+  std::vector<double> values;
+  for (const telemetry::SeriesKey& key :
+       telemetry::gradient_series(history, telemetry::Metric::staleness)) {
+    const std::vector<double>& of_worker = history.series().at(key).values;
+    values.insert(values.end(), of_worker.begin(), of_worker.end());
+  }
+  if (values.empty() && (history.steps_apart() || telemetry::is_asynchronous_gossip(history)))
+    return {};
+  if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0),
+               count = static_cast<double>(values.size());
+  return {{"mean", sum / count},
+          {"p95", telemetry::quantiles(values).p95},
+          {"max", *std::max_element(values.begin(), values.end())}};
+}
+
+// Returns bytes of full tables / bytes transferred, over all rounds. All rounds have the same full
+// size, so this is the harmonic mean of their ratios. Nothing if full tables are pulled or there
+// are no tables.
+std::optional<double> table_ratio(const telemetry::History& history) {
+  double inverse = 0, rounds = 0;
+  for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
+    for (const double ratio : series.values) inverse += 1 / ratio;
+    rounds += static_cast<double>(series.values.size());
+  });
+  return rounds > 0 ? std::optional(rounds / inverse) : std::nullopt;
+}
+
+double dropped_gradients(const telemetry::History& history) {
+  double sum = 0;
+  for_each_series(history, telemetry::Metric::dropped_gradients,
+                  [&](const telemetry::Series& series) { sum += series.values.back(); });
+  return sum;
+}
+
+// Returns the last factor by which a rank was artificially slowed down.
+std::optional<double> slow_down(const telemetry::History& history, int rank) {
+  const auto* factors = history.find({telemetry::Metric::slow_down, rank, 0});
+  return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
+}
+
+// Adds the largest observed memory of a rank's buffers by purpose, under the names used by `check`;
+// nothing if it was not measured. Also adds the total of the plan, all on the device.
+void add_memory(Json& json, const telemetry::History& history, int rank) {
+  run::MemoryUse seen;
+  Json parts;
+  for (const auto& [part, name] : base::Names<run::MemoryPurpose>::table) {
+    const auto* looked =
+        history.find({telemetry::Metric::buffer_bytes, rank, static_cast<int>(part)});
+    if (looked == nullptr || looked->values.empty()) continue;
+    const double most = *std::max_element(looked->values.begin(), looked->values.end());
+    parts[std::string(name)] = seen.bytes[static_cast<std::size_t>(part)] =
+        static_cast<std::int64_t>(most);
+  }
+  json["memory_bytes"] = parts.is_null() ? Json() : Json(seen.total());
+  json["memory_parts"] = std::move(parts);
+  const auto planned = history.header().find("buffer_bytes");
+  if (planned == history.header().end() || !planned->is_array() ||
+      static_cast<std::size_t>(rank) >= planned->size())
+    return;
+  run::MemoryUse plan;
+  const Json& of_rank = (*planned)[static_cast<std::size_t>(rank)];
+  for (std::size_t part = 0; part < plan.bytes.size() && part < of_rank.size(); ++part)
+    plan.bytes[part] = of_rank[part].is_number_integer() ? of_rank[part].get<std::int64_t>() : 0;
+  json["plan_memory_bytes"] = plan.total();
+}
+
+Json ranks_json(const RunFacts& facts, const telemetry::Summary& summary,
+                const telemetry::History& history) {
+  Json ranks = Json::array();
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
+    Json rank = rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker",
+                          facts.finished[r]);
+    if (facts.engine != experiment::Engine::own)
+      rank["sent_bytes"] = rank["received_bytes"] = nullptr;
+    add_memory(rank, history, static_cast<int>(r));
+    rank["emulated"] = static_cast<bool>(facts.emulated[r]);
+    if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1)
+      rank["slowed_down"] = *factor;
+    if (r < facts.columns.size())
+      rank["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
+    if (r < facts.shards.size()) rank["samples_by_class"] = facts.shards[r];
+    ranks.push_back(std::move(rank));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Json to_json(const base::Problem& problem) {
+  return {{"code", base::name(problem.code)},
+          {"where", problem.where},
+          {"what", problem.what},
+          {"accepted", problem.accepted},
+          {"advice", problem.advice}};
+}
+
+Json run_result(const RunFacts& facts, const telemetry::History& history) {
+  const telemetry::Summary summary = telemetry::summarize(history);
+  Json json{{"type", "result"},
+            {"status", status_word(facts.state)},
+            // A failed worker's last step, taken over by another worker, has no report.
+            {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
+            {"samples", static_cast<std::int64_t>(summary.samples)},
+            {"wall_seconds", facts.wall_seconds}};
+  json["first_step_seconds"] = first_step_seconds(facts);
+  json["samples_per_second"] = summary.samples_per_second;
+  json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median},
+                                                     {"p95", summary.step_seconds->p95}}
+                                              : Json();
+  json["simulated_step_seconds"] = or_null(facts.simulated_step_seconds);
+  json["clock"] = base::name_of(facts.run.clock);
+  json["links"] = base::name_of(facts.run.links);
+  if (facts.run.links == experiment::LinkSpeed::imposed) json["link_scale"] = facts.run.link_scale;
+  json["devices"] = base::name_of(facts.run.devices);
+  if (facts.run.devices == experiment::DeviceSpeed::paced)
+    json["slower_than_drawn_seconds"] = slower_than_drawn_seconds(history);
+  json["train_loss"] = or_null(summary.train_loss);
+  if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
+  if (const auto& bad = summary.bad_gradients)
+    json["bad_gradients"] = {{"step", bad->step},
+                             {"rank", bad->rank},
+                             {"segment", bad->segment},
+                             {"skipped_updates", bad->skipped_updates}};
+  if (const auto scale = telemetry::loss_scale(history))
+    json["loss_scale"] = {{"last", scale->last},
+                          {"steps_without_update", scale->steps_without_update}};
+  json["held_out_loss"] = or_null(summary.held_out_loss);
+  json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
+  json["multiplies"] = base::name_of(facts.multiplies);
+  json["engine"] = base::name_of(facts.engine);
+  json["wire_bytes"] =
+      facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
+  json["staleness"] = staleness(history);
+  if (const double dropped = dropped_gradients(history); dropped > 0)
+    json["dropped_gradients"] = static_cast<std::int64_t>(dropped);
+  if (summary.dropped_samples > 0)
+    json["dropped_samples"] = static_cast<std::int64_t>(summary.dropped_samples);
+  const auto& distances = history.consensus_distance();
+  if (facts.lambda_2 || !distances.empty())
+    json["consensus_distance"] = distances.empty() ? Json() : Json(distances.back().value);
+  if (facts.lambda_2) json["lambda_2"] = *facts.lambda_2;
+  json["sharding"] = base::name_of(facts.sharding);
+  if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0});
+      ratio && !ratio->values.empty())
+    json["compression"] = {{"kind", base::name_of(facts.compression.kind)},
+                           {"ratio", ratio->values.back()},
+                           {"sent_ratio", or_null(facts.sent_ratio)}};
+  if (const auto ratio = table_ratio(history)) json["tables"] = {{"ratio", *ratio}};
+  if (const auto said = std::find_if(history.log().rbegin(), history.log().rend(),
+                                     [](const auto& line) { return line.level == "text"; });
+      said != history.log().rend())
+    json["sampled_text"] = said->text;
+  json["ranks"] = ranks_json(facts, summary, history);
+  if (facts.first_step > 0) json["first_step"] = facts.first_step;
+  if (facts.committed_step) json["committed_step"] = *facts.committed_step;
+  for (const telemetry::Fault& fault : history.faults())
+    json["faults"].push_back(
+        {{"kind", fault.kind},
+         {fault.link < 0 ? "rank" : "link", fault.link < 0 ? fault.rank : fault.link},
+         {"step", fault.step},
+         {"seconds", fault.seconds},
+         {"text", fault.text}});
+  json["run_directory"] = facts.run_directory.string();
+  if (facts.problem) json["problem"] = to_json(*facts.problem);
+  return json;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Builds the result line of `run` from what was measured.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/data/shards.h"
+#include "core/experiment/vertical.h"
+#include "core/session/protocol/messages.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::session {
+
+struct RunFacts {
+  RunState state = RunState::failed;
+  std::optional<base::Problem> problem;
+  double wall_seconds = 0;                        // From pressing Run to now.
+  std::int64_t started_ns = 0;                    // CLOCK_MONOTONIC.
+  std::vector<std::optional<Finished>> finished;  // By rank.
+  std::filesystem::path run_directory;
+  std::vector<bool> emulated;                    // By rank: its device is not the drawn one.
+  std::optional<double> simulated_step_seconds;  // Median, with the drawn speeds.
+  data::ShardingKind sharding = data::ShardingKind::iid;
+  data::ShardTable shards;  // As in `experiment::Resolved`.
+  experiment::RunSpec run;  // Shows which drawn speeds were imposed.
+  experiment::CompressionSpec compression;
+  experiment::Engine engine = experiment::Engine::own;  // Other engines report no bytes.
+  experiment::Multiplies multiplies = experiment::Multiplies::full;
+  std::optional<double> sent_ratio = {};  // As in `experiment::Savings`.
+  std::vector<std::string> duties = {};   // By rank: "worker" or another role.
+  // By rank: its feature columns, if columns are assigned to ranks.
+  experiment::ColumnTable columns = {};
+  std::int64_t first_step = 0;                 // Steps that were done before this run.
+  std::optional<std::int64_t> last_step = {};  // Last requested step of a completed run.
+  std::optional<std::int64_t> committed_step =
+      {};  // Step of the newest checkpoint that another run can resume from.
+  // For gossip: second largest absolute eigenvalue of the mixing matrix
+  // (experiment/mixing_matrix.h).
+  std::optional<double> lambda_2 = {};
+};
+
+base::Json run_result(const RunFacts& facts, const telemetry::History& history);
+
+base::Json to_json(const base::Problem& problem);
+
+}  // namespace trainyard::session

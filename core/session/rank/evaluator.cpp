@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank/evaluator.h"
+
+#include "core/compute/host_copy.h"
+#include "core/session/checkpoint/checkpoint.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Result;
+using compute::Tensor;
+
+// Interval at which the end of the run is checked.
+constexpr std::chrono::milliseconds kPatience{100};
+
+class Evaluator {
+ public:
+  explicit Evaluator(const EvaluatorParts& parts) : p_(parts) {}
+
+  Result<std::int64_t> run() {
+    for (;;) {
+      // Reports the step at which ranks wait for a new horizon.
+      p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
+      const auto news = p_.committed->wait(told_, kPatience);
+      if (p_.gate->closed())
+        return base::fail({base::ProblemCode::canceled, "evaluator", "was told to stop", "", ""});
+      if (!news) continue;
+      if (news->step > told_)
+        if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());
+      told_ = std::max(told_, news->step);
+      if (news->last) return std::max<std::int64_t>(0, measured_);
+    }
+  }
+
+ private:
+  // Evaluates the newest complete checkpoint, which may be newer than `told`; `told` may have been
+  // deleted by now. Incomplete checkpoints newer than `told` are still being written.
+  Result<void> measure(std::int64_t told) {
+    const run::BoundPlan& bound = *p_.bound;
+    const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),
+                 state = compute::on_host(bound.device, bound.state, state_);
+    const auto read = read_checkpoint(p_.checkpoints, *p_.model, {parameters, state});
+    if (!read) return p_.warn(read.error()), Result<void>{};
+    if (parameters.data != bound.parameters.data)
+      compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
+    if (state.data != bound.state.data)
+      compute::bring(bound.device, bound.state.data, state.data, state.bytes());
+    for (const base::Problem& problem : read->info.step < told ? read->skipped : base::Problems())
+      p_.warn(problem);
+    if (read->info.step <= measured_) return {};
+    measured_ = read->info.step;
+    told_ = std::max(told_, measured_);
+    return p_.interpreter->evaluate(measured_ - 1);
+  }
+
+  const EvaluatorParts& p_;
+  std::vector<std::byte> parameters_, state_;  // Host copies, if the device has its own memory.
+  std::int64_t told_ = -1, measured_ = -1;
+};
+
+}  // namespace
+
+Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts) {
+  return Evaluator(parts).run();
+}
+
+}  // namespace trainyard::session

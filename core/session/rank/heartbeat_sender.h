@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Heartbeats of a rank, or of all ranks in one process. A thread with its own connection reports a
+// few times a second which step and op they are in and what they wait for. It does so from the
+// assignment to the end, however busy the other threads are.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/run/interpreter/interpreter.h"
+#include "core/session/protocol/control.h"
+
+namespace trainyard::session {
+
+class HeartbeatSender {
+ public:
+  // `hellos` prove that this connection also belongs to the ranks. At least one.
+  HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
+  ~HeartbeatSender();
+  HeartbeatSender(const HeartbeatSender&) = delete;
+  HeartbeatSender& operator=(const HeartbeatSender&) = delete;
+
+  // Enables naming of ops in heartbeats. `plan` must outlive this object.
+  void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
+
+  run::RankProgress& whereabouts() { return whereabouts_; }
+  Progress progress() const { return progress_of(hellos_.front().rank); }
+
+ private:
+  void beat();
+  Progress progress_of(std::int32_t rank) const;
+
+  std::unique_ptr<ControlClient> client_;
+  std::vector<Hello> hellos_;
+  run::RankProgress whereabouts_;
+  std::atomic<const plan::RankPlan*> plan_{nullptr};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace trainyard::session

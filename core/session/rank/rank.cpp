@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank/rank.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/base/units.h"
+#include "core/compute/host_copy.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fsdp.h"
+#include "core/experiment/imposed.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/rank_duties.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
+#include "core/plan/text.h"
+#include "core/run/bind/loss_scale.h"
+#include "core/run/bind/memory_use.h"
+#include "core/run/bind/private_memory.h"
+#include "core/run/meters/chunk_sampler.h"
+#include "core/session/checkpoint/checkpoint_pieces.h"
+#include "core/session/checkpoint/resume.h"
+#include "core/session/protocol/timeouts.h"
+#include "core/session/rank/evaluator.h"
+#include "core/session/rank/heartbeat_sender.h"
+#include "core/session/rank/rank_link.h"
+#include "core/session/rank/recipe.h"
+#include "core/session/rank/text_generator.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+using compute::Memory;
+
+// State of a rank before its peers are connected.
+struct Prepared {
+  Assign assignment;
+  experiment::Resolved resolved;
+  plan::Plan plan;
+  plan::RankPlan rank_plan;
+  std::string plan_hash;
+  run::Layout layout;
+  std::unique_ptr<compute::Compute> compute;
+  std::shared_ptr<const data::Dataset> dataset;
+  std::optional<data::Sampler> sampler;
+  std::unique_ptr<DataPlane> data_plane;  // Null: a single rank, or an engine is used.
+  // Engine that executes collectives as single ops.
+  std::unique_ptr<comm::BoundCollectives> bound_engine;
+
+  std::string endpoint() const {
+    return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
+  }
+  std::optional<run::PrivateMemory> own;
+  run::SwapSpace aside;
+};
+
+template <class Wanted>
+Result<Wanted> await(ControlClient& client, int rank) {
+  const std::int64_t end = base::now_nanoseconds() + kStartLimit;
+  while (base::now_nanoseconds() < end) {
+    const auto received = client.receive(std::chrono::milliseconds(100));
+    if (!received) return base::fail(received.error());
+    if (!*received) continue;
+    if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
+    if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
+  }
+  return base::fail(
+      {ProblemCode::failed, "rank " + std::to_string(rank),
+       "the coordinator did not answer for 60 s", "",
+       "See run.log in the run directory, and run again when this machine has less to do."});
+}
+
+Result<experiment::Resolved> read_experiment(const std::string& text) {
+  return base::parse_json(text, "the resolved experiment").and_then([](const base::Json& json) {
+    return experiment::resolved_from_json(json);
+  });
+}
+
+class Rank {
+ public:
+  Rank(const RankIdentity& identity, const RankServices& services)
+      : identity_(identity), services_(services) {}
+
+  Result<void> run() {
+    auto client = services_.connect(identity_.endpoint);
+    if (client) client_ = std::move(*client);
+    auto trained = client ? prepare_and_train_in_memory() : base::fail(client.error());
+    if (!trained) report(trained.error());
+    return trained;
+  }
+
+ private:
+  Result<void> prepare_and_train_in_memory() {
+    try {
+      return prepare_and_train();
+    } catch (const std::bad_alloc&) {
+      return leaves(base::out_of_memory(where()));
+    } catch (const std::exception& error) {
+      return leaves({ProblemCode::failed, where(),
+                     std::string("met what it was not made for: ") + error.what(), "",
+                     "See its log."});
+    }
+  }
+
+  Result<void> prepare_and_train() {
+    if (auto ok =
+            client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()});
+        !ok)
+      return ok;
+    const auto assignment = await<Assign>(*client_, identity_.rank);
+    if (!assignment) return base::fail(assignment.error());
+    p_.assignment = *assignment;
+    if (auto ok = start_heart(); !ok) return ok;
+    if (auto ok = prepare(); !ok) return ok;
+    say("info", "ready on " + p_.compute->name() + ", arenas of " +
+                    base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
+                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared" +
+                    of_which_on_device());
+    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok)
+      return ok;
+    const auto start = await<Start>(*client_, identity_.rank);
+    if (!start) return base::fail(start.error());
+    if (start->plan_hash != p_.plan_hash)
+      return base::fail({ProblemCode::refused, where(),
+                         "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash,
+                         "one plan", "Use the same software version everywhere."});
+    if (auto ok = connect(start->endpoints); !ok) return ok;
+    return train();
+  }
+
+  std::string of_which_on_device() const {
+    if (!p_.data_plane) return "";
+    if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty())
+      return ", all of it with the host: " + why;
+    if (p_.data_plane->on_device() == nullptr) return "";
+    return ", of which " +
+           base::format_bytes(
+               static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
+           " are on the GPU, where peers reach it";
+  }
+
+  Result<void> connect(const std::vector<std::string>& endpoints) {
+    if (p_.data_plane)
+      return p_.data_plane->connect(endpoints).map(
+          [&](std::unique_ptr<comm::Transport> made) { use(std::move(made)); });
+    if (p_.bound_engine)
+      return p_.bound_engine->connect(endpoints).map(
+          [&](std::unique_ptr<comm::Collectives> made) { engine_ = std::move(made); });
+    return {};
+  }
+
+  void use(std::unique_ptr<comm::Transport> transport) {
+    transport_ = std::move(transport);
+    for (int peer = 0; peer < p_.resolved.world(); ++peer)
+      if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer))
+        transport_->allow_loss(peer);
+  }
+
+  // Called only after the first message, so that the coordinator knows this rank's main connection
+  // before the heartbeat connection.
+  Result<void> start_heart() {
+    auto client = services_.connect(identity_.endpoint);
+    if (!client) return base::fail(client.error());
+    heart_.emplace(std::move(*client), std::vector{Hello{identity_.rank, identity_.token,
+                                                         TRAINYARD_VERSION, ::getpid()}});
+    return {};
+  }
+
+  Result<void> prepare() {
+    auto resolved = read_experiment(p_.assignment.resolved);
+    if (!resolved) return base::fail(resolved.error());
+    p_.resolved = std::move(*resolved);
+    auto plan = strategy::make_plan(p_.resolved);
+    if (!plan) return base::fail(plan.error());
+    p_.plan = std::move(*plan);
+    p_.plan_hash = plan::hash(p_.plan);
+    p_.rank_plan = p_.plan.rank_plan(identity_.rank);
+    p_.resolved = experiment::of_rank(p_.resolved, identity_.rank);
+    heart_->follow(p_.rank_plan);
+    p_.layout = run::layout(p_.rank_plan);
+    if (auto ok = prepare_device(); !ok) return ok;
+    if (p_.resolved.world() == 1 || evaluates()) return {};
+    if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
+      return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups})
+          .map([&](auto bound) { p_.bound_engine = std::move(bound); });
+    auto plane = services_.make_data_plane(
+        {&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key,
+         static_cast<int>(p_.plan.groups.size()), static_cast<std::size_t>(p_.layout.shared_bytes),
+         static_cast<std::size_t>(p_.layout.shared_host_bytes), p_.compute.get(),
+         p_.assignment.run_directory});
+    if (!plane) return base::fail(plane.error());
+    p_.data_plane = std::move(*plane);
+    return {};
+  }
+
+  Result<void> prepare_device() {
+    const topology::Network network(p_.resolved.document.topology);
+    const topology::Device& device =
+        network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]);
+    auto compute = services_.make_compute(device);
+    if (!compute) return base::fail(compute.error());
+    p_.compute = std::move(*compute);
+    if (auto ok = prepare_slowness(device); !ok) return ok;
+    if (run::loads(p_.rank_plan)) {
+      auto dataset = data::open(p_.resolved.document.data, "");
+      if (!dataset)
+        return base::fail(data::at_field(dataset.error(), p_.resolved.document.data, ""));
+      p_.dataset = std::move(*dataset);
+    }
+    auto sampler = experiment::sampler(p_.resolved);
+    if (!sampler) return base::fail(sampler.error());
+    p_.sampler = std::move(*sampler);
+    auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
+    if (!aside) return base::fail(aside.error());
+    p_.aside = std::move(*aside);
+    return run::PrivateMemory::make(p_.layout, *p_.compute, where())
+        .map([&](run::PrivateMemory own) { p_.own = std::move(own); })
+        .map_error([&](const Problem& problem) { return with_accounts(problem); });
+  }
+
+  // Adds to an out-of-memory problem what the memory is for, and how to find settings that fit.
+  Problem with_accounts(Problem problem) const {
+    const topology::Network network(p_.resolved.document.topology);
+    const std::string& drawn =
+        network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
+    problem.what +=
+        "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
+    problem.advice += (problem.advice.empty() ? "Draw \"" : " Or draw \"") + drawn +
+                      "\" with as much memory as is free: validate then says what would fit.";
+    return problem;
+  }
+
+  const std::string& swap_directory() const {
+    const std::string& named = p_.resolved.document.training.swap.directory;
+    return named.empty() ? p_.assignment.run_directory : named;
+  }
+
+  Result<void> prepare_slowness(const topology::Device& device) {
+    run::OpTimes drawn;
+    if (p_.resolved.document.run.devices == experiment::DeviceSpeed::paced) {
+      const topology::Topology drawing = experiment::as_imposed(p_.resolved.document);
+      const int host = p_.resolved.hosts[static_cast<std::size_t>(identity_.rank)];
+      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device,
+                                            drawing.hosts[static_cast<std::size_t>(host)]);
+      if (!times) return base::fail(times.error());
+      drawn = std::move(*times);
+    }
+    slowness_.emplace(p_.resolved.document.training.seed, identity_.rank, device.slow_down,
+                      device.jitter, std::move(drawn));
+    return {};
+  }
+
+  Result<void> train() {
+    const run::Recipe recipe = session::recipe(p_.resolved);
+    const auto shared = shared_memory();
+    if (!shared) return base::fail(shared.error());
+    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe,
+                                 *p_.compute, p_.own->arena(), *shared, &p_.aside);
+    if (!bound)
+      return base::fail(bound.error().code == ProblemCode::unavailable
+                            ? with_accounts(bound.error())
+                            : bound.error());
+    if (!warms_up())
+      if (auto ok = begin(*bound); !ok) return ok;
+    return interpret(recipe, *bound);
+  }
+
+  // Fills the memory, which is zero until now, before the first step.
+  Result<void> begin(const run::BoundPlan& bound) {
+    initialize(p_.resolved, p_.rank_plan, bound);
+    // Other ranks receive all their initial state.
+    const bool takes_over =
+        !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);
+    if (p_.resolved.first_step == 0 || !takes_over) return {};
+    return beginning(p_.resolved).map([&](const InitialState& begins) {
+      load_initial_state(begins, p_.resolved, p_.rank_plan, bound);
+    });
+  }
+
+  // True if state is initialized only after every op was executed once. The first use of a GPU
+  // operation may wait for all work on the GPU, and NCCL operations on it wait for peers.
+  bool warms_up() const { return uses_nccl() && p_.bound_engine; }
+
+  Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
+    if (auto ran = interpreter.warm_up(); !ran) return ran;
+    const run::PrivateArena own = p_.own->arena();
+    const std::int64_t on_host = p_.layout.shared_host_bytes;
+    const std::span<std::byte> shared(send_memory_[1].get(),
+                                      static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
+    for (const std::span<std::byte> memory : {own.memory, shared})
+      if (auto cleared = run::clear(*p_.compute, memory); !cleared) return cleared;
+    std::fill_n(own.at_hand, p_.layout.result_bytes, std::byte{});
+    std::fill_n(send_memory_[0].get(), on_host, std::byte{});
+    run::begin_loss_scale(*parts.bound, parts.recipe->loss_scaling);
+    return begin(*parts.bound);
+  }
+
+  // Returns the memory that peers read: the arena of the transport if it has one, else memory that
+  // is sent from or used by an engine.
+  Result<run::SharedArena> shared_memory() {
+    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
+               of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
+    std::byte* const on_device = p_.data_plane ? p_.data_plane->on_device() : nullptr;
+    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{};
+        arena.size() >= bytes)
+      return p_.compute->reach(on_device != nullptr ? arena.first(of_host) : arena)
+          .map([&](std::shared_ptr<void> reached) {
+            reached_ = std::move(reached);
+            return run::SharedArena(arena, on_device);
+          });
+    const bool splits = uses_nccl();  // NCCL accesses device memory; all others access host memory.
+    const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
+    auto at_hand = p_.compute->allocate_host_visible(on_host, where()),
+         others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
+    if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
+    send_memory_ = {std::move(*at_hand), std::move(*others)};
+    return run::SharedArena(std::span(send_memory_[0].get(), static_cast<std::size_t>(on_host)),
+                            splits ? send_memory_[1].get() : nullptr);
+  }
+
+  Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
+    run::Gate gate;
+    run::RankProgress& whereabouts = heart_->whereabouts();
+    telemetry::EventRing events;
+    telemetry::ChunkValueQueue values;
+    run::OrderLog order;
+    run::OrderLog* const kept = run::keeps_order(p_.rank_plan) ? &order : nullptr;
+    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved),
+                             gate, values);
+    SavedQueue saved;
+    LatestCommit committed;
+    const auto writer = part_writer(saved);
+    auto speaker = text_sampler(recipe, bound);
+    if (!speaker) return base::fail(speaker.error());
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_,
+                   engine_.get(), &values, kept, &saved, &committed},
+                  *client_);
+    run::InterpreterParts parts{.plan = &p_.rank_plan,
+                                .schedule = p_.plan.schedule,
+                                .bound = &bound,
+                                .model = &p_.resolved.model,
+                                .recipe = &recipe,
+                                .compute = p_.compute.get(),
+                                .transport = transport_.get(),
+                                .dataset = p_.dataset,
+                                .sampler = std::move(*p_.sampler),
+                                .held_out = p_.resolved.held_out(identity_.rank),
+                                .generation = p_.assignment.generation,
+                                .events = &events,
+                                .record_ops = p_.resolved.document.run.record_ops,
+                                .gate = &gate,
+                                .whereabouts = &whereabouts,
+                                .slowness = &*slowness_,
+                                .engine = engine_.get(),
+                                .chunks = &chunks,
+                                .own_process = own_process(),
+                                .share = experiment::share_of(p_.resolved, identity_.rank),
+                                .order = kept};
+    if (*speaker)
+      parts.evaluated = [&](std::int64_t step) {
+        link.say("text", spoken(**speaker, p_.resolved, step));
+      };
+    if (writer && generates_text_from_checkpoints(p_.resolved))
+      parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
+    auto steps = p_.rank_plan.rule
+                     ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
+                 : evaluates() ? evaluate(parts, committed, link)
+                               : work(std::move(parts), writer.get(), saved);
+    const bool by_others = !steps && engine_ && is_said_by_engine(steps.error());
+    if (!steps) leave(steps.error());
+    if (by_others) link.await_abort();
+    link.close();
+    failed_step_ = whereabouts.step.load();
+    if (const auto reason = link.abort_reason()) return base::fail(*reason);
+    if (!steps) return base::fail(steps.error());
+    return finish(*steps, bound, whereabouts.first_step_done_ns.load());
+  }
+
+  // Creates the text sampler of the rank whose parameters represent the model, if the data set is
+  // text.
+  Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe,
+                                                       const run::BoundPlan& bound) {
+    const bool speaks =
+        evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
+    if (!speaks || has_shard() || !p_.dataset || !generates_text(p_.resolved)) return std::nullopt;
+    return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters,
+                                   bound.state, recipe.multiplies, p_.dataset->vocabulary()})
+        .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
+  }
+
+  bool is_said_by_engine(const Problem& problem) const {
+    const auto state = engine_->state();
+    return !state && state.error() == problem;
+  }
+
+  Result<void> leaves(const Problem& why) {
+    leave(why);
+    return base::fail(why);
+  }
+
+  // Tells peers why this rank leaves.
+  void leave(const Problem& why) {
+    if (transport_) transport_->abort(why);
+    if (engine_) engine_->abort(why);
+  }
+
+  // Creates the writer of a rank that saves only a part: some layers, or, while others train, a
+  // server's share, or a worker's model state besides parameters.
+  std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
+    if (has_shard()) {
+      if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank,
+                                          "part-" + std::to_string(identity_.rank), false,
+                                          p_.resolved.model, p_.compute.get(), box);
+    }
+    const bool serves = p_.rank_plan.rule.has_value();
+    if (p_.resolved.servers == 0 || evaluates() ||
+        (!serves && p_.resolved.model.state_elements == 0))
+      return nullptr;
+    const std::string name =
+        serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
+    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves,
+                                        p_.resolved.model, p_.compute.get(), box);
+  }
+
+  Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedQueue& box) {
+    run::Server* serving = nullptr;
+    const auto spans = [&] {
+      return spans_of_server(p_.resolved, parts.number, serving->parameters(),
+                             parts.bound->moments);
+    };
+    parts.save = [&](std::int64_t step, std::int64_t version) {
+      offer(*writer, box, step, version, spans());
+    };
+    run::Server server(parts);
+    serving = &server;
+    auto steps = server.run();
+    if (!steps) return steps;
+    return writer->write_now(*steps, server.version(), spans()).map([&] { return *steps; });
+  }
+
+  Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedQueue& box) {
+    const compute::Tensor& state = parts.bound->state;
+    if (writer != nullptr && !has_shard()) {
+      parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
+      parts.save = [&](std::int64_t step) {
+        if (parts.gate->chief() == identity_.rank)
+          offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
+      };
+    }
+    run::Interpreter interpreter(parts);
+    if (warms_up())
+      if (auto ok = warm_up(interpreter, parts); !ok) return base::fail(ok.error());
+    auto steps = interpreter.run();
+    if (!steps) return steps;
+    if (has_shard() && writer == nullptr) return steps;
+    if (has_shard())
+      return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
+    if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
+    if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
+    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] {
+      return *steps;
+    });
+  }
+
+  // Runs at idle priority, so that training ranks go first when cores are scarce.
+  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, LatestCommit& committed,
+                                RankLink& link) {
+    const sched_param none{};
+    static_cast<void>(
+        // Applies to this thread and to threads that it creates.
+        ::sched_setscheduler(0, SCHED_IDLE, &none));
+    run::Interpreter interpreter(parts);
+    return evaluate_checkpoints(
+        {checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate,
+         parts.whereabouts, &committed,
+         [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
+  }
+
+  void offer(PartWriter& writer, SavedQueue& box, std::int64_t step, std::int64_t version,
+             const std::vector<CheckpointSpan>& spans) {
+    if (!writer.offer(step, version, spans))
+      box.put(
+          {identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
+  }
+
+  // Offers the part for the text that is generated from all parts. If one part is skipped, there is
+  // no text for that step.
+  void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
+    static_cast<void>(writer.offer(steps, steps, own_part(bound)));
+  }
+
+  std::vector<CheckpointSpan> own_part(const run::BoundPlan& bound) const {
+    return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state);
+  }
+
+  // Called while the link is still open, so that heartbeats continue however long the disk takes.
+  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
+    if (identity_.rank != p_.resolved.chief) return steps;
+    std::vector<std::byte> parameters, state;
+    const auto seen = [&](const compute::Tensor& tensor, std::vector<std::byte>& memory) {
+      return compute::seen(p_.compute.get(), tensor, memory);
+    };
+    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model,
+                            {seen(bound.parameters, parameters), seen(bound.state, state)})
+        .map([&] { return steps; });
+  }
+
+  Result<void> finish(std::int64_t steps, const run::BoundPlan& bound,
+                      std::int64_t first_step_done_ns) {
+    Finished finished{identity_.rank,
+                      steps,
+                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) &&
+                              !bound.parameters.empty()
+                          ? hash_of(bound.parameters)
+                          : "",
+                      own_process() ? peak_memory_bytes() : 0,
+                      first_step_done_ns,
+                      {}};
+    finished.peers.resize(static_cast<std::size_t>(p_.resolved.world()));
+    for (int peer = 0; transport_ && peer < transport_->ranks(); ++peer) {
+      if (peer == identity_.rank) continue;
+      const comm::Traffic traffic = transport_->traffic(peer);
+      finished.peers[static_cast<std::size_t>(peer)] = {
+          traffic.sent_payload_bytes, traffic.sent_header_bytes, traffic.received_payload_bytes,
+          traffic.received_header_bytes};
+    }
+    return client_->send(finished);
+  }
+
+  bool uses_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
+  bool evaluates() const { return p_.resolved.is_evaluator(identity_.rank); }
+  // True if it holds only some of the parameters.
+  bool has_shard() const { return experiment::has_partial_parameters(p_.resolved); }
+
+  std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
+
+  // Ranks over the inproc transport are threads of one process.
+  bool own_process() const {
+    return p_.resolved.document.run.transport != experiment::TransportKind::inproc;
+  }
+
+  static std::uint64_t peak_memory_bytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  }
+
+  std::string hash_of(const compute::Tensor& tensor) const {
+    std::vector<std::byte> memory;
+    const compute::Tensor seen = compute::seen(p_.compute.get(), tensor, memory);
+    return base::hex(base::xxh64({seen.data, static_cast<std::size_t>(seen.bytes())}));
+  }
+
+  void report(const Problem& problem) {
+    base::log_error(base::to_string(problem));
+    if (client_)
+      static_cast<void>(client_->send(Failed{identity_.rank, failed_step_, "", problem}));
+  }
+
+  void say(const char* level, const std::string& text) {
+    static_cast<void>(client_->send(Log{identity_.rank, base::now_nanoseconds(), level, text}));
+  }
+
+  std::string where() const { return "rank " + std::to_string(identity_.rank); }
+
+  RankIdentity identity_;
+  const RankServices& services_;
+  std::unique_ptr<ControlClient> client_;
+  Prepared p_;
+  std::optional<run::SlowdownModel> slowness_;
+  std::optional<HeartbeatSender> heart_;  // Follows the plan in `p_`.
+  // Host and device memory. Must outlive the transport, which until its destruction sends what no
+  // op waited for.
+  std::array<Memory, 2> send_memory_;
+  std::unique_ptr<comm::Transport> transport_;
+  std::shared_ptr<void> reached_;  // Mapping of the transport's arena for the device.
+  std::unique_ptr<comm::Collectives> engine_;
+  std::int64_t failed_step_ = 0;
+};
+
+}  // namespace
+
+Result<void> run_rank(const RankIdentity& identity, const RankServices& services) {
+  return Rank(identity, services).run();
+}
+
+}  // namespace trainyard::session

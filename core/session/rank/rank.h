@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank of a run from its first message to its last. It makes its plan, trains, and sends its
+// measurements. It stops when asked to, when a peer fails, or after too long without a message from
+// the coordinator.
+//
+// Threads: the caller's thread runs the lanes; one talks to the coordinator and ships events
+// (rank_link.h); one sends heartbeats over its own connection (heartbeat_sender.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/collectives.h"
+#include "core/comm/transport.h"
+#include "core/compute/compute.h"
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/control/slowness.h"
+#include "core/session/protocol/control.h"
+
+namespace trainyard::session {
+
+struct RankIdentity {
+  int rank = 0;
+  std::string token;     // Given by the launcher.
+  std::string endpoint;  // Address of the coordinator.
+};
+
+// A rank's end of the data plane before its peers are known.
+class DataPlane {
+ public:
+  virtual ~DataPlane() = default;
+  virtual std::string endpoint() const = 0;  // Empty if peers need none.
+  // Memory for those shared buffers that the host only touches by copies (`run::Layout`), if they
+  // are on the device; else null.
+  virtual std::byte* on_device() const { return nullptr; }
+  virtual std::string why_not_on_device() const {
+    return "";
+    // Why the shared buffers could not be placed on the device: no memory left or no way to share
+    // it. Empty if they are, or were not meant to be.
+  }
+  virtual base::Result<std::unique_ptr<comm::Transport>> connect(
+      const std::vector<std::string>& endpoints) = 0;
+};
+
+struct DataPlaneRequest {
+  const experiment::Resolved* experiment = nullptr;
+  int rank = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t run_key = 0;          // Random number that frames of other runs do not have.
+  int channels = 1;                   // Number of groups of the plan.
+  std::size_t shared_bytes = 0;       // Size of the arena that peers read in place.
+  std::size_t shared_host_bytes = 0;  // Leading bytes of the arena that the host accesses directly.
+  compute::Compute* compute = nullptr;
+  std::string run_directory;
+};
+
+struct EngineRequest {
+  const experiment::Resolved* experiment = nullptr;
+  int rank = 0;
+  const std::vector<plan::Group>* groups = nullptr;
+};
+
+// Backends that app provides for a rank.
+struct RankServices {
+  Connect connect;
+  std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
+      make_compute;
+  // Durations of ops on the drawn device, and of copies to the memory of its host; called for a run
+  // that is paced to the drawing.
+  std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan,
+                                           const topology::Device& device,
+                                           const topology::Host& host)>
+      drawn_op_times;
+  std::function<base::Result<std::unique_ptr<DataPlane>>(const DataPlaneRequest& request)>
+      make_data_plane;
+  // Called instead of `make_data_plane` if an engine executes the experiment's collectives as
+  // single ops.
+  std::function<base::Result<std::unique_ptr<comm::BoundCollectives>>(const EngineRequest& request)>
+      make_engine;
+};
+
+// Runs the rank. Success: it finished, or stopped at the horizon as requested.
+base::Result<void> run_rank(const RankIdentity& identity, const RankServices& services);
+
+}  // namespace trainyard::session

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank/rank_link.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/session/protocol/timeouts.h"
+
+namespace trainyard::session {
+namespace {
+
+constexpr std::chrono::milliseconds kShipPeriod{10};
+// A pause of this thread longer than this does not count as silence of the coordinator.
+constexpr std::int64_t kOwnGap = 1'000'000'000;
+constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
+// Nanoseconds to wait for an abort caused by the failed rank's report.
+constexpr std::int64_t kOthersLimit = 1'000'000'000;
+constexpr std::size_t kBatch = 16'384;
+
+}  // namespace
+
+RankLink::RankLink(RankLinkParts parts, ControlClient& client) : parts_(parts), client_(client) {
+  batch_.reserve(kBatch);
+  thread_ = std::thread([this] { serve(); });
+}
+
+RankLink::~RankLink() { close(); }
+
+void RankLink::close() {
+  if (!thread_.joinable()) return;
+  stop_.store(true);
+  thread_.join();
+  // Gives a slow coordinator some time to catch up; after an abort there is no reason to wait.
+  const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
+  while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
+}
+
+std::optional<base::Problem> RankLink::abort_reason() const {
+  const std::lock_guard lock(mutex_);
+  return abort_reason_;
+}
+
+void RankLink::await_abort() const {
+  const std::int64_t end = base::now_nanoseconds() + kOthersLimit;
+  while (!abort_reason() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
+}
+
+void RankLink::serve() {
+  std::int64_t heard = base::now_nanoseconds(), looked = heard;
+  while (!stop_.load()) {
+    const auto received = client_.receive(kShipPeriod);
+    const std::int64_t now = base::now_nanoseconds();
+    if (!received) return stop_everything(received.error());
+    if (*received) {
+      heard = now;
+      take(**received);
+    }
+    if (now - looked > kOwnGap) heard += now - looked;
+    looked = now;
+    if (now - heard > kLease)
+      return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank),
+                              "has not heard from the coordinator for 10 s", "",
+                              "The coordinator has ended or hangs; start the run again."});
+    static_cast<void>(ship_events());
+  }
+}
+
+void RankLink::take(const Message& message) {
+  if (const auto* horizon = std::get_if<Horizon>(&message)) {
+    parts_.gate->set_chief(horizon->chief);
+    parts_.gate->open(horizon->step, horizon->last, horizon->single);
+  }
+  if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr)
+    parts_.slowness->set(slow->slow_down, slow->jitter);
+  if (const auto* gone = std::get_if<Gone>(&message))
+    parts_.gate->report_failed_peer(gone->rank, gone->generation);
+  if (const auto* committed = std::get_if<Committed>(&message);
+      committed && parts_.committed != nullptr)
+    parts_.committed->put(*committed);
+  if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
+}
+
+void RankLink::stop_everything(const base::Problem& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!abort_reason_) abort_reason_ = reason;
+  }
+  parts_.gate->close();
+  if (parts_.transport != nullptr) parts_.transport->abort(reason);
+  if (parts_.engine != nullptr) parts_.engine->abort(reason);
+}
+
+// Sends events before progress, so that a step's events are known when its progress is. Returns
+// false if the connection accepts no more now. The batch is then kept and goes before anything
+// newer; meanwhile the ring fills up and counts the events that it drops.
+bool RankLink::ship_events() {
+  for (bool full = true; full; batch_.clear()) {
+    if (batch_.empty()) parts_.events->read(batch_, kBatch);
+    full = batch_.size() == kBatch;
+    if (!batch_.empty() && !client_.send(Events{parts_.rank, parts_.events->dropped(), batch_}))
+      return false;
+  }
+  if (!ship_values() || !ship_order() || !ship_saved() || !ship_log()) return false;
+  const Progress progress = parts_.heart->progress();
+  if (progress.step == reported_step_) return true;
+  if (!client_.send(progress)) return false;
+  reported_step_ = progress.step;
+  return true;
+}
+
+bool RankLink::ship_values() {
+  if (!samples_ && parts_.values != nullptr) {
+    std::vector<std::byte> payload;
+    for (const telemetry::ChunkValues& values : parts_.values->take())
+      telemetry::append(values, payload);
+    if (!payload.empty())
+      samples_ = Samples{
+          parts_.rank, std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
+  }
+  if (samples_ && !client_.send(*samples_)) return false;
+  samples_.reset();
+  return true;
+}
+
+void RankLink::say(std::string level, std::string text) {
+  const std::lock_guard lock(mutex_);
+  log_.push_back({parts_.rank, base::now_nanoseconds(), std::move(level), std::move(text)});
+}
+
+bool RankLink::ship_log() {
+  const std::lock_guard lock(mutex_);
+  for (; !log_.empty(); log_.erase(log_.begin()))
+    if (!client_.send(log_.front())) return false;
+  return true;
+}
+
+bool RankLink::ship_saved() {
+  if (parts_.saved == nullptr) return true;
+  for (Saved& saved : parts_.saved->take()) saved_.push_back(std::move(saved));
+  for (; !saved_.empty(); saved_.erase(saved_.begin()))
+    if (!client_.send(saved_.front())) return false;
+  return true;
+}
+
+bool RankLink::ship_order() {
+  if (parts_.order == nullptr) return true;
+  order_.rank = parts_.rank;
+  order_.events += parts_.order->take();
+  if (order_.events.empty()) return true;
+  if (!client_.send(order_)) return false;
+  order_.events.clear();
+  return true;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Builds the interpreter's recipe (optimizer, schedule, precision) from an experiment.
+#pragma once
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/input/row_counts.h"
+#include "core/run/replay/gossip_replay.h"
+#include "core/run/replay/server_replay.h"
+#include "core/run/servers/server.h"
+
+namespace trainyard::session {
+
+run::Recipe recipe(const experiment::Resolved& experiment);
+
+// True if the rank initializes its parameters. If the plan broadcasts them, only the root does.
+bool initializes(const plan::RankPlan& rank);
+
+// Returns the parts of a server, derived from those of an interpreter.
+run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
+                              const run::InterpreterParts& parts);
+
+// Returns the parts that compute a run with servers in one thread, without event sinks. Opens the
+// data set. The arguments must outlive the result.
+base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment,
+                                                             const plan::Plan& plan,
+                                                             const run::Recipe& recipe,
+                                                             compute::Compute& compute);
+
+// Returns the same for asynchronous gossip, without compute devices and transports.
+base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment,
+                                                         const plan::Plan& plan,
+                                                         const run::Recipe& recipe);
+
+// Returns how many table rows each round of each worker touches; empty if the plan names no rows.
+// Opens the data set.
+base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment,
+                                       const plan::Plan& plan);
+
+// Writes the initial weights that the rank holds: all parameters, a server's share, or none if the
+// rank receives them.
+void initialize(const experiment::Resolved& experiment, const plan::RankPlan& rank,
+                const run::BoundPlan& bound);
+
+}  // namespace trainyard::session

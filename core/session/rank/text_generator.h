@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Text generation while a language model is trained (run/meters/text_sampler.h). A rank with all
+// parameters generates it from these. If no rank has all parameters, ranks write their parts as a
+// checkpoint after each evaluation. The process that commits it then generates text from the
+// checkpoint, in the background at idle priority.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/experiment/resolve.h"
+#include "core/run/meters/text_sampler.h"
+
+namespace trainyard::session {
+
+bool generates_text(const experiment::Resolved& experiment);
+bool generates_text_from_checkpoints(
+    const experiment::Resolved& experiment);  // True if also no rank has all parameters.
+
+// Returns the text of a log line of level "text": "after step 19:" and below it the text generated
+// with the current parameters.
+std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment,
+                   std::int64_t step, const std::stop_token& stop = {});
+
+class TextGenerator {
+ public:
+  using MakeCompute = std::function<base::Result<std::unique_ptr<compute::Compute>>(
+      const topology::Device& device)>;
+  TextGenerator(std::filesystem::path checkpoints, experiment::Resolved experiment,
+                MakeCompute make_compute);
+  ~TextGenerator();  // Cancels the generation in progress.
+  TextGenerator(const TextGenerator&) = delete;
+  TextGenerator& operator=(const TextGenerator&) = delete;
+
+  // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
+  // is used.
+  void tell(std::int64_t steps);
+  // Returns the text finished since the last call.
+  std::optional<base::Result<std::string>> look();
+  bool busy() const { return running_.valid(); }
+
+ private:
+  class Voice;
+  void start();
+
+  std::stop_source stop_;
+  std::unique_ptr<Voice> voice_;  // Used by one thread at a time.
+  std::int64_t told_ = -1, begun_ = -1;
+  std::future<base::Result<std::string>> running_;
+};
+
+}  // namespace trainyard::session

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/replay/order_file.h"
+
+#include "core/base/json.h"
+#include "core/plan/text.h"
+#include "core/run/control/order_log.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::ProblemCode;
+using base::Result;
+using telemetry::Frame;
+using telemetry::FrameType;
+
+// Checks that the order belongs to this plan: events of another plan may decode, but mean something
+// else. Files of older versions do not name their plan and are accepted.
+Result<void> is_of(const Frame& header, const std::string& plan_hash, const std::string& path) {
+  const auto json = telemetry::json_of(header);
+  if (!json) return base::fail(json.error());
+  const auto said = json->find("plan_hash");
+  if (said == json->end() || *said == plan_hash) return {};
+  return base::fail({ProblemCode::refused, path,
+                     "is the order of plan " +
+                         (said->is_string() ? said->get<std::string>() : said->dump()) +
+                         ", and the experiment beside it makes plan " + plan_hash,
+                     "the order of this run, by the version that ran it",
+                     "It is of another run, or resolved.json was changed since."});
+}
+
+std::vector<bool> ranks_with_order(const plan::Plan& plan) {
+  std::vector<bool> keeps;
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    keeps.push_back(run::keeps_order(plan.rank_plan(rank)));
+  return keeps;
+}
+
+base::Problem keeps_none(int rank, const std::string& path) {
+  return {ProblemCode::bad_input, path,
+          "rank " + std::to_string(rank) + " of the run keeps no order", "",
+          "It is of another run."};
+}
+
+}  // namespace
+
+base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path) {
+  if (problem.where.find(path.string()) == std::string::npos) problem.where = path.string();
+  problem.advice = "Copy " + path.string() +
+                   " again from where the run was made. If it is damaged there too, this run "
+                   "cannot be computed again: its recording can still be "
+                   "replayed without --recompute, and its weights are in checkpoints/. A run of "
+                   "servers with run.clock = virtual needs no such file: it is the same again.";
+  return problem;
+}
+
+Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::Plan& plan) {
+  auto reader = telemetry::RecordingReader::open(path);
+  if (!reader) return base::fail(unreadable_order(reader.error(), path));
+  const std::string plan_hash = plan::hash(plan);
+  const std::vector<bool> keeps = ranks_with_order(plan);
+  WrittenOrder order{std::vector<std::string>(keeps.size())};
+  for (auto frame = reader->next();; frame = reader->next()) {
+    if (!frame) return base::fail(unreadable_order(frame.error(), path));
+    if (!*frame) break;
+    if ((*frame)->type == FrameType::header)
+      if (const auto own = is_of(**frame, plan_hash, path.string()); !own)
+        return base::fail(own.error());
+    if ((*frame)->type != FrameType::order) continue;
+    const auto rank = static_cast<std::size_t>((*frame)->rank);
+    if (rank >= keeps.size() || !keeps[rank])
+      return base::fail(keeps_none((*frame)->rank, path.string()));
+    const auto payload = (*frame)->payload;
+    order.ranks[rank].append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  }
+  order.torn = reader->unfinished_bytes() > 0;
+  return order;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Replays a recorded run whose ranks have no common steps, from its experiment and its order file:
+// for parameter servers the pushes and pulls in order, for asynchronous gossip the answers in
+// order. Computes every gradient and every update in one thread. On the same kind of machine the
+// weights are bit-identical.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/comm/transport.h"
+#include "core/compute/compute.h"
+#include "core/topology/topology.h"
+
+namespace trainyard::session {
+
+struct ReplayResult {
+  // Final weights of a rank that holds all parameters.
+  struct Weights {
+    int rank = 0;
+    std::string parameters_xxh64;
+    std::string recorded_xxh64;  // From the run's result; empty if it has none.
+  };
+  std::int64_t gradients = 0;  // Number of gradients computed.
+  std::int64_t events = 0;     // Number of events replayed.
+  // Events that could not be replayed because an event that they depend on was not recorded, for
+  // example in a killed run.
+  std::int64_t skipped_events = 0;
+  std::vector<Weights>
+      weights;  // Ranks whose final weights are in the result; all ranks if there is no result.
+
+  bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
+  const Weights& told() const;  // Returns the first weights that differ, or the first of all.
+  bool same() const { return told().parameters_xxh64 == told().recorded_xxh64; }
+};
+
+// Devices and transports for the ranks of one process, by rank.
+struct ReplayServices {
+  std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
+      make_compute;
+  std::function<base::Result<std::vector<std::unique_ptr<comm::Transport>>>(
+      int ranks, std::size_t arena_bytes, int channels)>
+      make_transports;
+};
+
+// Replays a run. Returns a Problem if there is no run directory, if the run's weights depend on no
+// order, or if the order is missing, damaged, of another plan or impossible.
+base::Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
+                                      const ReplayServices& services);
+
+}  // namespace trainyard::session

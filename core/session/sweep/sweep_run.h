@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs the variants of a sweep one after another, each as `trainyard-cli run` in its own directory.
+// A failed variant is kept with its reason, and the sweep continues. Single-threaded.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/session/sweep/sweep.h"
+
+namespace trainyard::session {
+
+struct SweepParts {
+  Sweep sweep;                      // From `make_sweep`.
+  experiment::Experiment whole;     // With absolute data paths.
+  std::filesystem::path directory;  // From `make_sweep_directory`, locked.
+  std::string program;              // Path of trainyard-cli.
+  // Number of Ctrl-Cs so far: each is forwarded to the current run, and no other run starts.
+  std::function<int()> interrupts;
+  // Called after every change, once the manifest is written.
+  std::function<void(const Sweep&)> observe;
+};
+
+// Runs the sweep and returns its final manifest: canceled, failed if any variant failed, else
+// completed. Returns a Problem if the manifest cannot be written.
+base::Result<Sweep> run_sweep(SweepParts parts);
+
+}  // namespace trainyard::session

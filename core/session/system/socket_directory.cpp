@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/system/socket_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <optional>
+#include <random>
+#include <string_view>
+
+#include "core/base/hash.h"
+#include "core/session/system/run_directory.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ProblemCode;
+
+constexpr std::size_t kLongestSocketPath =
+    sizeof(sockaddr_un::sun_path) - 1;          // Without the terminating zero.
+constexpr std::size_t kLongestSocketName = 16;  // "/control", "/rank-4095".
+
+// Detaches the child: it keeps only the pipe, and gets no signals that are meant for the parent,
+// such as Ctrl-C or closing of the terminal.
+void leave_parent(int pipe) {
+  ::prctl(PR_SET_NAME, "trainyard-sweep");
+  ::setsid();
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  if (pipe > 0) ::close_range(0, static_cast<unsigned>(pipe) - 1, 0);
+  ::close_range(static_cast<unsigned>(pipe) + 1, ~0U, 0);
+}
+
+// Removes the directory with retries: ranks end a moment after their coordinator and may still
+// create sockets.
+void remove_whole(const fs::path& directory) {
+  std::error_code error;
+  for (int i = 0; i < 1000 && fs::exists(directory, error); ++i) {
+    fs::remove_all(directory, error);
+    if (error) ::usleep(10'000);
+  }
+}
+
+[[noreturn]] void remove_after_parent(int pipe, const fs::path& directory) {
+  leave_parent(pipe);
+  char nothing = 0;
+  while (::read(pipe, &nothing, 1) < 0 && errno == EINTR) {
+  }
+  remove_whole(directory);
+  ::_exit(0);
+}
+
+constexpr std::string_view kPrefix = "run-";
+constexpr std::size_t kRandomDigits = 6;
+
+std::string name_of(pid_t process, std::string_view random) {
+  return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random);
+}
+
+// Returns the process of a directory named by `new_path`, or nothing for any other directory.
+std::optional<pid_t> process_of(const std::string& name) {
+  pid_t process = 0;
+  if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits)
+    return std::nullopt;
+  const auto parsed =
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
+  const std::string_view random = std::string_view(name).substr(name.size() - kRandomDigits);
+  const bool ours = parsed.ec == std::errc{} && process > 0 &&
+                    random.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return ours && name == name_of(process, random) ? std::optional(process) : std::nullopt;
+}
+
+// The creator of a directory keeps it locked. If containers share the directory, a process number
+// is not enough to identify its owner.
+base::Descriptor lock(const fs::path& directory) {
+  base::Descriptor held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) held.close();
+  return held;
+}
+
+// Removes directories of killed coordinators.
+void sweep(const fs::path& sockets) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
+    const auto process = process_of(entry.path().filename().string());
+    std::error_code ignored;
+    if (!process || ::kill(*process, 0) == 0 || errno != ESRCH) continue;
+    if (const base::Descriptor held = lock(entry.path()); held.is_open())
+      fs::remove_all(entry.path(), ignored);
+  }
+}
+
+base::Result<fs::path> new_path(const fs::path& sockets) {
+  std::random_device entropy;
+  const std::string random = base::hex(entropy());
+  const fs::path path =
+      sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
+  if (path.string().size() + kLongestSocketName > kLongestSocketPath)
+    return base::fail(
+        {ProblemCode::bad_input, sockets.string(),
+         "its path is " + std::to_string(sockets.string().size()) + " bytes long",
+         "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
+         "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
+  return path;
+}
+
+}  // namespace
+
+base::Result<SocketDirectory> SocketDirectory::make() {
+  const auto sockets = make_runtime_directory();
+  if (!sockets) return base::fail(sockets.error());
+  sweep(*sockets);
+  auto path = new_path(*sockets);
+  if (!path) return base::fail(path.error());
+  SocketDirectory made(std::move(*path));
+  if (::mkdir(made.path().c_str(), 0700) != 0)
+    return base::fail(
+        base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
+  // Retries, because another process may just be probing the lock.
+  for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000))
+    made.lock_ = lock(made.path());
+  return made;
+}
+
+// The child starts before the directory is created, so a kill never leaves the directory behind.
+SocketDirectory::SocketDirectory(fs::path path) : path_(std::move(path)) {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+  const base::Descriptor read_end(ends[0]);
+  alive_ = base::Descriptor(ends[1]);
+  child_ = ::fork();
+  if (child_ == 0) remove_after_parent(read_end.get(), path_);
+}
+
+SocketDirectory::SocketDirectory(SocketDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      alive_(std::move(other.alive_)),
+      lock_(std::move(other.lock_)),
+      child_(std::exchange(other.child_, -1)) {}
+
+SocketDirectory::~SocketDirectory() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  alive_.close();
+  while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind/swap_space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/core/run/bind/file_limit.h"
+
+namespace trainyard::run {
+namespace {
+
+using testing::HasSubstr;
+
+Layout of(std::int64_t host, std::int64_t disk) {
+  Layout layout;
+  layout.host_bytes = host;
+  layout.disk_bytes = disk;
+  return layout;
+}
+
+// Private directory; empty, and removed at the end.
+class SwapSpaceTest : public testing::Test {
+ protected:
+  SwapSpaceTest() {
+    std::string name = std::filesystem::temp_directory_path() / "swap_space_XXXXXX";
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~SwapSpaceTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string directory_;
+};
+
+std::vector<std::byte> numbers(std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  return bytes;
+}
+
+TEST_F(SwapSpaceTest, gives_back_what_was_put_aside) {
+  const auto space = SwapSpace::make(of(100, 10'000), directory_, "rank 0").value();
+  const auto written = numbers(5000);
+  ASSERT_TRUE(space.write(4000, written));
+  std::vector<std::byte> read(5000);
+  ASSERT_TRUE(space.read(4000, read));
+  EXPECT_EQ(read, written);
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), space.disk(4000)))
+      << "as whoever looks at all of it sees it";
+  EXPECT_EQ(*space.host(99), std::byte{0});
+  EXPECT_EQ(*space.disk(0), std::byte{0});
+}
+
+TEST_F(SwapSpaceTest, leaves_no_file_that_has_a_name) {
+  const auto space = SwapSpace::make(of(0, 1000), directory_, "rank 0").value();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_)) << "also after a crash";
+}
+
+TEST_F(SwapSpaceTest, makes_no_file_where_nothing_goes_to_disk) {
+  EXPECT_TRUE(SwapSpace::make(of(1000, 0), directory_ + "/none", "rank 0"));
+}
+
+TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
+  const auto space = SwapSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
+  ASSERT_FALSE(space);
+  EXPECT_EQ(space.error().where, "rank 3");
+  EXPECT_THAT(space.error().what,
+              HasSubstr("cannot make a file in " + directory_ +
+                        "/none, to put things aside: No such file or directory"));
+  EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
+}
+
+TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
+  const FileLimit limit(100'000);
+  EXPECT_TRUE(SwapSpace::make(of(0, 100'000), directory_, "rank 0"));
+  const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0");
+  ASSERT_FALSE(space);
+  EXPECT_THAT(space.error().what,
+              HasSubstr("cannot put 200 kB aside in a file in " + directory_ + ": File too large"));
+}
+
+TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
+  const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0").value();
+  const FileLimit limit(50'000);
+  const auto bytes = numbers(100'000);
+  const auto written = space.write(0, bytes);
+  ASSERT_FALSE(written) << "the first half goes, the second does not";
+  EXPECT_THAT(written.error().what,
+              HasSubstr("cannot write 100 kB to the file in " + directory_ + ": File too large"));
+  std::vector<std::byte> more(100'000);
+  EXPECT_FALSE(space.read(150'000, more)) << "beyond its end";
+}
+
+}  // namespace
+}  // namespace trainyard::run

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Checkpoints that several ranks write a part of: each when it likes, and one makes them a whole.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/session/checkpoint/committer.h"
+#include "core/session/checkpoint/part_writer.h"
+#include "core/session/checkpoint/safetensors.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using base::DType;
+using base::ProblemCode;
+using testing::HasSubstr;
+
+model::Model normalized_model() {
+  return *model::build({{{model::LayerKind::linear, 5},
+                         {model::LayerKind::batch_norm, 0},
+                         {model::LayerKind::relu, 0},
+                         {model::LayerKind::linear, 3}}},
+                       4, 3);
+}
+
+class CheckpointParts : public testing::Test {
+ protected:
+  CheckpointParts() {
+    std::string name = "/tmp/trainyard-parts-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    directory_ = name;
+    for (auto* values : {&parameters_, &moment_})
+      values->resize(static_cast<std::size_t>(model_.elements));
+    state_.resize(static_cast<std::size_t>(model_.state_elements));
+    float next = 0;
+    for (auto* values : {&parameters_, &moment_, &state_})
+      for (float& value : *values) value = ++next;
+  }
+  ~CheckpointParts() override {
+    std::error_code error;
+    fs::remove_all(directory_, error);
+  }
+
+  static compute::Tensor flat(std::vector<float>& values, std::size_t first = 0,
+                              std::size_t count = std::string::npos) {
+    count = std::min(count, values.size() - first);
+    return {DType::fp32,
+            {static_cast<std::int64_t>(count)},
+            reinterpret_cast<std::byte*>(values.data() + first)};
+  }
+  // Spans of both the parameters and their moments.
+  std::vector<CheckpointSpan> spans(std::size_t first, std::size_t count) {
+    const auto at = static_cast<std::int64_t>(first);
+    return {{CheckpointBuffer::parameters, at, flat(parameters_, first, count)},
+            {CheckpointBuffer::moment1, at, flat(moment_, first, count)}};
+  }
+  CheckpointFile part(const std::string& name, const std::vector<CheckpointSpan>& spans,
+                      std::int64_t step = 7) {
+    return write_part(directory_, step, name, 3, model_, spans).value();
+  }
+  CheckpointFile state(std::int64_t step = 7) {
+    return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step);
+  }
+
+  // Returns "whole" if the checkpoint can be read, else the reason.
+  std::string read(bool moments = true) {
+    std::vector<float> parameters(parameters_.size()), moment(moment_.size()), state(state_.size());
+    const auto loaded =
+        read_checkpoint(directory_, model_,
+                        {flat(parameters), flat(state),
+                         moments ? std::vector{flat(moment)} : std::vector<compute::Tensor>{}});
+    if (!loaded) return base::to_string(loaded.error());
+    return parameters == parameters_ && state == state_ && (!moments || moment == moment_)
+               ? "whole"
+               : "other numbers";
+  }
+
+  model::Model model_ = normalized_model();
+  fs::path directory_;
+  std::vector<float> parameters_, moment_, state_;
+};
+
+// RunPartitioner anywhere, in the midst of a tensor as well.
+TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
+  for (std::size_t cut = 0; cut <= parameters_.size(); ++cut) {
+    const std::vector<CheckpointFile> files{
+        part("server-0", spans(0, cut)), part("server-1", spans(cut, std::string::npos)), state()};
+    ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
+    ASSERT_EQ(read(), "whole") << cut;
+    ASSERT_EQ(read(false), "whole") << "whoever asks for no moments";
+  }
+  EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
+}
+
+TEST_F(CheckpointParts, a_piece_is_named_by_its_tensor_and_range) {
+  const CheckpointFile file = part("server-1", spans(2, 5));
+  const std::string content = *base::read_file(directory_ / "step-7" / file.name, 1 << 20);
+  const auto tensors = read_safetensors(content, "").value();
+  ASSERT_EQ(tensors.size(), 2U);
+  EXPECT_EQ(tensors[0].name, "0.weight[2:7]");
+  EXPECT_EQ(tensors[1].name, "moment1/0.weight[2:7]");
+}
+
+TEST_F(CheckpointParts, what_is_missing_or_there_twice_is_no_checkpoint_of_the_model) {
+  const auto all = std::string::npos;
+  const auto refused = [&](const std::vector<CheckpointFile>& files) {
+    EXPECT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
+    return read();
+  };
+  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(11, all)), state()}),
+              HasSubstr("each element once"));
+  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(9, all)), state()}),
+              HasSubstr("each element once"));
+  EXPECT_THAT(refused({part("server-0", spans(0, all))}), HasSubstr("tensors"));
+  EXPECT_THAT(
+      refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}),
+      HasSubstr("and no moment1 of them"));
+  EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), "whole");
+}
+
+TEST_F(CheckpointParts, without_a_commit_nothing_has_changed) {
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), state()}));
+  part("server-0", spans(0, std::string::npos), 9);
+  EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
+  EXPECT_EQ(read(), "whole");
+  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 8), state(8)}));
+  EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "it may be being written";
+  EXPECT_TRUE(fs::exists(directory_ / "step-7"));
+  ASSERT_TRUE(commit_checkpoint(directory_, {10, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 10), state(10)}));
+  EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "nobody will finish it";
+}
+
+TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), state()}));
+  const CheckpointFile lost = state(8);
+  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 8), lost}));
+  fs::remove(directory_ / "step-8" / lost.name);
+  EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
+  EXPECT_EQ(read(), "whole");
+}
+
+// The problem names the given directory, as it does for a damaged checkpoint.
+TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
+  const CheckpointFile lost = state();
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), lost}));
+  fs::remove(directory_ / "step-7" / lost.name);
+  EXPECT_EQ(read_checkpoint(directory_, model_, {flat(parameters_), flat(state_), {}}).error().code,
+            base::ProblemCode::bad_input);
+}
+
+TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
+  const CheckpointFile once = part("server-0", spans(0, std::string::npos));
+  const auto committed = commit_checkpoint(directory_, {7, "plan"}, {once, once, state()});
+  ASSERT_FALSE(committed);
+  EXPECT_THAT(base::to_string(committed.error()), HasSubstr("no manifest of a checkpoint"));
+}
+
+TEST_F(CheckpointParts, may_be_as_many_as_there_are_ranks) {
+  std::vector<CheckpointFile> files;
+  for (int rank = 0; rank < 4096; ++rank) files.push_back(part("part-" + std::to_string(rank), {}));
+  const auto committed = commit_checkpoint(directory_, {7, "plan"}, files);
+  EXPECT_TRUE(committed) << base::to_string(committed.error());
+}
+
+TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
+  for (const std::string name : {"", "../x", "a/b", "a.b"})
+    EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
+}
+
+// A copy is written: what training does to the numbers meanwhile is not in it.
+TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
+  SavedQueue box;
+  PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
+  const auto before = parameters_;
+  ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
+  for (float& value : parameters_) value = -1;
+  std::vector<Saved> saved;
+  while (saved.empty()) {
+    saved = box.take();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_EQ(saved.size(), 1U);
+  EXPECT_EQ(saved[0].problem, "");
+  EXPECT_EQ(saved[0].step, 7);
+  ASSERT_TRUE(commit_checkpoint(
+      directory_, {7, "plan"},
+      {{saved[0].file, saved[0].xxh64, saved[0].bytes, saved[0].version}, state()}));
+  parameters_ = before;
+  EXPECT_EQ(read(), "whole");
+}
+
+// The last step may be one whose turn it is anyway.
+TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
+  SavedQueue box;
+  PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
+  ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.write_now(7, 3, spans(0, std::string::npos)));
+  EXPECT_EQ(box.take().size(), 1U);
+  ASSERT_TRUE(writer.write_now(8, 4, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.offer(9, 5, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos))) << "another version of it";
+  EXPECT_EQ(box.take().size(), 3U);
+}
+
+TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
+  SavedQueue box;
+  PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, nullptr, box);
+  EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.offer(8, 3, spans(0, std::string::npos)));
+  std::vector<Saved> saved;
+  for (saved = box.take(); saved.empty(); saved = box.take())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_THAT(saved[0].problem, HasSubstr("/proc/nowhere"));
+}
+
+// Asks until the committer has nothing to do; the steps that it made checkpoints of.
+std::vector<std::int64_t> committed(Committer& committer) {
+  std::vector<std::int64_t> steps;
+  while (committer.busy()) {
+    const auto outcome = committer.look();
+    if (!outcome) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    else if (!outcome->problem) steps.push_back(outcome->step);
+  }
+  return steps;
+}
+
+TEST_F(CheckpointParts, a_committer_waits_for_all_of_a_step_and_for_no_older_one) {
+  Committer committer(directory_, "plan", 2, true);
+  const auto of = [](int rank, std::int64_t step, bool is_state, const CheckpointFile& file) {
+    return Saved{rank, step, is_state, file.name, file.xxh64, file.bytes, file.version, ""};
+  };
+  committer.take(of(4, 7, false, part("server-0", spans(0, 11))));
+  committer.take(of(4, 8, false, part("server-0", spans(0, 11), 8)));
+  committer.take(of(0, 8, true, state(8)));
+  EXPECT_FALSE(committer.busy());
+  EXPECT_EQ(committer.committed_step(), -1);
+  committer.take(of(5, 8, false, part("server-1", spans(11, std::string::npos), 8)));
+  EXPECT_EQ(committed(committer), std::vector<std::int64_t>{8});
+  EXPECT_EQ(committer.committed_step(), 8);
+  EXPECT_EQ(read(), "whole");
+  committer.take(of(5, 7, false, part("server-1", spans(11, std::string::npos))));
+  committer.take(of(0, 7, true, state()));
+  EXPECT_FALSE(committer.busy()) << "of step 7 a part came too late";
+  committer.take({5, 9, false, "", "", 0, 0, "the disk is full"});
+  EXPECT_FALSE(committer.busy());
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/checkpoint/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+namespace trainyard::session {
+namespace {
+
+using base::DType;
+using compute::Shape;
+using testing::HasSubstr;
+
+std::string file_of(const std::string& header, std::size_t data_bytes) {
+  const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header +
+         std::string(data_bytes, 'd');
+}
+
+std::string refusal(const std::string& file) {
+  const auto tensors = read_safetensors(file, "x.safetensors");
+  return tensors ? "" : base::to_string(tensors.error());
+}
+std::string refusal(const std::string& header, std::size_t data_bytes) {
+  return refusal(file_of(header, data_bytes));
+}
+
+std::string entry(const std::string& name, const std::string& dtype, const std::string& shape,
+                  const std::string& offsets) {
+  return R"(")" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape +
+         R"(,"data_offsets":)" + offsets + "}";
+}
+
+TEST(Safetensors, tensors_come_back_in_order_with_every_byte) {
+  const std::vector<float> weights{1.5F, -2.25F, 3e-38F, 0, -0.0F, 7};
+  const std::vector<double> bias{1.0 / 3};
+  const std::vector<NamedTensor> tensors{
+      {"0.weight", DType::fp32, Shape{2, 3}, std::as_bytes(std::span(weights))},
+      {"0.bias \"é\"", DType::fp64, Shape{1}, std::as_bytes(std::span(bias))},
+      {"empty", DType::fp32, Shape{0, 4}, {}},
+      {"scalar", DType::fp64, Shape{}, std::as_bytes(std::span(bias))}};
+  const std::string file = write_safetensors(tensors);
+  const auto read = read_safetensors(file, "x.safetensors");
+  ASSERT_TRUE(read) << base::to_string(read.error());
+  ASSERT_EQ(read->size(), tensors.size());
+  for (const NamedTensor& tensor : tensors) {
+    const auto same = std::find_if(read->begin(), read->end(),
+                                   [&](const NamedTensor& r) { return r.name == tensor.name; });
+    ASSERT_NE(same, read->end()) << tensor.name;
+    EXPECT_EQ(same->dtype, tensor.dtype);
+    EXPECT_EQ(same->shape, tensor.shape);
+    EXPECT_TRUE(
+        std::equal(same->data.begin(), same->data.end(), tensor.data.begin(), tensor.data.end()));
+  }
+}
+
+// A transformer of a thousand blocks has 12,000 tensors, and three times as many with moments.
+TEST(Safetensors, any_number_of_tensors_comes_back) {
+  const float one = 1;
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 40'000; ++i)
+    tensors.push_back(
+        {std::to_string(i), DType::fp32, Shape{1}, std::as_bytes(std::span(&one, 1))});
+  const std::string file = write_safetensors(tensors);
+  const auto read = read_safetensors(file, "x.safetensors");
+  ASSERT_TRUE(read) << base::to_string(read.error());
+  EXPECT_EQ(read->size(), tensors.size());
+}
+
+TEST(Safetensors, the_file_is_laid_out_as_the_format_says) {
+  const std::vector<float> weights{1, 2};
+  const std::vector<NamedTensor> tensors{
+      {"w", DType::fp32, Shape{2}, std::as_bytes(std::span(weights))}};
+  const std::string header = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  const std::string file = write_safetensors(tensors);
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), sizeof length);
+  EXPECT_EQ(length % 8, 0U);
+  EXPECT_EQ(file.substr(8, header.size()), header);
+  EXPECT_EQ(file.substr(8 + header.size(), length - header.size()),
+            std::string(length - header.size(), ' '));
+  EXPECT_EQ(file.substr(8 + length), std::string(reinterpret_cast<const char*>(weights.data()), 8));
+}
+
+TEST(Safetensors, no_tensors_and_metadata_are_accepted) {
+  EXPECT_EQ(refusal("{}", 0), "");
+  EXPECT_EQ(refusal(write_safetensors({})), "");
+  EXPECT_EQ(
+      refusal(R"({"__metadata__":{"format":"pt"},)" + entry("w", "F32", "[1]", "[0,4]") + "}   ",
+              4),
+      "");
+  EXPECT_NE(refusal(R"({"__metadata__":{"format":1}})", 0), "");
+}
+
+TEST(Safetensors, a_header_that_lies_about_its_length_is_refused) {
+  EXPECT_THAT(refusal(""), HasSubstr("shorter than 8 bytes"));
+  for (const std::uint64_t claim : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{3}}) {
+    std::string file = file_of("{}", 0);
+    std::memcpy(file.data(), &claim, sizeof claim);
+    EXPECT_THAT(refusal(file), HasSubstr("claims a header")) << claim;
+  }
+  EXPECT_THAT(refusal("{" + std::string(std::size_t{17} << 20, ' ') + "}", 0),
+              HasSubstr("claims a header"));
+}
+
+TEST(Safetensors, a_header_that_is_no_object_of_tensors_is_refused) {
+  for (const char* header : {"", "[]", "null", " {}", "{", "{}x", "{\"w\":1}", "{\"w\":{}}",
+                             "{\"w\":{\"dtype\":\"F32\",\"shape\":[]}}", "\xff"})
+    EXPECT_NE(refusal(header, 0), "") << header;
+  EXPECT_NE(refusal("{" + entry("w", "F32", "[1]", "[0,4],\"more\":1") + "}", 4), "");
+  EXPECT_NE(refusal(std::string(100'000, '{'), 0), "");
+}
+
+TEST(Safetensors, a_name_given_twice_is_refused) {
+  EXPECT_THAT(refusal("{" + entry("w", "F32", "[1]", "[0,4]") + "," +
+                          entry("w", "F32", "[1]", "[4,8]") + "}",
+                      8),
+              HasSubstr("twice"));
+}
+
+TEST(Safetensors, types_shapes_and_offsets_that_do_not_fit_are_refused) {
+  const auto one = [](const char* dtype, const char* shape, const char* offsets) {
+    return refusal("{" + entry("w", dtype, shape, offsets) + "}", 8);
+  };
+  EXPECT_EQ(one("F32", "[2]", "[0,8]"), "");
+  EXPECT_EQ(one("F64", "[1,1,1,1]", "[0,8]"), "");
+  EXPECT_THAT(one("I64", "[1]", "[0,8]"), HasSubstr("dtype"));
+  EXPECT_THAT(one("f32", "[2]", "[0,8]"), HasSubstr("dtype"));
+  for (const char* shape : {"[-1]", "[1.0]", "2", "{}", "[\"2\"]", "[1,1,1,1,2]",
+                            "[18446744073709551615]", "[1e300]", "[null]"})
+    EXPECT_THAT(one("F32", shape, "[0,8]"), HasSubstr("shape")) << shape;
+  for (const char* shape : {"[1]", "[3]", "[4611686018427387904]", "[4294967296,4294967296,2]",
+                            "[0]", "[1152921504606846976,1152921504606846976]"})
+    EXPECT_NE(one("F32", shape, "[0,8]"), "") << shape;
+  for (const char* offsets : {"[0,9]", "[8,0]", "[0]", "[0,4,8]", "[-1,7]", "[0.0,8.0]",
+                              "[18446744073709551608,0]", "8", "[0,18446744073709551615]"})
+    EXPECT_THAT(one("F32", "[2]", offsets), HasSubstr("offsets")) << offsets;
+}
+
+TEST(Safetensors, overlaps_gaps_and_bytes_of_no_tensor_are_refused) {
+  const auto two = [](const char* a, const char* b, std::size_t bytes) {
+    return refusal("{" + entry("a", "F32", "[2]", a) + "," + entry("b", "F32", "[2]", b) + "}",
+                   bytes);
+  };
+  EXPECT_EQ(two("[0,8]", "[8,16]", 16), "");
+  EXPECT_EQ(two("[8,16]", "[0,8]", 16), "");
+  EXPECT_THAT(two("[0,8]", "[4,12]", 12), HasSubstr("overlap"));
+  EXPECT_THAT(two("[0,8]", "[0,8]", 8), HasSubstr("overlap"));
+  EXPECT_THAT(two("[0,8]", "[12,20]", 20), HasSubstr("gap"));
+  EXPECT_THAT(two("[4,12]", "[12,20]", 20), HasSubstr("gap"));
+  EXPECT_THAT(two("[0,8]", "[8,16]", 17), HasSubstr("belong to no tensor"));
+}
+
+TEST(Safetensors, damaged_files_are_refused_or_read_but_never_break_anything) {
+  const std::vector<float> weights(16, 1);
+  const std::vector<NamedTensor> tensors{
+      {"a", DType::fp32, Shape{4, 2}, std::as_bytes(std::span(weights).first(8))},
+      {"b", DType::fp32, Shape{8}, std::as_bytes(std::span(weights).last(8))}};
+  const std::string good = write_safetensors(tensors);
+  std::mt19937_64 random(5);
+  int refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string file = good;
+    for (std::size_t j = 0; j <= random() % 3; ++j)
+      file[random() % 130] = static_cast<char>(random() % 2 == 0 ? random() : '0' + random() % 10);
+    if (random() % 8 == 0) file.resize(random() % file.size());
+    refused += refusal(file).empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 15'000);
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank/rank_link.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard::session {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A line that takes nothing while it is shut, as one whose queue is full.
+class Line {
+ public:
+  void shut(bool shut) { shut_ = shut; }
+  std::vector<Message> taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+  int refused() const { return refused_; }
+
+  std::unique_ptr<ControlClient> client() { return std::make_unique<End>(*this); }
+
+ private:
+  class End final : public ControlClient {
+   public:
+    explicit End(Line& line) : line_(line) {}
+    base::Result<std::optional<Message>> receive(std::chrono::milliseconds) override {
+      std::this_thread::sleep_for(1ms);
+      return std::nullopt;
+    }
+    base::Result<void> send(const Message& message) override {
+      if (line_.shut_) {
+        ++line_.refused_;
+        return base::fail(
+            {base::ProblemCode::unavailable, "line", "does not take messages", "", ""});
+      }
+      const std::lock_guard lock(line_.mutex_);
+      line_.taken_.push_back(message);
+      return {};
+    }
+
+   private:
+    Line& line_;
+  };
+
+  std::atomic<bool> shut_{false};
+  std::atomic<int> refused_{0};
+  mutable std::mutex mutex_;
+  std::vector<Message> taken_;
+};
+
+telemetry::Event numbered(int number) {
+  telemetry::Event event;
+  event.value = number;
+  return event;
+}
+
+std::vector<double> numbers(const std::vector<Message>& messages) {
+  std::vector<double> numbers;
+  for (const Message& message : messages)
+    if (const auto* events = std::get_if<Events>(&message))
+      for (const telemetry::Event& event : events->events) numbers.push_back(event.value);
+  return numbers;
+}
+
+std::uint64_t dropped(const std::vector<Message>& messages) {
+  std::uint64_t dropped = 0;
+  for (const Message& message : messages)
+    if (const auto* events = std::get_if<Events>(&message)) dropped = events->dropped;
+  return dropped;
+}
+
+template <class Done>
+bool eventually(const Done& done) {
+  for (int i = 0; i < 5000 && !done(); ++i) std::this_thread::sleep_for(1ms);
+  return done();
+}
+
+class RankLinkTest : public testing::Test {
+ protected:
+  Line line_, pulse_;
+  HeartbeatSender heart_{pulse_.client(), {Hello{}}};
+  run::Gate gate_;
+  telemetry::EventRing events_{8};
+  std::unique_ptr<ControlClient> client_ = line_.client();
+  RankLink link_{{0, &gate_, &heart_, &events_, nullptr}, *client_};
+};
+
+TEST_F(RankLinkTest, events_that_the_line_refuses_arrive_later_once_and_in_order) {
+  line_.shut(true);
+  for (int i = 0; i < 3; ++i) events_.write(numbered(i));
+  ASSERT_TRUE(eventually([&] { return line_.refused() > 0; }));
+  for (int i = 3; i < 6; ++i) events_.write(numbered(i));
+  line_.shut(false);
+  ASSERT_TRUE(eventually([&] { return numbers(line_.taken()).size() >= 6; }));
+  EXPECT_EQ(numbers(line_.taken()), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(dropped(line_.taken()), 0u);
+}
+
+TEST_F(RankLinkTest, what_does_not_fit_while_the_line_is_shut_is_counted) {
+  line_.shut(true);
+  events_.write(numbered(0));
+  ASSERT_TRUE(eventually([&] { return line_.refused() > 0; }));
+  for (int i = 1; i <= 20; ++i) events_.write(numbered(i));
+  line_.shut(false);
+  ASSERT_TRUE(eventually([&] { return numbers(line_.taken()).size() >= 9; }));
+  EXPECT_EQ(numbers(line_.taken()), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(dropped(line_.taken()), 12u) << "what arrived and what was dropped is what was written";
+}
+
+TEST_F(RankLinkTest, no_step_is_told_before_its_numbers) {
+  line_.shut(true);
+  events_.write(numbered(0));
+  heart_.whereabouts().step = 1;
+  ASSERT_TRUE(eventually([&] { return line_.refused() > 3; }));
+  line_.shut(false);
+  ASSERT_TRUE(eventually([&] { return line_.taken().size() >= 2; }));
+  EXPECT_TRUE(std::holds_alternative<Events>(line_.taken().front()));
+}
+
+TEST_F(RankLinkTest, the_last_events_wait_for_a_coordinator_that_is_behind) {
+  line_.shut(true);
+  events_.write(numbered(7));
+  std::thread later([&] {
+    std::this_thread::sleep_for(200ms);
+    line_.shut(false);
+  });
+  link_.close();
+  later.join();
+  EXPECT_EQ(numbers(line_.taken()), std::vector<double>{7});
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a sweep goes on, with programs in place of trainyard-cli; runs that train are in
+// tests/process/sweep_test.cpp.
+#include "core/session/sweep/sweep_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/base/fields.h"
+#include "core/experiment/document.h"
+#include "core/session/sweep/sweep_file.h"
+#include "core/session/sweep/sweep_measure.h"
+#include "tests/core/session/sweep/sweeps.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class SweepRun : public testing::Test {
+ protected:
+  SweepRun() { fs::create_directories(directory_); }
+  ~SweepRun() override {
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+    fs::remove(program(), ignored);
+  }
+  std::string program() const { return directory_.string() + ".sh"; }
+
+  // Three runs by a script, whose $2 is the experiment and $4 the directory.
+  Sweep sweep(const std::string& script) {
+    std::ofstream(program()) << "#!/bin/bash\n" << script;
+    fs::permissions(program(), fs::perms::owner_all);
+    SweepParts parts;
+    parts.whole = four_ranks();
+    parts.sweep = make_sweep(parts.whole, {}).value();
+    parts.directory = directory_;
+    parts.program = program();
+    parts.interrupts = [this] { return fs::exists(directory_ / "interrupted") ? 1 : 0; };
+    parts.observe = [this](const Sweep& now) {
+      std::string states;
+      for (const SweepVariant& one : now.variants)
+        states += std::string(base::name_of(one.state)) + " ";
+      observed_.push_back(states);
+      EXPECT_EQ(base::write_document(read_sweep(directory_)->variants[0]),
+                base::write_document(now.variants[0]))
+          << "observed before it was kept";
+    };
+    return run_sweep(std::move(parts)).value();
+  }
+
+  fs::path directory_ =
+      fs::temp_directory_path() / ("trainyard-sweep-run-" + std::to_string(::getpid()));
+  std::vector<std::string> observed_;
+};
+
+TEST_F(SweepRun, goes_on_after_a_variant_failed_and_keeps_why) {
+  const Sweep over = sweep(
+      "echo 'starting'; echo "
+      "'{\"type\":\"result\",\"status\":\"refused\",\"problems\":[{\"where\":\"run\",\"what\":\"no "
+      "memory\"}]}'; exit 3");
+  EXPECT_EQ(over.state, SweepState::failed);
+  for (const SweepVariant& one : over.variants) {
+    EXPECT_EQ(one.state, VariantState::failed);
+    EXPECT_EQ(one.reason, "run: no memory");
+  }
+  EXPECT_THAT(observed_, ElementsAre("waiting waiting waiting ", "running waiting waiting ",
+                                     "failed waiting waiting ", "failed running waiting ",
+                                     "failed failed waiting ", "failed failed running ",
+                                     "failed failed failed ", "failed failed failed "));
+}
+
+TEST_F(SweepRun, gives_each_run_a_directory_and_its_own_document) {
+  const Sweep over = sweep("exit 1");
+  EXPECT_EQ(over.variants[2].directory, "03_ring-on-4-ranks");
+  const auto document =
+      experiment::load(directory_ / over.variants[1].directory / "experiment.json");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(*document, experiment::variant(four_ranks(), {2, collective::Algorithm::ring,
+                                                          experiment::Scaling::weak, 50})
+                           .value());
+}
+
+TEST_F(SweepRun, of_a_program_that_ends_without_a_word_says_how_it_ended) {
+  EXPECT_EQ(sweep("kill -9 $$").variants[0].reason,
+            "its coordinator ended with signal 9 (Killed) and left no result");
+}
+
+TEST_F(SweepRun, does_not_believe_a_result_that_is_none) {
+  const Sweep over = sweep("echo '{\"status\":\"completed\"' > \"$4/result.json\"");
+  EXPECT_EQ(over.variants[0].state, VariantState::failed);
+  EXPECT_NE(over.variants[0].reason, "");
+}
+
+TEST_F(SweepRun, says_of_a_run_that_somebody_stopped_how_far_it_came) {
+  const Sweep over = sweep("echo '{\"status\":\"stopped\",\"steps\":12}' > \"$4/result.json\"");
+  EXPECT_EQ(over.variants[0].reason, "was stopped after 12 of 50 steps");
+}
+
+TEST_F(SweepRun, that_is_interrupted_passes_it_on_and_begins_nothing_more) {
+  const Sweep over = sweep(
+      "trap 'touch \"$4/told\"; exit 130' INT; touch \"$4/../interrupted\"; while true; do sleep "
+      "0.02; done");
+  EXPECT_EQ(over.state, SweepState::canceled);
+  EXPECT_THAT(observed_.back(), "cancelled cancelled cancelled ");
+  EXPECT_TRUE(fs::exists(directory_ / over.variants[0].directory / "told"));
+  EXPECT_EQ(over.variants[1].directory, "");
+}
+
+TEST_F(SweepRun, that_cannot_write_its_manifest_is_a_problem) {
+  fs::create_directories(directory_ / kSweepFile);
+  SweepParts parts;
+  parts.whole = four_ranks();
+  parts.sweep = make_sweep(parts.whole, {}).value();
+  parts.directory = directory_;
+  parts.program = "/bin/true";
+  EXPECT_FALSE(run_sweep(std::move(parts)));
+}
+
+// Steps 0 to 5 of two ranks: a short one at the end of an epoch, and one of which a report was
+// lost.
+TEST(FullSteps, are_those_of_most_samples_that_every_rank_reported_after_the_warm_up) {
+  telemetry::History history;
+  const std::string header = base::Json{{"schema", 1}, {"ranks", 2}}.dump();
+  ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(header))}));
+  const auto report = [&](int rank, int step, telemetry::Metric metric, double value) {
+    telemetry::Event event{};
+    event.value = value;
+    event.step = step;
+    event.subject = static_cast<std::uint16_t>(metric);
+    event.kind = telemetry::EventKind::metric;
+    ASSERT_TRUE(
+        history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  };
+  for (int rank = 0; rank < 2; ++rank)
+    for (int step = 0; step < 6; ++step) {
+      report(rank, step, telemetry::Metric::samples, step == 3 ? 2 : 8);
+      if (rank == 0 || step != 4)
+        report(rank, step, telemetry::Metric::step_seconds, 0.1 * step + 0.01 * rank);
+    }
+  const FullSteps full = full_steps(history, 1);
+  EXPECT_EQ(full.samples, 16);
+  EXPECT_THAT(full.seconds,
+              ElementsAre(testing::DoubleNear(0.11, 1e-12), testing::DoubleNear(0.21, 1e-12),
+                          testing::DoubleNear(0.51, 1e-12)));
+  EXPECT_TRUE(full_steps(history, 6).seconds.empty());
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/session/sweep/sweep_words.h"
+#include "tests/core/session/sweep/sweeps.h"
+
+namespace trainyard::session {
+namespace {
+
+using collective::Algorithm;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> in_words(const Sweep& sweep) {
+  std::vector<std::string> words;
+  for (const SweepVariant& one : sweep.variants)
+    words.push_back(experiment::in_words(one.wanted(sweep.scaling, sweep.steps)));
+  return words;
+}
+
+TEST(SweepPlan, runs_powers_of_two_and_all_drawn_ranks_by_the_algorithm_of_the_experiment) {
+  EXPECT_THAT(usual_ranks(1), ElementsAre(1));
+  EXPECT_THAT(usual_ranks(6), ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(usual_ranks(8), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(in_words(make_sweep(four_ranks(), {}).value()),
+              ElementsAre("1 rank", "ring on 2 ranks", "ring on 4 ranks"));
+}
+
+TEST(SweepPlan, runs_one_rank_once_whatever_the_algorithms) {
+  const auto sweep =
+      make_sweep(four_ranks(), {.ranks = {1, 4}, .algorithms = {Algorithm::ring, Algorithm::star}});
+  EXPECT_THAT(in_words(sweep.value()), ElementsAre("1 rank", "ring on 4 ranks", "star on 4 ranks"));
+}
+
+TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
+  experiment::Experiment whole = four_ranks();
+  whole.topology = tests::drawn_hosts(2, 2);
+  const auto sweep = make_sweep(
+      whole, {.ranks = {3, 4}, .algorithms = {Algorithm::ring, Algorithm::sharded_hierarchical}});
+  ASSERT_TRUE(sweep);
+  ASSERT_EQ(sweep->variants.size(), 4u);
+  EXPECT_EQ(sweep->variants[1].state, VariantState::left_out);
+  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("equally many ranks on every host"));
+  for (const std::size_t i : {0u, 2u, 3u})
+    EXPECT_EQ(sweep->variants[i].state, VariantState::waiting) << i;
+}
+
+TEST(SweepPlan, of_more_ranks_than_are_drawn_is_refused) {
+  const auto sweep = make_sweep(four_ranks(), {.ranks = {1, 8}});
+  ASSERT_FALSE(sweep);
+  EXPECT_EQ(base::to_string(sweep.error()),
+            "ranks: cannot be 8: the drawing has 4 ranks (accepted: 1 to 4). Draw more devices, or "
+            "give some idle ones the role worker.");
+}
+
+TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
+  experiment::Experiment none = four_ranks();
+  none.topology.hosts.clear();
+  EXPECT_THAT(make_sweep(none, {}).error().what, HasSubstr("no device has the role worker"));
+  experiment::Experiment alone = four_ranks();
+  alone.strategy.kind = experiment::StrategyKind::one_device;
+  EXPECT_THAT(make_sweep(alone, {}).error().what, HasSubstr("nothing to scale"));
+}
+
+TEST(SweepPlan, of_what_cannot_be_swept_is_refused_before_anything_starts) {
+  experiment::Experiment whole = four_ranks();
+  EXPECT_FALSE(unsweepable(whole, {}));
+  whole.strategy.engine = experiment::Engine::gloo;
+  EXPECT_THAT(unsweepable(whole, {}).value().what, HasSubstr("gloo reports no bytes"));
+  whole.strategy.kind = experiment::StrategyKind::data_parallel;
+  EXPECT_THAT(unsweepable(whole, {}).value().what, HasSubstr("bound to one rank of the drawing"));
+}
+
+TEST(SweepPlan, warms_up_for_a_fifth_of_the_steps_and_ten_at_most) {
+  EXPECT_EQ(warm_up_steps(2), 0);
+  EXPECT_EQ(warm_up_steps(20), 4);
+  EXPECT_EQ(warm_up_steps(50), 10);
+  EXPECT_EQ(warm_up_steps(1000), 10);
+}
+
+TEST(SweepLists, are_read_with_blanks_and_repetitions_and_sorted) {
+  EXPECT_THAT(read_ranks("4, 1,2,4").value(), ElementsAre(1, 2, 4));
+  EXPECT_THAT(read_algorithms("star, ring").value(), ElementsAre(Algorithm::ring, Algorithm::star));
+  EXPECT_EQ(read_algorithms("all")->size(), base::all_names<Algorithm>().size() - 1)
+      << "all but auto";
+  EXPECT_THAT(read_algorithms("auto").value(), ElementsAre(Algorithm::automatic));
+}
+
+TEST(SweepLists, that_cannot_be_read_say_what_is_accepted) {
+  for (const char* bad : {"", "0", "-1", "two", "1,,2", "1.5", "99999999999999999999"})
+    EXPECT_FALSE(read_ranks(bad)) << bad;
+  EXPECT_THAT(base::to_string(read_ranks("1,x").error()),
+              HasSubstr("cannot be \"x\" (accepted: whole numbers from 1 on"));
+  for (const char* bad : {"", "rang", "ring,,star"}) EXPECT_FALSE(read_algorithms(bad)) << bad;
+  EXPECT_THAT(base::to_string(read_algorithms("rang").error()),
+              HasSubstr("accepted: ring, direct"));
+}
+
+TEST(SweepFigures, are_against_the_run_on_one_rank) {
+  const Sweep sweep = measured_sweep();
+  EXPECT_EQ(baseline(sweep), 0u);
+  const auto figures = scaled(sweep);
+  EXPECT_NEAR(figures[0]->speed_up, 1, 1e-12);
+  EXPECT_NEAR(figures[0]->efficiency, 1, 1e-12);
+  EXPECT_NEAR(figures[1]->samples_per_second, 1600, 1e-9);
+  EXPECT_NEAR(figures[1]->speed_up, 1.6, 1e-12);
+  EXPECT_NEAR(figures[1]->efficiency, 0.8, 1e-12);
+  EXPECT_NEAR(figures[4]->speed_up, 2.5, 1e-12);
+  EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
+  EXPECT_EQ(baseline_said(sweep), "speed-up against 1 rank");
+}
+
+TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_say_so) {
+  Sweep sweep = measured_sweep();
+  sweep.variants[0].state = VariantState::failed;
+  sweep.variants[2].median_step_seconds = 0.008;
+  EXPECT_EQ(baseline(sweep), 2u);
+  const auto figures = scaled(sweep);
+  EXPECT_FALSE(figures[0]) << "what failed has no figures";
+  EXPECT_NEAR(figures[1]->speed_up, 0.8, 1e-12);
+  EXPECT_NEAR(figures[4]->speed_up, 1.25, 1e-12);
+  EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
+  EXPECT_THAT(
+      baseline_said(sweep),
+      HasSubstr(
+          "against direct on 2 ranks, the fastest of the fewest ranks: 1 rank was not measured"));
+}
+
+TEST(SweepFigures, of_nothing_that_is_done_are_none) {
+  const Sweep sweep = make_sweep(four_ranks(), {}).value();
+  EXPECT_FALSE(baseline(sweep));
+  for (const auto& one : scaled(sweep)) EXPECT_FALSE(one);
+  EXPECT_EQ(baseline_said(sweep), "");
+}
+
+// 50 steps of 2 (n - 1) 1000 B.
+TEST(SweepFigures, of_bytes_are_a_step_s_and_say_whether_they_are_those_of_the_formula) {
+  Sweep sweep = measured_sweep();
+  auto figures = scaled(sweep);
+  EXPECT_EQ(figures[3]->step_bytes, 6000);
+  EXPECT_EQ(figures[3]->busiest_step_bytes, 1500);
+  EXPECT_EQ(*figures[3]->formula_step_bytes, 6000);
+  EXPECT_TRUE(figures[3]->equals_formula);
+  const auto formula = static_cast<std::size_t>(SweepColumn::formula);
+  EXPECT_EQ(row(sweep.variants[3], figures[3])[formula], "equal");
+  sweep.variants[3].sent_bytes += 1;
+  figures = scaled(sweep);
+  EXPECT_FALSE(figures[3]->equals_formula) << "one byte is not too few";
+  EXPECT_EQ(row(sweep.variants[3], figures[3])[formula], "+1 B in the run");
+  sweep.variants[3].formula_sent_bytes = -1;
+  EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3])[formula], "-");
+}
+
+TEST(SweepProgressTold, counts_runs_and_reckons_what_is_left_from_those_that_are_over) {
+  Sweep sweep = measured_sweep();  // of 10 s each
+  sweep.state = SweepState::running;
+  sweep.variants[2].state = VariantState::left_out;
+  sweep.variants[3].state = VariantState::running;
+  sweep.variants[4].state = VariantState::waiting;
+  const SweepProgress now = progress(sweep, 1004);  // 4 s after it began
+  EXPECT_EQ(now.runs, 4);
+  EXPECT_EQ(now.over, 2);
+  EXPECT_EQ(now.running, 3u);
+  EXPECT_NEAR(*now.seconds_left, 16, 1e-9);
+  EXPECT_NEAR(*progress(sweep, 1100).seconds_left, 10, 1e-9)
+      << "one that takes longer leaves no less than the others need";
+}
+
+TEST(SweepProgressTold, reckons_nothing_before_the_first_is_over_and_after_the_end) {
+  EXPECT_FALSE(progress(make_sweep(four_ranks(), {}).value(), 0).seconds_left);
+  EXPECT_FALSE(progress(measured_sweep(), 0).seconds_left);
+}
+
+TEST(SweepWords, name_what_belongs_beside_the_times) {
+  Sweep sweep = measured_sweep();
+  sweep.speeds = "speeds of links: imposed";
+  sweep.variants[3].shared_cores_caveat = sweep.variants[4].shared_cores_caveat =
+      "4 ranks share 2 cores: times include waiting for each other";
+  sweep.variants[1].emulated_ranks = 2;
+  EXPECT_THAT(
+      truths(sweep),
+      ElementsAre(
+          "EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
+          sweep.variants[3].shared_cores_caveat, sweep.speeds));
+  EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3]).back(), "done, cores shared");
+  EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
+}
+
+TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
+  experiment::Experiment e = four_ranks();
+  EXPECT_EQ(make_sweep(e, {})->gossip, "");
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  const Sweep together = *make_sweep(e, {});
+  EXPECT_THAT(truths(together), Contains(HasSubstr("neighbours average in a step")));
+  EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
+  e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
+  EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
+}
+
+TEST(SweepWords, tell_weak_from_strong_scaling) {
+  Sweep sweep = measured_sweep();
+  EXPECT_THAT(scaling_said(sweep), HasSubstr("weak scaling: the batch of each rank stays"));
+  sweep.scaling = experiment::Scaling::strong;
+  EXPECT_THAT(scaling_said(sweep), HasSubstr("strong scaling: the global batch stays"));
+  EXPECT_EQ(measured_said(sweep),
+            "median of the full steps after 10 of warm-up, of 50; evaluation off");
+}
+
+TEST(SweepWords, of_a_row_are_a_dash_where_nothing_was_measured) {
+  Sweep sweep = measured_sweep();
+  EXPECT_THAT(row(sweep.variants[1], scaled(sweep)[1]),
+              ElementsAre("2", "ring", "10 ms", "5 ms", "1,600", "1.60", "80 %", "2 kB", "1 kB",
+                          "equal", "done"));
+  sweep.variants[1].state = VariantState::failed;
+  sweep.variants[1].reason = "rank 1 died";
+  EXPECT_THAT(
+      row(sweep.variants[1], scaled(sweep)[1]),
+      ElementsAre("2", "ring", "-", "-", "-", "-", "-", "-", "-", "-", "failed: rank 1 died"));
+}
+
+TEST(SweepWords, of_an_automatic_choice_say_what_was_chosen) {
+  SweepVariant one = measured(4, Algorithm::automatic, 32, 0.01);
+  one.used = Algorithm::direct;
+  EXPECT_EQ(series_name(one), "auto (direct)");
+  one.state = VariantState::waiting;
+  EXPECT_EQ(series_name(one), "auto");
+}
+
+TEST(SweepCsv, has_a_line_a_variant_and_as_many_cells_as_its_header) {
+  Sweep sweep = measured_sweep();
+  sweep.variants[1].state = VariantState::failed;
+  sweep.variants[1].reason = "said \"no\"";
+  std::istringstream csv(to_csv(sweep));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(csv, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 6u);
+  for (const std::string& line : lines)
+    EXPECT_EQ(std::ranges::count(line, ','), std::ranges::count(lines[0], ',')) << line;
+  EXPECT_THAT(lines[2], HasSubstr("failed,\"said \"\"no\"\"\",,"));
+  EXPECT_THAT(lines[4], HasSubstr("4,ring,ring,done,\"\",40,32,0.016"));
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/system/process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "core/base/file.h"
+
+namespace trainyard::session {
+namespace {
+
+std::string wait_for_end(Process& process) {
+  for (int i = 0; i < 1000; ++i) {
+    if (const auto how = process.ended()) return *how;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return "never";
+}
+
+std::string scratch(const char* name) {
+  return (std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getpid())))
+      .string();
+}
+
+TEST(Process, says_how_it_ended) {
+  auto process = Process::start({"/bin/sh", {"-c", "exit 7"}, "", {}, ""});
+  ASSERT_TRUE(process);
+  EXPECT_EQ(wait_for_end(*process), "exit status 7");
+  EXPECT_FALSE(process->ended_well());
+}
+
+TEST(Process, a_signal_is_named) {
+  auto process = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
+  ASSERT_TRUE(process);
+  EXPECT_FALSE(process->ended());
+  process->kill(SIGKILL);
+  EXPECT_EQ(wait_for_end(*process), "signal 9 (Killed)");
+}
+
+TEST(Process, reads_its_input_and_writes_its_log) {
+  const std::string log = scratch("process_test_log");
+  auto process =
+      Process::start({"/bin/sh", {"-c", "read word; echo got $word"}, log, {}, "secret\n"});
+  ASSERT_TRUE(process);
+  EXPECT_EQ(wait_for_end(*process), "exit status 0");
+  EXPECT_EQ(base::read_file(log, 1000).value(), "got secret\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
+  const std::string log = scratch("long_input"), input(300'000, 'x');
+  auto process = Process::start({"/bin/sh", {"-c", "sleep 0.1; wc -c"}, log, {}, input});
+  ASSERT_TRUE(process) << base::to_string(process.error());
+  EXPECT_EQ(wait_for_end(*process), "exit status 0");
+  EXPECT_EQ(*base::read_file(log, 100), "300000\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
+  const std::string log = scratch("process_test_environment");
+  ::setenv("TRAINYARD_TEST_OURS", "ours", 1);
+  auto process = Process::start({"/bin/sh",
+                                 {"-c", "echo $TRAINYARD_TEST_OURS $TRAINYARD_TEST_ADDED"},
+                                 log,
+                                 {},
+                                 "",
+                                 {"TRAINYARD_TEST_OURS=no", "TRAINYARD_TEST_ADDED=added"}});
+  ::unsetenv("TRAINYARD_TEST_OURS");
+  ASSERT_TRUE(process);
+  wait_for_end(*process);
+  EXPECT_EQ(base::read_file(log, 1000).value(), "ours added\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, keeps_only_the_descriptors_that_are_named) {
+  const std::string log = scratch("process_test_descriptors");
+  const int extra = ::dup(2);
+  auto process =
+      Process::start({"/bin/sh",
+                      {"-c", "test -e /proc/self/fd/3 && ! test -e /proc/$$/fd/4 && echo good"},
+                      log,
+                      {{extra, 3}},
+                      ""});
+  ::close(extra);
+  ASSERT_TRUE(process);
+  wait_for_end(*process);
+  EXPECT_EQ(base::read_file(log, 1000).value(), "good\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, descriptors_may_change_places) {
+  const std::string log = scratch("process_test_places");
+  const int first = ::open("/etc/hostname", O_RDONLY), second = ::open("/dev/null", O_RDONLY);
+  auto process = Process::start({"/bin/sh",
+                                 {"-c", "readlink /proc/$$/fd/" + std::to_string(first) +
+                                            " /proc/$$/fd/" + std::to_string(second)},
+                                 log,
+                                 {{first, second}, {second, first}},
+                                 ""});
+  ::close(first);
+  ::close(second);
+  ASSERT_TRUE(process);
+  wait_for_end(*process);
+  EXPECT_EQ(base::read_file(log, 1000).value(), "/dev/null\n/etc/hostname\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, a_missing_program_is_a_problem) {
+  const auto process = Process::start({"/no/such/program", {}, "", {}, ""});
+  ASSERT_FALSE(process);
+  EXPECT_NE(base::to_string(process.error()).find("/no/such/program"), std::string::npos);
+}
+
+TEST(Process, is_killed_with_its_owner) {
+  pid_t pid = 0;
+  {
+    auto process = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
+    ASSERT_TRUE(process);
+    pid = process->pid();
+    EXPECT_EQ(::kill(pid, 0), 0);
+  }
+  EXPECT_NE(::kill(pid, 0), 0);
+}
+
+}  // namespace
+}  // namespace trainyard::session

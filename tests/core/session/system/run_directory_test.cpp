@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/system/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::MatchesRegex;
+
+class NewRunDirectory : public testing::Test {
+ protected:
+  ~NewRunDirectory() override {
+    std::error_code ignored;
+    fs::remove_all(runs_, ignored);
+  }
+  std::string made(const std::string& experiment) const {
+    return make_new_run_directory(runs_, experiment).value().filename();
+  }
+
+  fs::path runs_ = fs::temp_directory_path() / ("trainyard-runs-" + std::to_string(::getpid()));
+};
+
+constexpr const char* kTime = "[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}_";
+
+TEST_F(NewRunDirectory, is_named_by_time_and_experiment) {
+  EXPECT_THAT(made("Four devices, mirrored!"),
+              MatchesRegex(std::string(kTime) + "four-devices-mirrored"));
+}
+
+TEST_F(NewRunDirectory, of_an_experiment_without_a_name_is_untitled) {
+  for (const char* none : {"", "  ", "—"})
+    EXPECT_THAT(made(none), MatchesRegex(std::string(kTime) + "untitled(-[2-9])?"));
+}
+
+TEST_F(NewRunDirectory, is_always_another_one) {
+  EXPECT_NE(made("same"), made("same"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(runs_), fs::directory_iterator()), 2);
+}
+
+}  // namespace
+}  // namespace trainyard::session

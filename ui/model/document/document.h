@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment being edited: its undo stack, file and problems. It knows nothing of widgets or of
+// a live run: undo never affects a run.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <QTimer>
+#include <QUndoStack>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
+#include "core/experiment/document.h"
+#include "ui/model/document/readable_problems.h"
+
+namespace trainyard::ui {
+
+class Document : public QObject {
+  Q_OBJECT
+ public:
+  explicit Document(QObject* parent = nullptr);
+  ~Document() override;
+
+  const experiment::Experiment& experiment() const { return *experiment_; }
+  const base::Problems& problems() const {
+    return problems_;
+  }  // from `experiment::validate`; updated on another thread soon after a change
+  const ReadableProblems& readable_problems() const {
+    return told_;
+  }              // the same problems in the same order, with readable messages
+  void judge();  // validates again, as data files may have changed; then emits `judged`
+  // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
+  // is refused.
+  void set_refused(const std::optional<base::Problem>& typed);
+  const std::optional<base::Problem>& refused() const { return refused_; }
+  bool has_devices() const;
+  // Returns the problems worth showing: without devices, it omits that no device trains.
+  ReadableProblems shown_problems() const;
+  QUndoStack& undo_stack() { return undo_; }
+  QString file() const { return file_; }  // empty: never saved
+  QString directory() const;              // base of relative data paths
+  QString title() const;                  // file or experiment name, for the window title
+  QString name() const;  // the experiment's name, else its file's; empty if neither exists
+  bool dirty() const { return !undo_.isClean(); }
+
+  // Applies an edit; every edit uses this function. `change` modifies a copy. If the copy differs,
+  // one command named `text` is pushed. Consecutive edits with the same non-empty `merge_key`
+  // become one command (a drag, a spin box). Fields that a chosen kind does not have are reset to
+  // their defaults, and `fields_dropped` names those that had other values.
+  void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
+            const QString& merge_key = {});
+  // Sets one value by its path ("training.batch_per_rank"), as JSON. Returns the problems if the
+  // value is refused; the document is then unchanged.
+  base::Problems set_value(const QString& path, const base::Json& value);
+
+  void reset(experiment::Experiment experiment,
+             const QString& file = {});  // replaces the document; clears undo
+  void restore(experiment::Experiment experiment,
+               const QString& file = {});  // as `reset`, but marked as unsaved
+  experiment::Checked<experiment::Experiment> load(
+      const QString& file);  // resets to it if it can be read
+  experiment::Checked<experiment::Experiment> load_as_new(
+      const QString& file);  // as `load`, but without a file; relative data paths still resolve
+  base::Result<void> save(
+      const QString& file);  // atomic; marks the undo stack clean; fails while an input is refused
+
+ signals:
+  void changed();            // the experiment changed; coalesce before drawing
+  void about_to_be_reset();  // another document will replace this one; refused input is discarded
+  void problems_changed();   // the problems or their messages changed
+  void judged();             // `problems` are up to date, changed or not
+  void file_changed();       // file, title or dirty changed
+  void fields_dropped(const QStringList& paths);  // an edit chose a kind without these fields
+
+ private:
+  friend class EditCommand;
+  // Snapshots are shared between commands and the document.
+  using Snapshot = std::shared_ptr<const experiment::Experiment>;
+  void apply(Snapshot experiment);
+  void validate();
+  void validated(const Snapshot& experiment, const ReadableProblems& problems);
+  void gather_problems();
+
+  Snapshot experiment_;
+  // problems of the experiment; current problems, the refused input first
+  ReadableProblems validation_problems_, told_;
+  base::Problems problems_;  // `told_` without the readable messages
+  std::optional<base::Problem> refused_;
+  QUndoStack undo_;
+  QString file_;
+  QTimer validation_;
+  bool validating_ = false, again_ = false;  // running on another thread; must run again after that
+};
+
+}  // namespace trainyard::ui

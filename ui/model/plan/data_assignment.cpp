@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/plan/data_assignment.h"
+
+#include "core/experiment/vertical.h"
+
+namespace trainyard::ui {
+
+DataAssignment dealt(const experiment::Resolved& resolved) {
+  DataAssignment made{resolved.shards, {}};
+  for (const std::string& line : experiment::columns_in_words(resolved))
+    made.columns << QString::fromStdString(line);
+  return made;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Expected execution of a pipeline: its stages, and one simulated step as cells. Pure; simulation
+// may take long.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/experiment/mesh.h"
+#include "ui/model/spans/pass_cells.h"
+
+namespace trainyard::ui {
+
+// Assignment of layers to stages, and the schedule.
+struct PipelineShape {
+  experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
+  experiment::Mesh mesh;
+  std::vector<model::Stage> stages;
+  std::vector<std::string>
+      layers;  // by stage: "0–1.3"; "loss"; empty if the stage only calls others
+
+  int ranks() const { return mesh.ranks(); }
+  bool has_weight_pass() const { return schedule == experiment::PipelineSchedule::zb_h1; }
+  bool has_cells(int stage) const;  // has layers or the loss; otherwise its rank only forwards data
+  int chunk(int stage) const;       // index of the stage among its rank's stages with cells, from 0
+  int chunks() const;               // maximum per rank
+  std::string layers_of(int rank) const;  // "0–1, 4–5"
+  bool operator==(const PipelineShape& other) const;
+};
+
+// A step of one program, for example the shorter one that ends an epoch.
+struct PlannedStep {
+  std::string program;  // "train"
+  StepCells cells;
+  std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
+  // `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no formula is
+  // known
+  std::optional<double> ideal;
+  bool operator==(const PlannedStep&) const = default;
+};
+
+struct PipelinePlan {
+  PipelineShape shape;
+  std::vector<PlannedStep> steps;  // one for each training program
+
+  const PlannedStep* find(const std::string& program) const;  // null if there is none
+  bool operator==(const PipelinePlan&) const = default;
+};
+using PipelinePlanPtr = std::shared_ptr<const PipelinePlan>;
+
+// Returns the stages of an experiment whose ranks have stages of the model (model_parallel,
+// pipeline, rpc, and hybrids of several); nothing for others.
+std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
+
+// Simulates a few steps of the expanded plan and returns the second one of each program. Errors:
+// those of the simulation; `canceled`.
+base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
+                                         const PipelineShape& shape, const plan::Plan& expanded,
+                                         std::stop_token stop = {});
+
+}  // namespace trainyard::ui

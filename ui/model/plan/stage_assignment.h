@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Assignment of a split model: the layers, or shards of layers, of each rank, and the traffic
+// between ranks. Pure.
+#pragma once
+
+#include <QString>
+
+#include "core/plan/plan.h"
+#include "ui/model/plan/algorithm_offers.h"
+
+namespace trainyard::ui {
+
+struct StageAssignment {
+  QString said;  // text: the assignment and the ideal idle time; empty if nothing is split
+  std::vector<std::string>
+      layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
+  // flows between ranks in a step; empty if layers themselves are split, as these use all-reduce
+  LogicalTopology picture;
+};
+// Describes a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss"; empty without layers.
+QString held_words(const std::string& layers);
+
+StageAssignment stage_assignment(const experiment::Resolved& experiment,
+                                 const plan::Plan& expanded);
+
+}  // namespace trainyard::ui

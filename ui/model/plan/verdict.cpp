@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/plan/verdict.h"
+
+#include <QCoreApplication>
+
+#include "core/base/machine.h"
+#include "core/experiment/imposed.h"
+#include "core/experiment/placement.h"
+#include "core/session/rank/recipe.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr std::int64_t kSimulatedSteps = 3;  // the first one fills the pipeline
+
+}  // namespace
+
+base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
+                                            const plan::Plan& expanded, std::stop_token stop) {
+  const experiment::Resolved one_device = experiment::on_one_device(experiment);
+  const auto alone = strategy::make_plan(one_device);
+  if (!alone) return base::fail(alone.error());
+  sim::Options options;
+  options.steps = kSimulatedSteps;
+  options.stop = std::move(stop);
+  auto counts = session::row_counts(experiment, expanded);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
+  const topology::Network network(experiment::as_imposed(experiment.document)),
+      of_one(experiment::as_imposed(one_device.document));
+  return sim::judge(expanded, network, *alone, of_one, options);
+}
+
+base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
+                                             std::stop_token stop) {
+  const auto plan = strategy::make_plan(experiment);
+  if (!plan) return base::fail(plan.error());
+  sim::Options options;
+  options.steps = kSimulatedSteps;
+  options.seed = experiment.document.training.seed;
+  options.stop = std::move(stop);
+  auto counts = session::row_counts(experiment, *plan);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
+  return sim::simulate(*plan, topology::Network(experiment::as_imposed(experiment.document)),
+                       options)
+      .map([](const sim::Outcome& outcome) {
+        return session::StepCost{outcome.median_step_seconds,
+                                 outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
+      });
+}
+
+base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
+                                 std::stop_token stop) {
+  return simulate_verdict(experiment, expanded, std::move(stop))
+      .map([&](const sim::Verdict& verdict) {
+        const experiment::RunSpec& run = experiment.document.run;
+        const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
+        const QString drawn_as =
+            scaled ? QCoreApplication::translate("verdict", "With links %1")
+                         .arg(QString::fromStdString(experiment::link_speeds_line(run)))
+                   : QCoreApplication::translate("verdict", "As drawn");
+        QString trains_drawing =
+            QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
+        const auto shared = experiment::shared_cores_caveat(experiment.document.topology, run,
+                                                            base::usable_cores());
+        if (!shared) return trains_drawing;
+        return trains_drawing + " " +
+               QCoreApplication::translate("verdict", "In a real run on this machine, %1.")
+                   .arg(QString::fromStdString(*shared));
+      });
+}
+
+}  // namespace trainyard::ui

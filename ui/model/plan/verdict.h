@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Advice whether distribution helps: simulates the drawing against one of its devices with the same
+// global batch. May take long: do not call it on the GUI thread. Ends soon after `stop` is
+// requested.
+#pragma once
+
+#include <QString>
+#include <stop_token>
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/session/advice/memory_advice.h"
+#include "core/sim/verdict.h"
+
+namespace trainyard::ui {
+
+// `expanded` is the experiment's plan.
+base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
+                                            const plan::Plan& expanded, std::stop_token stop = {});
+
+// Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
+// Simulated ranks never share cores; a real run shows that caveat if its ranks do.
+base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
+                                 std::stop_token stop = {});
+
+// Returns the simulated cost of a full step as drawn.
+base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
+                                             std::stop_token stop = {});
+
+}  // namespace trainyard::ui

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/runs/run_io.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "ui/model/runs/process_alive.h"
+#include "ui/model/runs/run_directory.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kQueueBytes = 64u << 20;
+constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
+constexpr auto kAskEvery = 100ms;
+constexpr auto kSilence = 3s;  // without an answer for this long, the coordinator counts as gone
+constexpr auto kIdle = 10ms;
+
+}  // namespace
+
+RunIo::RunIo(Target target, std::function<void()> wake)
+    : target_(std::move(target)),
+      wake_(std::move(wake)),
+      started_(Clock::now()),
+      last_answer_(started_),
+      next_id_(static_cast<std::uint64_t>(
+          base::now_nanoseconds())),  // greater than the ids of an earlier workbench
+      live_(target_.process >= 0) {
+  thread_ = std::thread([this] { loop(); });
+}
+
+RunIo::~RunIo() {
+  stop_ = true;
+  thread_.join();
+}
+
+void RunIo::loop() {
+  while (!stop_ && reading_) {
+    const bool busy = (reader_ || open_recording()) && read_frames();
+    exchange_messages();
+    check_end();
+    if (!busy) std::this_thread::sleep_for(kIdle);
+  }
+  live_ = false;
+  if (stop_) interrupt_if_stop_pending();
+  else wake_();
+  // destroyed on this thread, as it may block while the coordinator does not answer
+  client_.reset();
+}
+
+bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
+
+void RunIo::interrupt_if_stop_pending() {
+  const std::lock_guard lock(mutex_);
+  const bool told = std::ranges::any_of(
+      commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
+  if (told && reading_ && process_alive()) ::kill(static_cast<pid_t>(target_.process), SIGTERM);
+}
+
+bool RunIo::open_recording() {
+  auto reader = telemetry::RecordingReader::open(target_.directory / telemetry::kRecordingFile);
+  if (reader) {
+    reader_ = std::move(*reader);
+    return true;
+  }
+  if (process_alive()) return false;  // the run is starting
+  if (target_.process >= 0) fail_start();
+  else trouble(base::to_string(reader.error()));
+  reading_ = false;
+  return false;
+}
+
+void RunIo::fail_start() {
+  const std::string said = last_output(target_.directory);
+  trouble("The run ended before it started to record." +
+          (said.empty() ? " It printed nothing." : "\n" + said));
+}
+
+// Returns true if there was anything to read.
+bool RunIo::read_frames() {
+  bool any = false;
+  while (!stop_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (queued_bytes_ > kQueueBytes) break;
+    }
+    const auto frame = reader_->next();
+    if (!frame) {
+      trouble("The recording is damaged; the part before the damage is shown. " +
+              base::to_string(frame.error()));
+      reading_ = false;
+      break;
+    }
+    read_to_end_ = !frame->has_value();
+    if (read_to_end_) break;
+    store(**frame);
+    any = true;
+  }
+  if (any) wake_();
+  return any;
+}
+
+void RunIo::store(const telemetry::Frame& frame) {
+  if (frame.type == telemetry::FrameType::result) finished_ = true;
+  const std::size_t piece = frame.type == telemetry::FrameType::events
+                                ? kPieceBytes
+                                : std::max<std::size_t>(frame.payload.size(), 1);
+  const std::lock_guard lock(mutex_);
+  for (std::size_t at = 0; at < std::max<std::size_t>(frame.payload.size(), 1); at += piece) {
+    const auto bytes = frame.payload.subspan(at, std::min(piece, frame.payload.size() - at));
+    frames_.push_back({frame.type, frame.rank, {bytes.begin(), bytes.end()}});
+    queued_bytes_ += bytes.size();
+  }
+}
+
+std::optional<OwnedFrame> RunIo::next_frame() {
+  const std::lock_guard lock(mutex_);
+  if (frames_.empty()) return {};
+  OwnedFrame frame = std::move(frames_.front());
+  frames_.pop_front();
+  queued_bytes_ -= frame.payload.size();
+  return frame;
+}
+
+std::optional<session::Status> RunIo::take_status() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(status_, std::nullopt);
+}
+
+std::vector<std::string> RunIo::take_troubles() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(troubles_, {});
+}
+
+void RunIo::trouble(std::string text) {
+  const std::lock_guard lock(mutex_);
+  troubles_.push_back(std::move(text));
+}
+
+void RunIo::command(session::Ask ask) {
+  const std::lock_guard lock(mutex_);
+  ask.id = ++next_id_;
+  commands_.push_back(ask);
+}
+
+void RunIo::exchange_messages() {
+  if (!target_.connect || finished_) return;
+  if (!client_) connect();
+  if (!client_) return;
+  if (Clock::now() - last_sent_ >= kAskEvery) send_due();
+  receive_all();
+}
+
+// Connects as soon as the coordinator listens; it then writes its endpoint to the file `control`.
+void RunIo::connect() {
+  auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
+  if (!endpoint) return;
+  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' '))
+    endpoint->pop_back();
+  if (auto client = target_.connect(*endpoint)) client_ = std::move(*client);
+}
+
+void RunIo::send_due() {
+  last_sent_ = Clock::now();
+  session::Ask ask;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.empty()) ask.id = ++next_id_;
+    else ask = commands_.front();
+  }
+  if (!client_->send(ask)) client_.reset();
+}
+
+void RunIo::receive_all() {
+  while (client_) {
+    const auto message = client_->receive(0ms);
+    if (!message) return client_.reset();
+    if (!*message) return;
+    if (const auto* status = std::get_if<session::Status>(&**message)) take_answer(*status);
+  }
+}
+
+void RunIo::take_answer(const session::Status& status) {
+  last_answer_ = Clock::now();
+  live_ = status.state < session::RunState::finished;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!commands_.empty() && commands_.front().id == status.answers) {
+      commands_.pop_front();
+      last_sent_ = {};  // send the next command immediately
+    }
+    status_ = status;
+  }
+  wake_();
+}
+
+// Detects the end of a run: its result is recorded, or the coordinator does not answer and its
+// process is gone. An old run ends at the end of its recording.
+void RunIo::check_end() {
+  if (!reader_ || !read_to_end_ || !reading_) return;
+  const bool silent = Clock::now() - last_answer_ > kSilence;
+  const bool someone = process_alive() || (client_ && !silent);
+  if (!finished_ && someone) return;
+  if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
+    trouble("The recording ends in the middle of a frame; the last " + std::to_string(torn) +
+            " bytes are lost.");
+  reading_ = false;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// I/O thread of a run: follows its recording and communicates with its coordinator, so that the GUI
+// thread never waits for either. Data goes through a bounded queue; when it is full, reading
+// pauses, so nothing is lost.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/session/protocol/control.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::ui {
+
+// A frame that owns its bytes. Frames of events are split, so that taking one is always fast.
+struct OwnedFrame {
+  telemetry::FrameType type{};
+  int rank = -1;
+  std::vector<std::byte> payload;
+};
+
+class RunIo {
+ public:
+  struct Target {
+    std::filesystem::path directory;
+    session::Connect connect;   // may be empty: no commands possible
+    std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
+  };
+  // Starts the thread. It calls `wake` whenever there is new data.
+  RunIo(Target target, std::function<void()> wake);
+  ~RunIo();
+  RunIo(const RunIo&) = delete;
+  RunIo& operator=(const RunIo&) = delete;
+
+  std::optional<OwnedFrame> next_frame();
+  std::optional<session::Status> take_status();  // latest status, returned once
+  std::vector<std::string> take_troubles();
+  bool live() const { return live_; }
+  bool reading() const { return reading_; }  // more data may follow
+  // Queues a command. It is repeated with the same id until it is answered; then the next one is
+  // sent. If a stop is still unanswered in the destructor, because the coordinator was just started
+  // and does not listen yet, the coordinator's process is interrupted, as by Ctrl-C.
+  void command(session::Ask ask);  // the id is assigned here
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void loop();
+  bool open_recording();
+  bool read_frames();
+  void store(const telemetry::Frame& frame);
+  void exchange_messages();
+  void connect();
+  void send_due();
+  void receive_all();
+  void take_answer(const session::Status& status);
+  void check_end();
+  void interrupt_if_stop_pending();
+  bool process_alive() const;
+  void fail_start();
+  void trouble(std::string text);
+
+  Target target_;
+  std::function<void()> wake_;
+  std::optional<telemetry::RecordingReader> reader_;
+  std::unique_ptr<session::ControlClient> client_;
+  Clock::time_point started_, last_sent_{}, last_answer_;
+  bool finished_ = false, read_to_end_ = false;
+
+  mutable std::mutex mutex_;  // guards the next four members
+  std::deque<OwnedFrame> frames_;
+  std::deque<session::Ask> commands_;
+  std::optional<session::Status> status_;
+  std::vector<std::string> troubles_;
+
+  std::uint64_t next_id_;
+  std::size_t queued_bytes_ = 0;  // guarded by mutex_
+  std::atomic<bool> live_{false}, reading_{true}, stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace trainyard::ui

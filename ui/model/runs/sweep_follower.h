@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A live or old sweep, as described by its manifest. While its process lives, the manifest is read
+// a few times a second on a pool thread. A sweep is started detached, so that a crash of the
+// workbench loses nothing.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+
+#include "core/session/sweep/sweep.h"
+#include "ui/model/runs/run.h"
+
+namespace trainyard::ui {
+
+QString sweeps_directory(const Services& services);  // next to the runs
+
+class SweepFollower : public QObject {
+  Q_OBJECT
+ public:
+  explicit SweepFollower(QObject* parent = nullptr);
+
+  // Starts `trainyard-cli sweep` on a copy of the experiment, and follows it.
+  base::Result<void> start(const Services& services, const experiment::Experiment& experiment,
+                           const QString& data_directory, const session::SweepRequest& wish);
+  void follow(const QString& directory);  // replaces the followed sweep; empty: none
+  void cancel();  // interrupts it, as Ctrl-C; a second call stops it immediately
+
+  QString directory() const { return directory_; }
+  const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as last read
+  bool live() const { return live_; }                                    // its process runs
+  bool cancelling() const { return live_ && cancels_ > 0; }
+  bool ended_early() const;                     // its process ended before the sweep was complete
+  QString trouble() const { return trouble_; }  // why there is no sweep to show; empty otherwise
+
+ signals:
+  void changed();
+
+ private:
+  struct SweepUpdate;
+  void begin(const QString& directory, std::int64_t process);
+  void look();
+  void take(const SweepUpdate& news);
+
+  QString directory_, trouble_;
+  std::int64_t process_ = -1;  // just started, may not hold its lock yet
+  std::optional<session::Sweep> sweep_;
+  bool live_ = false, looking_ = false;
+  int cancels_ = 0;
+  QTimer soon_;
+};
+
+}  // namespace trainyard::ui

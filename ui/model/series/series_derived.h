@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Derived series: smoothed lines, rates from totals, and one value over several ranks. All are
+// append-only.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+
+#include "ui/model/series/series.h"
+
+namespace trainyard::ui {
+
+// Exponential moving average, debiased as in TensorBoard: m_k = w m_(k-1) + (1 - w) x_k, shown as
+// m_k / (1 - w^k), so that the first points are not biased toward zero. A value that is not finite
+// is returned as it is and does not change the average.
+class Smoother {
+ public:
+  explicit Smoother(double weight)
+      : weight_(weight) {}  // 0 <= weight < 1; 0 returns the values unchanged
+  double next(double value);
+
+ private:
+  double weight_, mean_ = 0, power_ = 1;
+};
+
+// Mean rate of a sampled total since the previous sample. Returns nothing for the first sample and
+// for one that is not later than the previous one, whose growth is in no rate. If the total
+// decreased, it was reset: the next rate is relative to the new total.
+class RateMeter {
+ public:
+  std::optional<double> next(double seconds, double total);
+
+ private:
+  bool any_ = false;
+  double seconds_ = 0, total_ = 0;
+};
+
+enum class Over { sum, mean, greatest };
+
+// Combines the values of `expected` sources (ranks, peers) at a step to one value. A step that some
+// source never reported gives no value, so a gap remains.
+class StepGather {
+ public:
+  StepGather(int expected, Over over) : expected_(expected), over_(over) {}
+  // Returns the combined point once the last source has reported the step; its time is the latest
+  // of the sources.
+  std::optional<SeriesPoint> add(const SeriesPoint& point);
+
+ private:
+  struct Open {
+    SeriesPoint all;
+    int reports = 0;
+  };
+  int expected_;
+  Over over_;
+  std::map<double, Open> open_;  // by step
+};
+
+// Restores the order of steps of which each is done by one of several ranks. The first step is 0.
+class StepOrder {
+ public:
+  // with more waiting, steps before the first of them count as lost
+  static constexpr std::size_t kWaiting = 256;
+
+  void add(const SeriesPoint& point) { waiting_[point.step] = point; }
+  // Returns the point that directly follows the one returned last.
+  std::optional<SeriesPoint> next();
+
+ private:
+  std::map<double, SeriesPoint> waiting_;
+  double next_ = 0;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Selects the points of a series to draw: all of them, or, if there are more than about two per
+// pixel, the minimum and maximum of each bucket. Buckets are anchored to x values, so a growing
+// line does not shimmer, and only its last bucket can change.
+#pragma once
+
+#include <vector>
+
+#include "ui/model/series/series.h"
+
+namespace trainyard::ui {
+
+struct Span {
+  double low = 0, high = 1;
+  double width() const { return high - low; }
+  bool operator==(const Span&) const = default;
+};
+
+struct DrawnPoint {
+  std::size_t index = 0;
+  bool joined = false;  // a line connects it to the previous drawn point
+};
+
+struct Thinned {
+  std::vector<DrawnPoint> points;
+  std::size_t settled = 0;  // number of leading points that do not change when the series grows
+  bool thinned = false;     // some points of the span are omitted
+};
+
+// Selects the points of a span that is `pixels` wide on screen. Includes one drawable point beyond
+// each end, so that lines run off the edge. The first and last drawable points of the span are
+// always included.
+Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
+
+// Incremental thinning of one growing series: complete buckets are not computed again.
+class Thinner {
+ public:
+  const Thinned& update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
+  std::size_t kept() const {
+    return kept_;
+  }  // number of leading points unchanged by the last update; 0 after a restart
+
+ private:
+  struct Asked {
+    XAxis axis{};
+    Span span;
+    int pixels = 0;
+    bool log = false, dense = false;
+    std::size_t begin = 0;
+    bool operator==(const Asked&) const = default;
+  };
+  void begin_anew(const Asked& asked);
+  void add(const DrawableValues& values, std::size_t index);
+  void add_bucket(const DrawableValues& values, std::size_t begin, std::size_t end);
+  void add_all(const DrawableValues& values, std::size_t end);
+  void add_buckets(const PointSeries& series, const DrawableValues& values, std::size_t end);
+
+  Asked asked_;
+  Thinned result_;
+  std::size_t open_ = 0;  // first index that is not in a complete bucket
+  std::size_t kept_ = 0;
+};
+
+// Returns the bucket width: a power of two of the axis' unit, so that it seldom changes.
+double bucket_width(Span span, int pixels);
+
+}  // namespace trainyard::ui

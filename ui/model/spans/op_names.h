@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Meaning of the numbers in op events, from the recorded plan of a rank: lanes, tokens and kinds of
+// ops.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+#include "ui/model/spans/payload_kind.h"
+
+namespace trainyard::ui {
+
+// Kind of a span on a timeline. `other` is compute that belongs to no segment: learning rate,
+// norms, clipping, zeroing.
+enum class SpanKind : std::uint8_t {
+  input,
+  forward,
+  loss,
+  backward,
+  update,
+  other,
+  send,
+  receive,
+  collective,
+  swap
+};
+inline constexpr std::size_t kSpanKinds = 10;
+SpanKind kind_of(plan::OpKind kind);
+// send, receive, or a full collective of an engine, which reports no details
+bool communicates(SpanKind kind);
+bool computes(SpanKind kind);  // true except for communication, input and swaps
+
+struct NamedOp {
+  std::string token;  // "F.s2.m0"
+  SpanKind kind = SpanKind::other;
+  int lane = 0;     // index in RankNames::lanes
+  int bucket = -1;  // index in its program; -1: the op is in no bucket, or is the full collective
+  OpPayload cargo = {};
+};
+
+// A collective of a program, executed as chunk ops.
+struct NamedBucket {
+  std::string token;        // token of the coarse op: "AR.b1"
+  int lane = 0;             // index in RankNames::lanes
+  std::uint16_t first = 0;  // number of its first op in the program
+  std::size_t ops = 0;
+};
+
+struct NamedProgram {
+  std::string name;  // "train"
+  std::vector<NamedOp> ops;
+  std::vector<NamedBucket> buckets;
+};
+
+// Names of one rank. Lane 0 holds ops that the plan does not name: all ops if the plan is unknown;
+// otherwise it stays empty.
+struct RankNames {
+  static constexpr const char* kUnnamed = "unnamed";
+  // Lanes: `kUnnamed`, then the plan's in its order ("input", "compute", "send.g0", "recv.g0"),
+  // then one lane of full collectives for each group whose collectives are split into chunks
+  // ("buckets.g0").
+  std::vector<std::string> lanes{kUnnamed};
+  std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
+  int first_bucket_lane = 1;  // index of the first lane of full collectives
+  std::vector<NamedProgram> programs;
+  std::optional<plan::Pairing> pairing = {};  // set if the rank averages with a partner per step
+
+  bool is_bucket_lane(int lane) const { return lane >= first_bucket_lane; }
+  const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket
+
+  const NamedOp* find(int program, int op) const;  // null if the plan has no such op
+  // Returns the op's token, or its numbers if it has none.
+  std::string token(int program, int op) const;
+};
+
+// Parses the names from one rank's plan in the text form that a recording contains.
+base::Result<RankNames> names_from_plan(const std::string& text);
+
+}  // namespace trainyard::ui

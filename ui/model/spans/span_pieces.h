@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Maps spans of a track to columns of pixels: one piece per span where there is room, otherwise one
+// column for all spans that begin in it. Every span is in a piece, and every piece has at least one
+// column. The cost grows with the pixels, not with the spans.
+#pragma once
+
+#include <vector>
+
+#include "ui/model/spans/span_track.h"
+
+namespace trainyard::ui {
+
+// A range of time mapped to n columns of pixels.
+class Columns {
+ public:
+  Columns(const TimeRange& range, int pixels);
+
+  const TimeRange& range() const { return range_; }
+  int pixels() const { return pixels_; }
+  double per_nanosecond() const {
+    return per_nanosecond_;
+  }  // stored, because a division per span took half of a frame
+
+  int of(Nanoseconds time) const;           // column of a time; may be outside of the range
+  Nanoseconds begin_of(int column) const;   // first nanosecond of a column
+  double position(Nanoseconds time) const;  // in columns, with fraction
+  Nanoseconds time_at(double position) const;
+
+ private:
+  TimeRange range_;
+  int pixels_;
+  double per_nanosecond_;
+};
+
+struct SpanPiece {
+  int left = 0, right = 0;  // columns [left, right), clipped to the range
+  std::size_t first = 0;    // number of its first span
+  std::size_t spans = 1;
+  SpanTimes times;  // sum over the merged spans, including parts outside; empty for a single span
+};
+
+// Clears `out` and fills it. Spans from number `limit` on are omitted. Returns true if any spans
+// were merged.
+bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns,
+                     std::vector<SpanPiece>& out);
+
+}  // namespace trainyard::ui

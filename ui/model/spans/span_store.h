@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All ops of a run by rank and lane, sorted for a timeline, and full collectives beside their
+// chunks (bucket_spans.h) once all their ops are known. Fed from a history by cursor. Overlapping
+// ops of one lane (the sends of one round) go on separate tracks; beyond eight tracks they are
+// joined on the last one. Each rank's storage is bounded: the oldest ops are dropped and counted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/telemetry/history.h"
+#include "ui/model/spans/span_track.h"
+
+namespace trainyard::ui {
+
+// The ops of one lane of a rank.
+class SpanLane {
+ public:
+  static constexpr std::size_t kTracks = 8;
+
+  void add(const OpSpan& span);
+  void add_together(const std::vector<OpSpan>& spans);  // all on one track
+  const std::vector<std::unique_ptr<SpanTrack>>& tracks() const {
+    return tracks_;
+  }  // their addresses are stable
+  // Returns one track of all ops, with overlapping ones joined.
+  const SpanTrack& joined() const { return joined_ ? *joined_ : *tracks_.front(); }
+  bool empty() const { return tracks_.empty(); }
+  std::size_t size() const;   // on all tracks
+  SpanTrack* oldest() const;  // track with the oldest first block; null if none can be dropped
+  void forget_joined(Nanoseconds before);  // drops joined spans that ended by then
+
+ private:
+  SpanTrack& track_for(const OpSpan& span);
+  std::vector<std::unique_ptr<SpanTrack>> tracks_;
+  std::unique_ptr<SpanTrack> joined_;  // exists from the second track on
+};
+
+class SpanStore {
+ public:
+  static constexpr std::size_t kSpans = std::size_t{1} << 20;  // maximum, over all ranks
+
+  explicit SpanStore(std::size_t kept = kSpans) : kept_(kept) {}
+
+  // Reads what was recorded since the last call. Nothing is missed if it is called after every
+  // frame.
+  void read(const telemetry::History& history);
+
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  const RankNames& names(int rank) const { return ranks_[static_cast<std::size_t>(rank)].names; }
+  int lanes(int rank) const {
+    return static_cast<int>(ranks_[static_cast<std::size_t>(rank)].lanes.size());
+  }
+  const SpanLane& lane(int rank, int lane) const {
+    return ranks_[static_cast<std::size_t>(rank)].lanes[static_cast<std::size_t>(lane)];
+  }
+
+  std::uint64_t taken() const { return taken_; }      // number of ops since the start
+  std::uint64_t lacking() const { return lacking_; }  // how many of them were dropped
+  std::optional<TimeRange> extent() const {
+    return extent_;
+  }  // from the first begin to the last end of all ops read
+  bool held_back() const {
+    return held_back_;
+  }  // true if any op was held back, because its rank was slowed or paced
+  Nanoseconds latest(int rank) const { return ranks_[static_cast<std::size_t>(rank)].latest; }
+
+ private:
+  struct Rank {
+    RankNames names;
+    bool named = false;
+    std::vector<SpanLane> lanes{1};
+    std::map<std::pair<int, int>, std::vector<OpSpan>>
+        open;  // ops of unfinished collectives, by (program, bucket)
+    std::size_t spans = 0;
+    Nanoseconds latest = 0;
+  };
+
+  void name(Rank& rank, const std::string& plan_text);
+  void take(Rank& rank, const telemetry::OpRecord& record);
+  void collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan& span);
+  void forget(Rank& rank);
+
+  std::size_t kept_;
+  std::vector<Rank> ranks_;
+  std::uint64_t read_ = 0;  // number of ops read from the history
+  std::uint64_t taken_ = 0, lacking_ = 0;
+  std::optional<TimeRange> extent_;
+  bool held_back_ = false;
+};
+
+}  // namespace trainyard::ui

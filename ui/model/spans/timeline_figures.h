@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Breakdown of ranks' time over any set of times, from recorded ops. |X| is the length of a set of
+// times; T is the set that is examined.
+//
+//   compute         C = times in T at which an op of the compute lane ran
+//   communication   M = times in T at which a send or receive was posted and not done
+//   efficiency      |C| / |T|. Its mean over ranks is the scaling efficiency T1 / (n Tn),
+//                   if a step on one device took just the compute of all ranks:
+//                   T1 = sum over ranks of |C|
+//   overlap         |M and C| / |M|: fraction of communication hidden behind compute.
+//                   Waiting for a peer counts as communication, as in "communication
+//                   computation overlap" of Holistic Trace Analysis (Meta, 2023)
+//   waiting         times in T at which a receive was posted and no data for it had
+//                   arrived; summed over groups
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ui/model/spans/span_store.h"
+
+namespace trainyard::ui {
+
+using Times = std::vector<TimeRange>;  // disjoint, in order
+
+struct RankFigures {
+  Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
+  bool waiting_known = true;              // false for full collectives of an engine
+  double efficiency() const;              // compute efficiency; 0 if T is empty
+  std::optional<double> overlap() const;  // nothing if there was no communication
+  double share_of_communication() const;  // |M| / |T|
+  double share_of_waiting() const;
+};
+
+// Returns the figures of one rank within `looked_at`.
+RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at);
+
+// Figures over all ranks: means of the shares; overlap is of all communication together.
+struct TimelineFigures {
+  int ranks = 0;
+  double efficiency = 0, communication = 0;
+  std::optional<double> waiting;  // nothing if unknown for any rank
+  int least_efficient = -1;       // rank number
+  double least_efficiency = 0;
+  std::optional<double> overlap;
+};
+TimelineFigures average_over_ranks(const std::vector<RankFigures>& ranks);
+
+}  // namespace trainyard::ui

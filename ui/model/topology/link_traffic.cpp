@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/topology/link_traffic.h"
+
+#include <set>
+
+namespace trainyard::ui {
+
+using telemetry::Metric;
+
+LinkTraffic::LinkTraffic(const topology::Topology& topology)
+    : topology_(topology), network_(topology_), ranks_(network_.ranks()) {}
+
+void LinkTraffic::visit(const telemetry::History& history, const Visit& visit) {
+  const int ranks = static_cast<int>(ranks_.size());
+  const auto& series = history.series();
+  for (auto at = series.lower_bound({Metric::sent_payload_bytes, 0, 0});
+       at != series.end() && at->first.metric == Metric::sent_payload_bytes; ++at)
+    if (const int from = at->first.rank, to = at->first.index;
+        from < ranks && to < ranks && from != to)
+      visit(at->first, route(from, to));
+}
+
+bool LinkTraffic::on_one_host(int from, int to) const {
+  return network_.host_index(ranks_[static_cast<std::size_t>(from)]) ==
+         network_.host_index(ranks_[static_cast<std::size_t>(to)]);
+}
+
+const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
+  const auto [at, fresh] = routes_.try_emplace({from, to});
+  if (!fresh) return at->second;
+  const auto found =
+      network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
+  if (!found) return at->second;
+  std::set<std::string> crossed;  // a bus is entered and left, but counts once
+  for (const topology::Hop& hop : found->hops) {
+    const topology::Edge& edge = network_.edges()[hop.edge.index()];
+    if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
+    else if (crossed.insert(edge.to).second)
+      at->second.push_back({std::nullopt, edge.to, true});  // device to its host's bus
+  }
+  return at->second;
+}
+
+}  // namespace trainyard::ui
