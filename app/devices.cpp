@@ -22,8 +22,9 @@ std::optional<base::Problem> lacking(const Device& device, const std::string& pa
       device.name + " is said to be GPU " + std::to_string(device.gpu) + " of this machine, ";
   const auto problem = [&](const std::string& why, const std::string& accepted,
                            const std::string& advice) {
-    return base::Problem{base::ProblemCode::unavailable, path, what + why, accepted,
-                         advice + kAdvice};
+    return base::Problem{
+        "gpu_unavailable", base::ProblemCode::unavailable, path, what + why, accepted,
+        advice + kAdvice};
   };
   if (!here)
     return problem("and " + here.error().what, "-1",

@@ -80,8 +80,8 @@ base::Result<ImportedArenas> borrow(const std::vector<std::string>& endpoints, i
     const std::string where = "memory of rank " + std::to_string(peer);
     const auto lent = named(endpoints[peer]);
     if (!lent)
-      return base::fail(
-          {base::ProblemCode::failed, where, "is lent by a name that cannot be read", "", ""});
+      return base::fail({"bad_memory_name", base::ProblemCode::failed, where,
+                         "the name of the exported memory cannot be read", "", ""});
     auto memory = compute.borrow(lent->name, where);
     if (!memory) return base::fail(with_advice(memory.error()));
     all.arenas[peer] = {lent->from, {memory->get(), lent->bytes}};

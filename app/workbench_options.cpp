@@ -20,8 +20,8 @@ constexpr int kLeastSide = 100, kGreatestSide = 16'384;  // pixels
 
 base::Problem bad(const QString& where, const QString& what, const QString& accepted,
                   const QString& advice = {}) {
-  return {base::ProblemCode::bad_usage, where.toStdString(), what.toStdString(),
-          accepted.toStdString(), advice.toStdString()};
+  return {"bad_arguments",    base::ProblemCode::bad_usage, where.toStdString(),
+          what.toStdString(), accepted.toStdString(),       advice.toStdString()};
 }
 
 // Removes Qt's options and their values. Options that are not listed here take no value.

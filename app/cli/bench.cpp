@@ -123,21 +123,21 @@ collective::Choice choose(const BenchJob& job) {
 base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::own) return {};
   if (job.engine == experiment::Engine::nccl)
-    return {{base::ProblemCode::bad_usage, "--engine",
-             "nccl works between GPUs, and the ranks of a bench are on CPUs", "own, gloo",
+    return {{"engine_needs_gpus", base::ProblemCode::bad_usage, "--engine",
+             "nccl works between GPUs, but the ranks of a bench are on CPUs", "own, gloo",
              "Choose one of these."}};
   base::Problems problems = experiment::absent_engine(job.engine);
   const std::string name(base::name_of(job.engine));
   if (job.algorithm != BenchJob().algorithm)
-    problems.push_back({base::ProblemCode::bad_usage, "--algorithm",
-                        name + " chooses its algorithm itself", "", "Leave the option away."});
+    problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--algorithm",
+                        name + " chooses its own algorithm", "", "Remove the option."});
   if (job.transport == BenchTransport::zmq)
-    problems.push_back({base::ProblemCode::bad_usage, "--transport",
-                        name + " brings its own transport (TCP)",
-                        "inproc, for threads; else processes", "Leave the option away."});
+    problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--transport",
+                        name + " uses its own transport (TCP)",
+                        "inproc, for threads; otherwise processes", "Remove the option."});
   if (job.segment_bytes > 0)
-    problems.push_back({base::ProblemCode::bad_usage, "--segment-bytes", name + " cuts as it likes",
-                        "", "Leave the option away."});
+    problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--segment-bytes",
+                        name + " chooses its own segments", "", "Remove the option."});
   return problems;
 }
 

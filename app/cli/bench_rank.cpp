@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -223,11 +224,10 @@ class BenchRank {
   Result<void> verify() const {
     for (std::int64_t i = 0; i < job_.elements(); ++i)
       if (const float expected = reduced(job_.reduction, job_.ranks, i); data_[i] != expected)
-        return base::fail({base::ProblemCode::failed, "rank " + std::to_string(transport_.rank()),
-                           "element " + std::to_string(i) + " is " + std::to_string(data_[i]) +
-                               " after the all-reduce, not " + std::to_string(expected),
-                           "the " + std::string(base::name_of(job_.reduction)) + " over all ranks",
-                           ""});
+        return base::fail(
+            {"wrong_result", base::ProblemCode::failed, fmt::format("rank {}", transport_.rank()),
+             fmt::format("element {} is {} after the all-reduce, not {}", i, data_[i], expected),
+             fmt::format("the {} over all ranks", base::name_of(job_.reduction)), ""});
     return {};
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks of a bench: processes of this program, or threads for inproc. Collects their times.
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -146,8 +147,8 @@ Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::siz
   const auto report = base::read_file(report_of(scratch, rank), kMostReport);
   if (!report) return base::fail(report.error());
   if (!process.ended_well())
-    return base::fail({ProblemCode::failed, "rank " + std::to_string(rank),
-                       "ended with " + how + ": " + last_line(*report), "", ""});
+    return base::fail({"rank_died", ProblemCode::failed, fmt::format("rank {}", rank),
+                       fmt::format("ended with {}: {}", how, last_line(*report)), "", ""});
   return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank))
       .and_then(bench_times);
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -174,10 +176,13 @@ std::string not_a_run_reason(const std::filesystem::path& directory) {
 }
 
 base::Problem no_run(const std::string& directory, const std::string& why) {
-  return {base::ProblemCode::bad_input, directory, why,
-          "a directory that trainyard-cli run or the workbench made",
-          "Runs are in " + session::default_runs_directory().string() +
-              ", unless --out put them elsewhere"};
+  return {"not_a_run",
+          base::ProblemCode::bad_input,
+          directory,
+          why,
+          "a directory that trainyard-cli run or the workbench created",
+          fmt::format("Runs are in {}, unless --out named another directory.",
+                      session::default_runs_directory().string())};
 }
 
 }  // namespace

@@ -72,8 +72,9 @@ base::Result<void> write_into(const fs::path& file, const ExportArguments& argum
   auto written = write(arguments, history, out);
   out.close();
   if (!written || out) return written;
-  return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "",
-                     "Free space on that disk, or write elsewhere"});
+  return base::fail({"export_failed", base::ProblemCode::failed, arguments.out,
+                     "the file could not be written completely", "",
+                     "Free space on that disk, or write elsewhere."});
 }
 
 // Writes the file completely or not at all. Follows symbolic links to the target.

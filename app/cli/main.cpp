@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cli: all functions of the workbench on the command line.
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -41,9 +42,12 @@ std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
   const auto named =
       outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
   if (!named.empty()) return unknown_verb(*named.front(), words + 1);
-  return base::Problem{base::ProblemCode::bad_usage, command_of(outer),
-                       "\"" + word + "\" is no verb", verbs,
-                       command_of(outer) + " --help shows examples"};
+  return base::Problem{"unknown_verb",
+                       base::ProblemCode::bad_usage,
+                       command_of(outer),
+                       fmt::format("\"{}\" is not a verb", word),
+                       verbs,
+                       command_of(outer) + " --help shows examples."};
 }
 
 // Returns the innermost verb that was parsed.
@@ -57,9 +61,12 @@ base::Problem usage_problem(const CLI::App& program, const CLI::ParseError& erro
   const std::string verbs = verbs_of(verb);
   const bool lacks_verb =
       !verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  return {base::ProblemCode::bad_usage, command_of(verb),
-          lacks_verb ? "a verb is missing" : error.what(), verbs,
-          command_of(verb) + " --help shows what it takes"};
+  return {"bad_arguments",
+          base::ProblemCode::bad_usage,
+          command_of(verb),
+          lacks_verb ? "a verb is missing" : error.what(),
+          verbs,
+          command_of(verb) + " --help shows its options."};
 }
 
 // True if --json is given. Scans the raw arguments, because errors of the parser must also be
@@ -94,10 +101,10 @@ int main(int argc, char** argv) {
   const bool json = wants_json(argc, argv);
   int exit_code = 0;
   cli::Verb outermost(program, exit_code);
-  for (const auto add : {cli::add_run, cli::add_sweep, cli::add_plan, cli::add_check,
-                         cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export,
-                         cli::add_list, cli::add_bench, cli::add_doctor, cli::add_completion,
-                         cli::add_schema})
+  for (const auto add :
+       {cli::add_run, cli::add_sweep, cli::add_plan, cli::add_check, cli::add_simulate,
+        cli::add_validate, cli::add_replay, cli::add_export, cli::add_list, cli::add_bench,
+        cli::add_doctor, cli::add_completion, cli::add_schema})
     add(outermost);
   if (const auto problem = unknown_verb(program, argv + 1)) return cli::complain({*problem}, json);
   try {
@@ -110,14 +117,14 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     exit_code = cli::complain({base::out_of_memory(command_of(innermost_verb(program)))}, json);
   } catch (const std::exception& error) {
-    exit_code =
-        cli::complain({{base::ProblemCode::failed, command_of(innermost_verb(program)),
-                        std::string("met what it was not made for: ") + error.what(), "", ""}},
-                      json);
+    exit_code = cli::complain(
+        {{"unexpected_exception", base::ProblemCode::failed, command_of(innermost_verb(program)),
+          fmt::format("unexpected exception: {}", error.what()), "", ""}},
+        json);
   }
   if (!output_arrived())
-    return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "",
-                           "Is the disk full?"}},
+    return cli::complain({{"output_failed", base::ProblemCode::failed, "standard output",
+                           "the output could not be written", "", "Is the disk full?"}},
                          false);
   return exit_code;
 }

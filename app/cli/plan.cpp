@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // plan: the ops of every rank, as text that parses back, as a rank x time grid, or as JSON.
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "app/cli/verbs.h"
@@ -104,8 +106,9 @@ void print_grids(const plan::Plan& plan) {
 
 int run_plan(const PlanArguments& arguments) {
   if (arguments.grid && arguments.json)
-    return complain({{base::ProblemCode::bad_usage, "--grid", "does not go with --json",
-                      "one of them", "A grid is for people to read"}},
+    return complain({{"options_exclude_each_other", base::ProblemCode::bad_usage, "--grid",
+                      "the option cannot be combined with --json", "one of them",
+                      "The grid is text for people; --json has the same data."}},
                     true);
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
@@ -113,9 +116,9 @@ int run_plan(const PlanArguments& arguments) {
       arguments.expand ? strategy::make_plan(*resolved) : strategy::coarse_plan(*resolved);
   if (!plan) return complain({plan.error()}, arguments.json);
   if (arguments.rank >= plan->ranks)
-    return complain({{base::ProblemCode::bad_usage, "--rank",
-                      "the plan has no rank " + std::to_string(arguments.rank),
-                      "0 to " + std::to_string(plan->ranks - 1), ""}},
+    return complain({{"unknown_rank", base::ProblemCode::bad_usage, "--rank",
+                      fmt::format("the plan has no rank {}", arguments.rank),
+                      fmt::format("0 to {}", plan->ranks - 1), ""}},
                     arguments.json);
   if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
   // Notes go to standard error, because the text of a plan must parse back.

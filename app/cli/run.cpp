@@ -349,8 +349,9 @@ int run_experiment(const RunArguments& arguments) {
   for (const base::Problem& problem : *skipped)
     std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
-    return complain({{base::ProblemCode::canceled, "", "cancelled before the run began", "", ""}},
-                    arguments.json);
+    return complain(
+        {{"canceled", base::ProblemCode::canceled, "", "canceled before the run started", "", ""}},
+        arguments.json);
   if (const auto problems = measure_layers(*resolved); !problems.empty())
     return complain(problems, arguments.json);
   if (!arguments.json) print_notes(*given, *resolved);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // sweep: one experiment on several numbers of ranks with several algorithms, each as a separate
 // run, and the scaling.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -76,8 +78,8 @@ base::Problems skip_invalid_variants(Sweep& sweep, const experiment::Experiment&
   }
   if (any) return {};
   if (first.empty())
-    first = {{base::ProblemCode::bad_input, "",
-              "no variant can run: " + sweep.variants.front().reason, "", ""}};
+    first = {{"no_variant_runs", base::ProblemCode::bad_input, "",
+              fmt::format("no variant can run: {}", sweep.variants.front().reason), "", ""}};
   return first;
 }
 
@@ -225,7 +227,8 @@ int run_sweep(const SweepArguments& arguments) {
   if (auto problems = skip_invalid_variants(*sweep, *given, data); !problems.empty())
     return complain(problems, arguments.json);
   if (interrupts() > 0)
-    return complain({{base::ProblemCode::canceled, "", "cancelled before the sweep began", "", ""}},
+    return complain({{"canceled", base::ProblemCode::canceled, "",
+                      "canceled before the sweep started", "", ""}},
                     arguments.json);
   return run_sweep_in_directory(arguments, std::move(*sweep), experiment::located(*given, data));
 }

@@ -2,6 +2,7 @@
 #include "backends/cpu/cpu.h"
 
 #include <cblas.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -132,13 +133,13 @@ class CpuCompute final : public compute::Compute {
 
 base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
   if (cores < 1)
-    return base::fail({base::ProblemCode::bad_input, "device.cores", "is " + std::to_string(cores),
-                       "1 or more", ""});
+    return base::fail({"out_of_range", base::ProblemCode::bad_input, "device.cores",
+                       fmt::format("the number of cores is {}", cores), "1 or more", ""});
   try {
     return std::make_unique<CpuCompute>(cores);
   } catch (const dnnl::error& error) {
-    return base::fail({base::ProblemCode::unavailable, "oneDNN",
-                       std::string("cannot use this CPU: ") + error.what(),
+    return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
+                       fmt::format("oneDNN cannot use this CPU: {}", error.what()),
                        "an x86-64 CPU with SSE 4.1", ""});
   }
 }

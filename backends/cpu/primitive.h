@@ -51,7 +51,7 @@ auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     const ThreadBound bound(cores);
     return prepare();
   } catch (const dnnl::error& error) {
-    return base::fail({base::ProblemCode::unavailable, "oneDNN",
+    return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
                        std::string("cannot prepare a ") + what + ": " + error.what(), "", ""});
   }
 }

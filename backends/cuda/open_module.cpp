@@ -12,7 +12,12 @@ using base::ProblemCode;
 using base::Result;
 
 Problem unavailable(const fs::path& file, const std::string& what, const std::string& advice) {
-  return {ProblemCode::unavailable, file.filename().string(), what, "", advice};
+  return {"cuda_module_unavailable",
+          ProblemCode::unavailable,
+          file.filename().string(),
+          what,
+          "",
+          advice};
 }
 
 fs::path beside_the_program() {

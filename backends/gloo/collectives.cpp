@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
 #include <gloo/config.h>
 #include <gloo/transport/tcp/device.h>
 
@@ -100,10 +101,14 @@ class Lane {
 
   Problem problem(const CollectiveCall& call, const std::string& what) {
     const std::string lost = in_words(group_.lost());
-    return {ProblemCode::failed, "rank " + std::to_string(shared_.rank),
-            (lost.empty() ? "" : "lost " + lost + ": ") + "gloo could not finish its " +
-                std::string(base::name_of(call.kind)) + ": " + without_source_location(what),
-            "", lost.empty() ? "" : "See the log of " + lost + "."};
+    return {"collective_failed",
+            ProblemCode::failed,
+            fmt::format("rank {}", shared_.rank),
+            fmt::format("{}gloo could not complete {}: {}",
+                        lost.empty() ? "" : fmt::format("lost {}: ", lost),
+                        base::name_of(call.kind), without_source_location(what)),
+            "",
+            lost.empty() ? "" : fmt::format("See the log of {}.", lost)};
   }
 
   Group& group_;
@@ -205,10 +210,10 @@ class Bound final : public comm::BoundCollectives {
       try {
         groups_[g]->connect(*addresses);
       } catch (const std::exception& error) {
-        return base::fail(
-            {ProblemCode::failed, where(),
-             "gloo could not connect the ranks: " + without_source_location(error.what()), "",
-             "See the logs of the other ranks."});
+        return base::fail({"collectives_not_connected", ProblemCode::failed, where(),
+                           fmt::format("gloo could not connect the ranks: {}",
+                                       without_source_location(error.what())),
+                           "", "See the logs of the other ranks."});
       }
     }
     return std::make_unique<GlooCollectives>(rank_, patience_, std::move(groups_));
@@ -227,8 +232,8 @@ class Bound final : public comm::BoundCollectives {
       const auto addresses =
           number < of_groups.size() ? split(of_groups[number], ',') : std::vector<std::string>{};
       if (addresses.size() != found.size())
-        return base::fail({ProblemCode::refused, where(),
-                           "the endpoint of rank " + std::to_string(rank) + " is none of gloo",
+        return base::fail({"bad_endpoint", ProblemCode::refused, where(),
+                           fmt::format("the endpoint of rank {} is not a gloo endpoint", rank),
                            "an address for each peer", ""});
       found[static_cast<std::size_t>(peer)] = addresses[static_cast<std::size_t>(group.position())];
     }
@@ -263,11 +268,12 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options) {
     }
     return std::make_unique<Bound>(options, std::move(groups));
   } catch (const std::exception& error) {
-    return base::fail(
-        {ProblemCode::unavailable, "rank " + std::to_string(options.rank),
-         "gloo cannot listen at " + options.address + ": " + without_source_location(error.what()),
-         "an address of this machine",
-         "Clear topology.hosts[].address, or choose strategy.engine=own."});
+    return base::fail({"cannot_listen", ProblemCode::unavailable,
+                       fmt::format("rank {}", options.rank),
+                       fmt::format("gloo cannot listen at {}: {}", options.address,
+                                   without_source_location(error.what())),
+                       "an address of this machine",
+                       "Clear topology.hosts[].address, or set strategy.engine to own."});
   }
 }
 

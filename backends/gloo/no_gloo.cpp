@@ -5,8 +5,8 @@
 namespace trainyard::gloo {
 
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&) {
-  return base::fail({base::ProblemCode::unavailable, "strategy.engine",
-                     "this build of Trainyard has no Gloo", "own",
+  return base::fail({"engine_not_built", base::ProblemCode::unavailable, "strategy.engine",
+                     "this build of Trainyard does not contain Gloo", "own",
                      "Install libgloo-dev and configure again with -DTRAINYARD_GLOO=ON."});
 }
 

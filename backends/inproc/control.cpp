@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/inproc/control.h"
 
+#include <fmt/core.h>
+
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -87,8 +89,8 @@ class Client final : public session::ControlClient {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->inbox.size() >= queue_messages)
       return base::fail(
-          {base::ProblemCode::unavailable, name_,
-           "the server does not take messages: " + std::to_string(queue_messages) + " wait", "",
+          {"queue_full", base::ProblemCode::unavailable, name_,
+           fmt::format("the server does not accept messages: {} are waiting", queue_messages), "",
            ""});
     shared_->inbox.push_back({name_, message});
     shared_->filled.notify_one();

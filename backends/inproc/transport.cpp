@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/inproc/transport.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "core/comm/mailbox_transport.h"
@@ -62,10 +64,10 @@ Result<std::shared_ptr<Arenas>> share(int ranks, std::size_t arena_bytes_each, i
 Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks, std::size_t arena_bytes_each,
                                                            Options options) {
   if (ranks < 1 || options.channels < 1)
-    return base::fail({base::ProblemCode::bad_usage, "inproc transport",
-                       "cannot have " + std::to_string(ranks) + " ranks and " +
-                           std::to_string(options.channels) + " channels",
-                       "1 or more of each", ""});
+    return base::fail(
+        {"bad_size", base::ProblemCode::bad_usage, "inproc transport",
+         fmt::format("cannot be created for {} ranks and {} channels", ranks, options.channels),
+         "1 or more of each", ""});
   auto shared = share(ranks, arena_bytes_each, options.channels);
   if (!shared) return base::fail(shared.error());
   const auto block = comm::MailboxBlock::format((*shared)->block.bytes(), ranks, options.channels);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -58,9 +60,12 @@ struct End {
 };
 
 Problem failed(const End& end, const std::string& what, const std::string& words) {
-  return {ProblemCode::failed, end.where(),
-          end.library.name() + " could not " + what + ": " + words, "",
-          "See the logs of the other ranks, and of this one with NCCL_DEBUG=INFO."};
+  return {"collective_failed",
+          ProblemCode::failed,
+          end.where(),
+          fmt::format("{} could not {}: {}", end.library.name(), what, words),
+          "",
+          "See the logs of the other ranks, and the log of this rank with NCCL_DEBUG=INFO."};
 }
 
 class NcclCollectives final : public comm::Collectives {
@@ -236,8 +241,8 @@ class Bound final : public comm::BoundCollectives {
     const auto id =
         first < endpoints.size() ? id_from(section_of(endpoints[first], group)) : std::nullopt;
     if (!id)
-      return base::fail({ProblemCode::refused, end_->where(),
-                         "the endpoint of rank " + std::to_string(first) + " is none of nccl",
+      return base::fail({"bad_endpoint", ProblemCode::refused, end_->where(),
+                         fmt::format("the endpoint of rank {} is not an nccl endpoint", first),
                          "an id for each group", ""});
     if (const std::string wrong = lane.communicator.join(*id); !wrong.empty())
       return base::fail(failed(*end_, "join the ranks", wrong));
@@ -262,11 +267,11 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options,
                                                      std::unique_ptr<compute::Streams> streams) {
   if (const char* const blocks = std::getenv("CUDA_LAUNCH_BLOCKING");
       blocks != nullptr && std::string_view(blocks) != "0")
-    return base::fail({ProblemCode::bad_input, "strategy.engine",
-                       "with CUDA_LAUNCH_BLOCKING=" + std::string(blocks) +
-                           " a launch waits for its end, and one of NCCL's for peers that wait for "
-                           "other launches",
-                       "own", "Unset CUDA_LAUNCH_BLOCKING, or choose strategy.engine=own."});
+    return base::fail({"launch_blocking", ProblemCode::bad_input, "strategy.engine",
+                       fmt::format("CUDA_LAUNCH_BLOCKING={} makes NCCL deadlock: each kernel "
+                                   "launch would wait for peers, which wait for other launches",
+                                   blocks),
+                       "own", "Unset CUDA_LAUNCH_BLOCKING, or set strategy.engine to own."});
   auto library = open_library(options.library);
   if (!library) return base::fail(library.error());
   auto end = std::make_unique<End>(

@@ -7,8 +7,8 @@ namespace trainyard::nccl {
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&,
                                                            std::unique_ptr<compute::Streams>) {
   return base::fail(
-      {base::ProblemCode::unavailable, "strategy.engine", "this build of Trainyard has no NCCL",
-       "own",
+      {"engine_not_built", base::ProblemCode::unavailable, "strategy.engine",
+       "this build of Trainyard does not contain NCCL", "own",
        "Install the CUDA Toolkit and libnccl-dev, and configure again with -DTRAINYARD_CUDA=ON."});
 }
 

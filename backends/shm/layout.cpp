@@ -27,8 +27,12 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 }
 
 Problem foreign(const std::string& what) {
-  return {ProblemCode::bad_input, "shared memory", what, "the memfd that the launcher made",
-          "Ranks are started by the coordinator, not by hand"};
+  return {"foreign_memory",
+          ProblemCode::bad_input,
+          "shared memory",
+          what,
+          "the memfd that the launcher created",
+          "Ranks are started by the coordinator, not by hand."};
 }
 
 bool read_at(int fd, void* into, std::size_t bytes, std::size_t offset) {
@@ -69,7 +73,7 @@ std::size_t Layout::staging_slot(const Region& region, int peer, int channel,
 
 Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels) {
   const auto wrong = [](const char* what, const std::string& accepted) {
-    return base::fail({ProblemCode::bad_usage, "shared memory", what, accepted, ""});
+    return base::fail({"bad_size", ProblemCode::bad_usage, "shared memory", what, accepted, ""});
   };
   if (arena_bytes.empty() || arena_bytes.size() > kMaximumRanks)
     return wrong("wrong number of ranks", "1 to " + std::to_string(kMaximumRanks));

@@ -2,6 +2,7 @@
 #include "backends/shm/transport.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,8 +56,8 @@ class MemfdTransport final : public Transport {
              (arenas[r].from <= arena && arenas[r].memory.size() == arena - arenas[r].from);
     }
     if (!fits)
-      return base::fail({ProblemCode::failed, rank_name(rank()),
-                         "arenas on devices are not as long as those in shared memory", "", ""});
+      return base::fail({"arenas_differ", ProblemCode::failed, rank_name(rank()),
+                         "arenas on devices and in shared memory have different sizes", "", ""});
     on_device_ = std::move(arenas);
     return {};
   }
@@ -119,17 +120,22 @@ class MemfdTransport final : public Transport {
   const Region& region(int rank) const { return layout_.regions[static_cast<std::size_t>(rank)]; }
 
   Problem too_long_to_stage(std::size_t bytes) const {
-    return {ProblemCode::bad_usage, rank_name(rank()),
-            base::format_bytes(static_cast<double>(bytes)) +
-                " were posted from outside the shared arena",
-            "up to " + base::format_bytes(kMaximumStagedBytes) + " from outside it",
-            "Place the buffer in the arena"};
+    return {"message_too_long",
+            ProblemCode::bad_usage,
+            rank_name(rank()),
+            fmt::format("{} were posted from outside the shared arena",
+                        base::format_bytes(static_cast<double>(bytes))),
+            fmt::format("up to {} from outside it", base::format_bytes(kMaximumStagedBytes)),
+            "Place the buffer in the arena."};
   }
   Problem outside(int peer, const Descriptor& descriptor) const {
-    return {ProblemCode::failed, rank_name(rank()),
-            rank_name(peer) + " posted " + std::to_string(descriptor.bytes) +
-                " bytes that lie outside its arena",
-            "", ""};
+    return {"message_outside_arena",
+            ProblemCode::failed,
+            rank_name(rank()),
+            fmt::format("{} posted {} bytes that are outside its arena", rank_name(peer),
+                        descriptor.bytes),
+            "",
+            ""};
   }
 
   void check_peers() {
@@ -142,8 +148,10 @@ class MemfdTransport final : public Transport {
       if (!died) continue;
       if (may_be_lost(peer)) mark_left(peer, *died);
       else
-        abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "",
-               "See its log; out-of-memory kills are in the system's journal"});
+        abort({"peer_lost", ProblemCode::failed, rank_name(peer), "the process ended unexpectedly",
+               "",
+               "See its log; the system's journal lists processes that were killed for lack of "
+               "memory."});
     }
   }
 

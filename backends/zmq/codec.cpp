@@ -16,7 +16,12 @@ constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kRunAt = 8, kGenerationAt = 1
 constexpr std::size_t kTypes = std::variant_size_v<session::Message>;
 
 base::Problem bad_frame(std::string what) {
-  return {base::ProblemCode::bad_input, "control message", std::move(what), "", ""};
+  return {"bad_control_message",
+          base::ProblemCode::bad_input,
+          "control message",
+          std::move(what),
+          "",
+          ""};
 }
 
 template <class T>

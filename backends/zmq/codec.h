@@ -24,7 +24,7 @@
 
 namespace trainyard::zmq {
 
-constexpr std::uint16_t kControlVersion = 8;
+constexpr std::uint16_t kControlVersion = 9;
 constexpr std::size_t kControlHeaderBytes = 36;
 constexpr std::size_t kMaximumControlBytes = std::size_t{8} << 20;  // of a complete frame
 

@@ -10,7 +10,7 @@ namespace trainyard::zmq {
 template <class Archive>
 void serialize(Archive& ar, base::Problem& x) {
   in_range(ar, x.code, base::ProblemCode::canceled);
-  ar(x.where, x.what, x.accepted, x.advice);
+  ar(x.id, x.where, x.what, x.accepted, x.advice);
 }
 
 template <class Archive>

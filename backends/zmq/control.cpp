@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/zmq/control.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +29,12 @@ constexpr int kQueueMessages = 1000;  // per direction and peer
 constexpr std::size_t kRememberedPeers = 4096;
 
 Problem problem(const std::string& endpoint, const std::string& what, int error_number) {
-  return {ProblemCode::unavailable, endpoint, what + ": " + zmq_strerror(error_number), "", ""};
+  return {"control_connection_failed",
+          ProblemCode::unavailable,
+          endpoint,
+          fmt::format("{}: {}", what, zmq_strerror(error_number)),
+          "",
+          ""};
 }
 
 void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
@@ -199,9 +205,10 @@ class Client final : public session::ControlClient {
     if (!frame) return base::fail(frame.error());
     if (zmq_send(socket_.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT) >= 0) return {};
     if (zmq_errno() != EAGAIN) return base::fail(problem(endpoint_, "cannot send", zmq_errno()));
-    return base::fail({ProblemCode::unavailable, endpoint_,
-                       "does not take messages: " + std::to_string(kQueueMessages) + " wait", "",
-                       "Look whether the coordinator lives."});
+    return base::fail(
+        {"queue_full", ProblemCode::unavailable, endpoint_,
+         fmt::format("the peer does not accept messages: {} are waiting", kQueueMessages), "",
+         "Check that the coordinator runs."});
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "backends/zmq/control_endpoint.h"
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,9 +23,9 @@ using base::Result;
 constexpr std::string_view kIpc = "ipc://", kTcp = "tcp://";
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 
-Problem problem(ProblemCode code, const std::string& endpoint, std::string what,
+Problem problem(const char* id, ProblemCode code, const std::string& endpoint, std::string what,
                 std::string accepted = "", std::string advice = "") {
-  return {code, endpoint, std::move(what), std::move(accepted), std::move(advice)};
+  return {id, code, endpoint, std::move(what), std::move(accepted), std::move(advice)};
 }
 
 std::string path_of(const std::string& endpoint) {
@@ -52,23 +53,23 @@ Result<void> check_tcp(const std::string& endpoint, bool may_choose_port) {
   const std::string address =
       colon < kTcp.size() ? "" : endpoint.substr(kTcp.size(), colon - kTcp.size());
   if (!is_loopback(address))
-    return base::fail(problem(ProblemCode::refused, endpoint,
-                              "is not an address of this machine alone", "tcp://127.0.0.1:PORT"));
+    return base::fail(problem("endpoint_not_local", ProblemCode::refused, endpoint,
+                              "the endpoint is not a loopback address", "tcp://127.0.0.1:PORT"));
   if (is_port(std::string_view(endpoint).substr(colon + 1), may_choose_port)) return {};
-  return base::fail(
-      problem(ProblemCode::bad_input, endpoint, "has no port", "a port of 1 to 65535"));
+  return base::fail(problem("bad_endpoint", ProblemCode::bad_input, endpoint,
+                            "the endpoint has no port", "a port of 1 to 65535"));
 }
 
 Result<void> check_ipc(const std::string& endpoint) {
   const std::string path = path_of(endpoint);
   if (!path.starts_with('/'))
-    return base::fail(problem(ProblemCode::bad_input, endpoint,
-                              "is no endpoint of the control plane",
+    return base::fail(problem("bad_endpoint", ProblemCode::bad_input, endpoint,
+                              "this is not an endpoint of the control plane",
                               "ipc:///PATH, tcp://127.0.0.1:PORT"));
   if (path.size() <= kLongestPath) return {};
-  return base::fail(problem(ProblemCode::bad_input, endpoint,
-                            "its path is " + std::to_string(path.size()) + " bytes long",
-                            "up to " + std::to_string(kLongestPath) + " bytes",
+  return base::fail(problem("path_too_long", ProblemCode::bad_input, endpoint,
+                            fmt::format("the path has {} bytes", path.size()),
+                            fmt::format("up to {} bytes", kLongestPath),
                             "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 
@@ -80,7 +81,8 @@ Result<void> check_directory(const std::string& endpoint) {
   if (::stat(directory.c_str(), &status) != 0)
     return base::fail(base::system_problem(endpoint, "cannot use its directory", errno));
   if (status.st_uid == ::geteuid() && (status.st_mode & 077) == 0) return {};
-  return base::fail(problem(ProblemCode::refused, endpoint, "its directory is open to others",
+  return base::fail(problem("directory_not_private", ProblemCode::refused, endpoint,
+                            "other users can enter the directory",
                             "a directory of this user with mode 0700",
                             "Use chmod 700, or another directory."));
 }
@@ -103,11 +105,12 @@ Result<void> check_free(const std::string& endpoint) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return {};
   if (!S_ISSOCK(status.st_mode))
-    return base::fail(problem(ProblemCode::unavailable, endpoint,
-                              "its path is taken by a file that is no socket", "",
+    return base::fail(problem("path_taken", ProblemCode::unavailable, endpoint,
+                              "a file that is not a socket has this path", "",
                               "Move the file away."));
   if (try_connect(path) == ECONNREFUSED) return {};
-  return base::fail(problem(ProblemCode::unavailable, endpoint, "another server uses it", "",
+  return base::fail(problem("endpoint_in_use", ProblemCode::unavailable, endpoint,
+                            "another server uses this endpoint", "",
                             "Stop that run, or attach to it."));
 }
 

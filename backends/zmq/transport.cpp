@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/zmq/transport.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -19,8 +21,8 @@ constexpr std::size_t kLongestIpcPath = 107;
 constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 
 Problem bad_endpoint(const std::string& endpoint, const std::string& what) {
-  return {ProblemCode::bad_input, "endpoint \"" + endpoint + "\"", what,
-          std::string(kAcceptedEndpoints), ""};
+  return {"bad_endpoint", ProblemCode::bad_input,          fmt::format("endpoint \"{}\"", endpoint),
+          what,           std::string(kAcceptedEndpoints), ""};
 }
 
 bool is_wildcard(std::string_view host) {
@@ -61,9 +63,9 @@ class BoundSocket final : public Bound {
 
   Result<std::unique_ptr<Transport>> connect(const std::vector<std::string>& endpoints) override {
     if (endpoints.size() != static_cast<std::size_t>(identity_.ranks) || context_ == nullptr)
-      return base::fail({ProblemCode::bad_usage, "zmq transport",
-                         "connect needs one endpoint a rank, once",
-                         std::to_string(identity_.ranks) + " endpoints", ""});
+      return base::fail({"bad_endpoint", ProblemCode::bad_usage, "zmq transport",
+                         "connect needs one endpoint per rank, and must be called once",
+                         fmt::format("{} endpoints", identity_.ranks), ""});
     for (int peer = 0; peer < identity_.ranks; ++peer)
       if (const auto& endpoint = endpoints[static_cast<std::size_t>(peer)];
           peer != identity_.rank && !endpoint.empty())
@@ -89,18 +91,18 @@ class BoundSocket final : public Bound {
 Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generation,
                                     const std::string& endpoint, const TransportOptions& options) {
   if (ranks < 1 || rank < 0 || rank >= ranks || options.channels < 1)
-    return base::fail({ProblemCode::bad_usage, "zmq transport",
-                       "there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks),
-                       "", ""});
+    return base::fail({"unknown_rank", ProblemCode::bad_usage, "zmq transport",
+                       fmt::format("there is no rank {} of {}", rank, ranks), "", ""});
   if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
   try {
     auto bound = std::make_unique<BoundSocket>(Identity{rank, ranks, generation}, options);
     bound->listen(endpoint);
     return bound;
   } catch (const ::zmq::error_t& error) {
-    return base::fail(Problem{ProblemCode::unavailable, "endpoint \"" + endpoint + "\"",
-                              std::string("cannot listen there: ") + error.what(), "",
-                              "Choose another address or port"});
+    return base::fail(Problem{"cannot_listen", ProblemCode::unavailable,
+                              fmt::format("endpoint \"{}\"", endpoint),
+                              fmt::format("cannot listen there: {}", error.what()), "",
+                              "Choose another address or port."});
   }
 }
 

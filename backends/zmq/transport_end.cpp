@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/zmq/transport_end.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -55,7 +57,12 @@ End::~End() {
 }
 
 Problem End::problem_with(int peer, const std::string& what, const std::string& advice) const {
-  return {ProblemCode::failed, rank_name(rank()), rank_name(peer) + " " + what, "", advice};
+  return {"peer_lost",
+          ProblemCode::failed,
+          rank_name(rank()),
+          fmt::format("{} {}", rank_name(peer), what),
+          "",
+          advice};
 }
 
 // Returns why a peer is gone. An abort and the subsequent leave may arrive in one pump; the reason
@@ -79,16 +86,17 @@ Result<void> End::check(int peer, int channel) {
   const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 &&
                      channel < options_.channels;
   if (known) return {};
-  return base::fail({ProblemCode::bad_usage, rank_name(rank()),
-                     "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
-                     "a connected rank, a channel of 0 to " + std::to_string(options_.channels - 1),
+  return base::fail({"unknown_channel", ProblemCode::bad_usage, rank_name(rank()),
+                     fmt::format("there is no channel {} to {}", channel, rank_name(peer)),
+                     fmt::format("a connected rank, a channel of 0 to {}", options_.channels - 1),
                      ""});
 }
 
 Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
   const std::uint32_t generation = peers_[static_cast<std::size_t>(peer)].generation;
   const auto wrong = [&](const std::string& what, const std::string& accepted) {
-    return base::fail({ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
+    return base::fail(
+        {"bad_message", ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
   };
   if (tag.generation != generation)
     return wrong("posted a message of generation " + std::to_string(tag.generation),

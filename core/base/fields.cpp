@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/fields.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -127,10 +129,10 @@ std::string join_names(const std::vector<std::string>& names) {
   return text;
 }
 
-void report(Problems& problems, const std::string& path, std::string what, std::string accepted,
-            std::string advice) {
+void report(Problems& problems, const char* id, const std::string& path, std::string what,
+            std::string accepted, std::string advice) {
   problems.push_back(
-      {ProblemCode::bad_input, path, std::move(what), std::move(accepted), std::move(advice)});
+      {id, ProblemCode::bad_input, path, std::move(what), std::move(accepted), std::move(advice)});
 }
 
 std::size_t characters(std::string_view utf8) {
@@ -168,9 +170,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems) {
   if (!value.is_number() || (whole && !is_whole(value))) {
-    report(problems, path,
-           std::string("expected a ") + (whole ? "whole number" : "number") + ", found " +
-               found(value),
+    report(problems, "wrong_type", path,
+           fmt::format("expected a {}, found {}", whole ? "whole number" : "number", found(value)),
            range_text(range));
     return false;
   }
@@ -179,7 +180,7 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
       whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
   if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64)
     return true;
-  report(problems, path, found(value) + " is out of range", range_text(range));
+  report(problems, "out_of_range", path, found(value) + " is out of range", range_text(range));
   return false;
 }
 
@@ -187,8 +188,8 @@ bool check_length(std::size_t length, const Range& range, const char* unit, cons
                   Problems& problems) {
   const auto size = static_cast<double>(length);
   if (size >= range.low && size <= range.high) return true;
-  report(problems, path, "has " + std::to_string(length) + " " + unit,
-         range_text(range) + " " + unit);
+  report(problems, "wrong_length", path, fmt::format("has {} {}", length, unit),
+         fmt::format("{} {}", range_text(range), unit));
   return false;
 }
 
@@ -197,8 +198,8 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string guess = nearest(key, known);
-    report(problems, child(path, shortened(key)), "unknown key", join_names(known),
-           guess.empty() ? "Remove it." : "Did you mean \"" + guess + "\"?");
+    report(problems, kUnknownKey, child(path, shortened(key)), "unknown key", join_names(known),
+           guess.empty() ? "Remove it." : fmt::format("Did you mean \"{}\"?", guess));
   }
 }
 

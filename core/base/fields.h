@@ -23,11 +23,14 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
+// Id of the problem of a key that no field has.
+inline constexpr const char* kUnknownKey = "unknown_key";
+
 namespace detail {
 
 std::string join_names(const std::vector<std::string>& names);
-void report(Problems& problems, const std::string& path, std::string what, std::string accepted,
-            std::string advice = "");
+void report(Problems& problems, const char* id, const std::string& path, std::string what,
+            std::string accepted, std::string advice = "");
 std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
 std::string nearest(std::string_view word,
                     const std::vector<std::string>& candidates);  // "" if none is similar
@@ -77,8 +80,8 @@ template <IsDocument Document>
 void read_document(const Json& json, Document& document, const std::string& path,
                    Problems& problems) {
   if (!json.is_object())
-    return detail::report(problems, path, "expected an object, found " + detail::found(json),
-                          "{...}");
+    return detail::report(problems, "wrong_type", path,
+                          "expected an object, found " + detail::found(json), "{...}");
   std::vector<std::string> known;
   const auto read_one = [&](const auto& f) {
     known.emplace_back(f.name);
@@ -116,21 +119,21 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
         if (json.get_ref<const std::string&>() == word) return void(value = candidate);
     const std::string guess =
         json.is_string() ? detail::nearest(json.get_ref<const std::string&>(), names) : "";
-    detail::report(problems, path, "unknown value: " + detail::found(json),
+    detail::report(problems, "unknown_value", path, "unknown value: " + detail::found(json),
                    detail::join_names(names),
                    guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array())
-      return detail::report(problems, path, "expected a list, found " + detail::found(json),
-                            "[...]");
+      return detail::report(problems, "wrong_type", path,
+                            "expected a list, found " + detail::found(json), "[...]");
     if (!detail::check_length(json.size(), range, "entries", path, problems)) return;
     value.assign(json.size(), {});
     for (std::size_t i = 0; i < json.size(); ++i)
       read_value(json[i], value[i], {}, path + "[" + std::to_string(i) + "]", problems);
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!json.is_boolean())
-      return detail::report(problems, path, "expected true or false, found " + detail::found(json),
-                            "true, false");
+      return detail::report(problems, "wrong_type", path,
+                            "expected true or false, found " + detail::found(json), "true, false");
     value = json.get<bool>();
   } else if constexpr (std::is_arithmetic_v<T>) {
     if (detail::check_number(json, std::is_integral_v<T>, detail::narrowed<T>(range), path,
@@ -138,8 +141,8 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
       value = json.get<T>();
   } else {
     if (!json.is_string())
-      return detail::report(problems, path, "expected a text, found " + detail::found(json),
-                            "\"...\"");
+      return detail::report(problems, "wrong_type", path,
+                            "expected a text, found " + detail::found(json), "\"...\"");
     if (detail::check_length(detail::characters(json.get_ref<const std::string&>()), range,
                              "characters", path, problems))
       value = json.get<std::string>();

@@ -2,6 +2,7 @@
 #include "core/base/file.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,14 +72,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   if (file.get() < 0) return fail(system_problem(path.string(), "cannot open the file", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", ""});
+    return fail({"not_a_regular_file", ProblemCode::bad_input, path.string(),
+                 "the path is not a regular file", "", ""});
   std::string content(std::min(static_cast<std::size_t>(status.st_size), maximum_bytes) + 1, '\0');
   if (!read_up_to(file.get(), content, maximum_bytes + 1))
     return fail(system_problem(path.string(), "cannot read the file", errno));
   if (content.size() <= maximum_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
-  return fail({ProblemCode::bad_input, path.string(), "is " + std::to_string(size) + " bytes long",
-               "at most " + std::to_string(maximum_bytes) + " bytes", ""});
+  return fail({"file_too_large", ProblemCode::bad_input, path.string(),
+               fmt::format("the file has {} bytes", size),
+               fmt::format("at most {} bytes", maximum_bytes), ""});
 }
 
 std::filesystem::path resolve_link(const std::filesystem::path& path) {
@@ -96,8 +99,8 @@ bool is_not_regular_file(const std::filesystem::path& path) {
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
   const std::filesystem::path path = resolve_link(name);
   if (is_not_regular_file(path))
-    return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced",
-                 "", "Choose another name."});
+    return fail({"not_a_regular_file", ProblemCode::failed, path.string(),
+                 "the path is not a regular file and is not replaced", "", "Choose another name."});
   std::string temporary;
   {
     const Descriptor file = open_beside(path, temporary);

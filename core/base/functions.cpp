@@ -20,7 +20,7 @@ Result<void> Functions::state() const {
 }
 
 Problem Functions::unavailable(const std::string& what) const {
-  return {ProblemCode::unavailable, file_, what, "", advice_};
+  return {"library_unavailable", ProblemCode::unavailable, file_, what, "", advice_};
 }
 
 // With a null handle, dlsym would search this program.

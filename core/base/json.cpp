@@ -89,8 +89,12 @@ class Stop : public Json::json_sax_t {
 };
 
 Problem bad_path(const std::string& path, std::string what) {
-  return {ProblemCode::bad_input, path, std::move(what),
-          "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
+  return {"bad_path",
+          ProblemCode::bad_input,
+          path,
+          std::move(what),
+          "a path such as training.batch_per_rank or topology.hosts[0].name",
+          ""};
 }
 
 using Step = std::variant<std::string, std::size_t>;  // a key or an index
@@ -144,8 +148,8 @@ Json* step_into(Json& parent, const Step& step) {
 
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t most_keys) {
   const auto bad = [&](std::string what) {
-    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document",
-                 "Mend the file there, or start from an example."});
+    return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
+                 "Correct the file there, or start from an example."});
   };
   if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
   Bounds bounds(most_keys);

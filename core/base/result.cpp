@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/result.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -81,12 +83,17 @@ std::string to_string(const Problems& problems) {
 }
 
 Problem system_problem(std::string where, std::string what, int error_number) {
-  return {ProblemCode::failed, std::move(where),
-          std::move(what) + ": " + std::strerror(error_number), "", advice_on(error_number)};
+  return {"system_error",
+          ProblemCode::failed,
+          std::move(where),
+          fmt::format("{}: {}", what, std::strerror(error_number)),
+          "",
+          advice_on(error_number)};
 }
 
 Problem out_of_memory(std::string where) {
-  return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", kUseLessMemory};
+  return {"out_of_memory", ProblemCode::unavailable, std::move(where), "ran out of memory", "",
+          kUseLessMemory};
 }
 
 }  // namespace trainyard::base

@@ -23,6 +23,7 @@ std::string_view name(ProblemCode code);
 
 // An error for the user: where it is, what was found, what is accepted, what to do.
 struct Problem {
+  std::string id;  // stable name of the kind of error, for example "unknown_key"; snake_case
   ProblemCode code = ProblemCode::failed;
   std::string where;     // a JSON path, a file, a rank and op
   std::string what;      // one sentence without a period

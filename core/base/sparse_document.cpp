@@ -49,9 +49,12 @@ void append(const Json& json, std::size_t indent, std::size_t column, std::size_
 
 Problem foreign_key_problem(const ForeignKey& key) {
   const std::string name = key.path.substr(key.path.rfind('.') + 1);
-  return {ProblemCode::bad_input, key.path,
+  return {"foreign_key",
+          ProblemCode::bad_input,
+          key.path,
           "the kind \"" + key.kind + "\" has no key \"" + name + "\"",
-          "with the kinds " + detail::join_names(key.kinds), "Remove the key, or change the kind."};
+          "with the kinds " + detail::join_names(key.kinds),
+          "Remove the key, or change the kind."};
 }
 
 std::string to_readable_text(const Json& json, std::size_t columns) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace trainyard::base {
 
@@ -12,5 +13,9 @@ std::string with_unit(double value, const char* unit);  // with_unit(2.7e6, "B")
 std::string format_bytes(double bytes);                 // "2.7 MB"
 std::string format_seconds(double seconds);             // "3.4 ms", "2 min 5 s"
 std::string format_count(std::int64_t count);           // "668,672"
+
+// counted(1, "layer") == "1 layer", counted(3, "layer") == "3 layers". `plural` is the noun with an
+// s unless given: counted(2, "class", "classes").
+std::string counted(std::int64_t count, std::string_view noun, std::string_view plural = {});
 
 }  // namespace trainyard::base

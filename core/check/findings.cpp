@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -31,9 +33,9 @@ void Findings::add(Proof proof, const Spot& spot, const std::string& what, std::
   const bool room = !full(proof);
   ++counts_[proof];
   if (!room) return;
-  base::Problem problem{base::ProblemCode::bad_input, where(scope_, spot),
-                        std::string(name(proof)) + ": " + what, std::move(accepted),
-                        std::move(advice)};
+  base::Problem problem{
+      fmt::format("proof_{}", name(proof)),     base::ProblemCode::bad_input, where(scope_, spot),
+      fmt::format("{}: {}", name(proof), what), std::move(accepted),          std::move(advice)};
   const bool has_op = spot.rank >= 0 && spot.op >= 0;
   list_.push_back({proof, std::move(problem), spot.program,
                    has_op ? std::optional(plan::Mark{spot.rank, spot.op}) : std::nullopt});

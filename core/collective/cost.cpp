@@ -187,7 +187,8 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table) {
     if (algorithm == Algorithm::automatic) continue;
     if (stop.stop_requested())
-      return base::fail({base::ProblemCode::canceled, "", "nobody waits for it any more", "", ""});
+      return base::fail({"canceled", base::ProblemCode::canceled, "",
+                         "the comparison of algorithms was canceled", "", ""});
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
       offer.unfit = std::string(name) + " asks for equally many ranks on every host";

@@ -168,7 +168,8 @@ class StepPlayer {
 };
 
 base::Problem cannot_play(std::string where, std::string what, std::string accepted) {
-  return {base::ProblemCode::bad_input, std::move(where), std::move(what), std::move(accepted), ""};
+  return {"steps_not_shown", base::ProblemCode::bad_input, std::move(where),
+          std::move(what),   std::move(accepted),          ""};
 }
 
 }  // namespace

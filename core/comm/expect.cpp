@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/expect.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 namespace trainyard::comm {
@@ -19,12 +21,13 @@ std::string link(int self, int peer) {
 
 Problem late(const Transport& transport, int peer, int channel, const std::string& what,
              microseconds limit) {
-  return {ProblemCode::unavailable, link(transport.rank(), peer),
-          what + " within " + std::to_string(limit.count() / 1000) + " ms on channel " +
-              std::to_string(channel),
-          "",
-          "See the log of rank " + std::to_string(peer) +
-              ": it hangs, or it is slower than the limit allows"};
+  return {
+      "message_timeout",
+      ProblemCode::unavailable,
+      link(transport.rank(), peer),
+      fmt::format("{} within {} ms on channel {}", what, limit.count() / 1000, channel),
+      "",
+      fmt::format("See the log of rank {}: it hangs, or is slower than the limit allows.", peer)};
 }
 
 // RemoteCalls `attempt` (a Result that is empty or false until ready) until it returns something or
@@ -55,19 +58,19 @@ std::string to_string(const Tag& tag) {
 
 Result<void> check(const Message& message, const Tag& tag, int self, int peer) {
   if (message.tag == tag) return {};
-  return base::fail({ProblemCode::failed, link(self, peer),
-                     "the message is of " + to_string(message.tag), to_string(tag),
-                     "A message was lost, repeated or sent out of order"});
+  return base::fail({"wrong_message", ProblemCode::failed, link(self, peer),
+                     fmt::format("received a message of {}", to_string(message.tag)),
+                     to_string(tag), "A message was lost, repeated or sent out of order."});
 }
 
 Result<void> check(const Message& message, const Expected& expected, int self, int peer) {
   if (auto ok = check(message, expected.tag, self, peer); !ok) return ok;
   if (message.bytes.size() != expected.bytes)
-    return base::fail({ProblemCode::failed, link(self, peer),
-                       "the message of " + to_string(message.tag) + " has " +
-                           std::to_string(message.bytes.size()) + " bytes",
-                       std::to_string(expected.bytes) + " bytes",
-                       "A message was cut, or the two ranks run different plans"});
+    return base::fail({"wrong_message", ProblemCode::failed, link(self, peer),
+                       fmt::format("the message of {} has {} bytes", to_string(message.tag),
+                                   message.bytes.size()),
+                       fmt::format("{} bytes", expected.bytes),
+                       "The message was truncated, or the two ranks run different plans."});
   return {};
 }
 

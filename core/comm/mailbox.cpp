@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/mailbox.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -26,14 +28,15 @@ Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Spi
                                                std::int64_t process, std::int64_t process_start,
                                                bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
-    return base::fail({base::ProblemCode::bad_usage, rank_name(rank), "is no rank of this group",
-                       "0 to " + std::to_string(block.ranks() - 1), ""});
+    return base::fail({"unknown_rank", base::ProblemCode::bad_usage, rank_name(rank),
+                       "the group has no such rank", fmt::format("0 to {}", block.ranks() - 1),
+                       ""});
   Presence& presence = block.presence(rank);
   const bool vacant =
       takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
   if (presence.process.exchange(process == 0 ? -1 : process) != 0 && !vacant)
-    return base::fail({base::ProblemCode::refused, rank_name(rank),
-                       "is taken: its transport was opened before", "one opening a rank", ""});
+    return base::fail({"rank_taken", base::ProblemCode::refused, rank_name(rank),
+                       "the transport of this rank is already open", "one transport per rank", ""});
   std::unique_ptr<Mailbox> mailbox(new Mailbox(block, rank, patience));
   if (vacant) mailbox->continue_counters();
   presence.process_start.store(process_start, std::memory_order_relaxed);
@@ -90,15 +93,20 @@ Result<void> Mailbox::check(int peer, int channel) const {
   if (peer >= 0 && peer < block_.ranks() && peer != rank_ && channel >= 0 &&
       channel < block_.channels())
     return {};
-  return base::fail({base::ProblemCode::bad_usage, rank_name(rank_),
-                     "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
-                     "another rank of 0 to " + std::to_string(block_.ranks() - 1) +
-                         ", a channel of 0 to " + std::to_string(block_.channels() - 1),
+  return base::fail({"unknown_channel", base::ProblemCode::bad_usage, rank_name(rank_),
+                     fmt::format("there is no channel {} to {}", channel, rank_name(peer)),
+                     fmt::format("another rank of 0 to {}, a channel of 0 to {}",
+                                 block_.ranks() - 1, block_.channels() - 1),
                      ""});
 }
 
 base::Problem Mailbox::broken(int peer, const char* what) const {
-  return {base::ProblemCode::failed, rank_name(rank_), rank_name(peer) + " " + what, "", ""};
+  return {"peer_lost",
+          base::ProblemCode::failed,
+          rank_name(rank_),
+          fmt::format("{} {}", rank_name(peer), what),
+          "",
+          ""};
 }
 
 // A peer that aborted has often left as well by then; the abort is the reason to report.

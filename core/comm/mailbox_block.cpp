@@ -37,8 +37,9 @@ std::optional<base::Problem> AbortWord::reason() const {
   if (state == State::set)
     return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
   // The writer was killed while writing: the abort is certain, its text is not.
-  return base::Problem{base::ProblemCode::failed, "transport",
-                       "a rank aborted; its reason is not written yet", "", ""};
+  return base::Problem{"aborted",   base::ProblemCode::failed,
+                       "transport", "a rank aborted without writing its reason",
+                       "",          ""};
 }
 
 std::size_t MailboxBlock::bytes(int ranks, int channels) {

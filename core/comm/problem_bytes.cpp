@@ -7,7 +7,7 @@
 namespace trainyard::comm {
 namespace {
 
-constexpr std::size_t kMaximumTextBytes = (kMaximumProblemBytes - 1) / 4 - 2;
+constexpr std::size_t kMaximumTextBytes = (kMaximumProblemBytes - 1) / 5 - 2;
 
 void append(std::vector<std::byte>& bytes, const std::string& text) {
   const std::size_t length = std::min(text.size(), kMaximumTextBytes);
@@ -37,7 +37,7 @@ base::ProblemCode code_of(std::byte byte) {
 std::vector<std::byte> to_bytes(const base::Problem& problem) {
   std::vector<std::byte> bytes{static_cast<std::byte>(problem.code)};
   for (const std::string* text :
-       {&problem.where, &problem.what, &problem.accepted, &problem.advice})
+       {&problem.id, &problem.where, &problem.what, &problem.accepted, &problem.advice})
     append(bytes, *text);
   return bytes;
 }
@@ -47,7 +47,8 @@ base::Problem problem_from_bytes(std::span<const std::byte> bytes) {
   if (bytes.empty()) return problem;
   problem.code = code_of(bytes.front());
   bytes = bytes.subspan(1);
-  for (std::string* text : {&problem.where, &problem.what, &problem.accepted, &problem.advice})
+  for (std::string* text :
+       {&problem.id, &problem.where, &problem.what, &problem.accepted, &problem.advice})
     *text = take(bytes);
   return problem;
 }

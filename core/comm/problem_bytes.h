@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Serializes a Problem with a size limit, to pass the reason of an abort to another process.
-// Layout: one byte of code, then the four texts, each as a little-endian 16-bit length and its
+// Layout: one byte of code, then the five texts, each as a little-endian 16-bit length and its
 // bytes. Texts that do not fit are truncated.
 #pragma once
 

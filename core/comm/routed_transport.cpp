@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/routed_transport.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -12,7 +14,8 @@ using std::chrono::microseconds;
 Result<std::unique_ptr<Transport>> RoutedTransport::make(
     std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) {
   const auto wrong = [](const std::string& what) {
-    return base::fail({base::ProblemCode::bad_usage, "routed transport", what, "", ""});
+    return base::fail(
+        {"bad_route", base::ProblemCode::bad_usage, "routed transport", what, "", ""});
   };
   if (parts.empty()) return wrong("has no parts");
   for (const auto& part : parts)
@@ -42,8 +45,8 @@ Result<Transport*> RoutedTransport::part_of(int peer) const {
   if (auto ok = state(); !ok) return base::fail(ok.error());
   if (peer >= 0 && peer < ranks())
     return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])].get();
-  return base::fail({base::ProblemCode::bad_usage, "rank " + std::to_string(rank()),
-                     "has no peer " + std::to_string(peer), "", ""});
+  return base::fail({"unknown_rank", base::ProblemCode::bad_usage, fmt::format("rank {}", rank()),
+                     fmt::format("there is no peer {}", peer), "", ""});
 }
 
 Result<bool> RoutedTransport::post(int peer, int channel, Tag tag,

@@ -2,6 +2,7 @@
 #include "core/comm/shaped_links.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -45,8 +46,12 @@ int take_within(pthread_mutex_t& mutex, time_t seconds) {
 }
 
 Problem foreign(const std::string& what) {
-  return {ProblemCode::bad_input, kWhere, what, "the memfd that the launcher made",
-          "Ranks are started by the coordinator, not by hand"};
+  return {"foreign_memory",
+          ProblemCode::bad_input,
+          kWhere,
+          what,
+          "the memfd that the launcher created",
+          "Ranks are started by the coordinator, not by hand."};
 }
 
 Problem cannot(const char* what, int error) { return base::system_problem(kWhere, what, error); }
@@ -64,10 +69,10 @@ int make_robust(pthread_mutex_t& mutex) {
 
 Result<void> check_shape(const DrawnLinks& drawn, int channels) {
   if (drawn.ranks >= 1 && channels >= 1) return {};
-  return base::fail({ProblemCode::bad_usage, kWhere,
-                     "cannot have " + std::to_string(drawn.ranks) + " ranks and " +
-                         std::to_string(channels) + " channels",
-                     "1 or more of each", ""});
+  return base::fail(
+      {"bad_size", ProblemCode::bad_usage, kWhere,
+       fmt::format("cannot be created for {} ranks and {} channels", drawn.ranks, channels),
+       "1 or more of each", ""});
 }
 
 Result<int> make_file(std::size_t bytes) {
@@ -157,9 +162,9 @@ Result<void> ShapedLinks::lock(int rank) {
   int error = ::pthread_mutex_trylock(&header_->mutex);
   if (error == EBUSY) error = take_within(header_->mutex, kLongestLock);
   if (error == ETIMEDOUT)
-    return base::fail({ProblemCode::failed, "rank " + std::to_string(header_->holder),
-                       "it does not give the shared links back: it stands still", "",
-                       "See its log"});
+    return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
+                       "the rank hangs and holds the lock of the shared links", "",
+                       "See its log."});
   if (error != 0 && error != EOWNERDEAD) return base::fail(cannot("cannot take its lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
@@ -178,7 +183,7 @@ Result<void> ShapedLinks::post(const LaneName& lane, std::size_t bytes) {
   if (room) shares_.post(lane, bytes, now());
   unlock();
   if (room) return {};
-  return base::fail({ProblemCode::failed, kWhere, "a channel holds more messages than links can",
+  return base::fail({"links_full", ProblemCode::failed, kWhere, "a channel holds too many messages",
                      std::to_string(LinkShares::kLaneMessages), ""});
 }
 
@@ -195,10 +200,10 @@ Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
 
 Result<void> ShapedLinks::set_fraction(int edge, double part) {
   if (edge < 0 || 2 * edge + 1 >= shares_.ways() || !(part >= 0 && part <= 1))
-    return base::fail({ProblemCode::bad_usage, kWhere,
-                       "have no edge " + std::to_string(edge) + " that could carry " +
-                           std::to_string(part) + " of what is drawn",
-                       "0 to 1", ""});
+    return base::fail(
+        {"bad_link_fraction", ProblemCode::bad_usage, kWhere,
+         fmt::format("edge {} cannot carry a fraction of {} of its drawn bandwidth", edge, part),
+         "an edge of the drawing, and 0 to 1", ""});
   if (auto ok = lock(-1); !ok) return ok;
   for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_fraction(way, part, now());
   unlock();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/shaped_transport.h"
 
+#include <fmt/core.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -34,9 +35,9 @@ void sleep_exactly() {
 Result<std::unique_ptr<Transport>> ShapedTransport::make(std::unique_ptr<Transport> inner,
                                                          std::shared_ptr<ShapedLinks> links) {
   if (links->ranks() != inner->ranks())
-    return base::fail({base::ProblemCode::bad_usage, "shaped transport",
-                       "its links are of " + std::to_string(links->ranks()) + " ranks",
-                       std::to_string(inner->ranks()) + " ranks", ""});
+    return base::fail({"bad_size", base::ProblemCode::bad_usage, "shaped transport",
+                       fmt::format("the links are for {} ranks", links->ranks()),
+                       fmt::format("{} ranks", inner->ranks()), ""});
   return std::unique_ptr<Transport>(new ShapedTransport(std::move(inner), std::move(links)));
 }
 
@@ -85,9 +86,9 @@ Result<void> ShapedTransport::release(int peer, int channel) {
   if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
   if (auto ok = inner_->state(); !ok) return ok;
   if (!std::exchange(held(peer, channel).seen, false))
-    return base::fail({base::ProblemCode::failed, "rank " + std::to_string(rank()),
-                       "rank " + std::to_string(peer) + " sent nothing that could be released", "",
-                       ""});
+    return base::fail({"nothing_to_release", base::ProblemCode::failed,
+                       fmt::format("rank {}", rank()),
+                       fmt::format("no message of rank {} can be released", peer), "", ""});
   if (auto ok = links_->release({peer, rank(), channel}); !ok) return ok;
   return inner_->release(peer, channel);
 }

@@ -128,7 +128,12 @@ class Compute {
 
  private:
   base::Problem cannot_export(const std::string& where) const {
-    return {base::ProblemCode::unavailable, where, name() + " lends no memory", "", ""};
+    return {"export_not_supported",
+            base::ProblemCode::unavailable,
+            where,
+            name() + " cannot export memory",
+            "",
+            ""};
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/memory.h"
 
+#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -18,9 +19,10 @@ base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
       static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)), std::free);
   if (!memory)
-    return base::fail({base::ProblemCode::unavailable, where,
-                       "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
-                       "Use a smaller batch or model, or more memory."});
+    return base::fail(
+        {"out_of_memory", base::ProblemCode::unavailable, where,
+         fmt::format("cannot allocate {}", base::format_bytes(static_cast<double>(bytes))), "",
+         "Use a smaller batch or model, or more memory."});
   if (page == large)
     ::madvise(memory.get(), rounded,
               // Avoids most page faults and TLB misses; harmless if huge pages are not available.

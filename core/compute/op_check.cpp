@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/op_check.h"
 
+#include <fmt/core.h>
+
 #include "core/compute/half_precision.h"
 
 namespace trainyard::compute {
@@ -80,8 +82,9 @@ OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what,
                           const std::string& accepted) {
   if (!fits && !problem_)
-    problem_ = base::Problem{base::ProblemCode::bad_input, std::string(op_),
-                             std::string(part) + " " + what, accepted, ""};
+    problem_ = base::Problem{"bad_op",         base::ProblemCode::bad_input,
+                             std::string(op_), fmt::format("{} {}", part, what),
+                             accepted,         ""};
   return *this;
 }
 

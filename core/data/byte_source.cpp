@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/byte_source.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -26,7 +28,8 @@ bool begins_gzip(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 Problem missing_file(const std::filesystem::path& path, std::string advice) {
-  return {ProblemCode::unavailable, path.string(), "the file is not there", "", std::move(advice)};
+  return {"missing_file",   ProblemCode::unavailable, path.string(), "the file does not exist", "",
+          std::move(advice)};
 }
 
 ByteSource::ByteSource(std::filesystem::path path, std::uint64_t size)
@@ -40,28 +43,30 @@ Result<ByteSource> ByteSource::open(const std::filesystem::path& path) {
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return fail(missing_file(path, ""));
   if (!std::filesystem::is_regular_file(status))
-    return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "a file", ""});
+    return fail({"not_a_regular_file", ProblemCode::bad_input, path.string(),
+                 "the path is not a regular file", "a file", ""});
   const auto size = std::filesystem::file_size(path, error);
   if (error)
-    return fail({ProblemCode::unavailable, path.string(),
-                 "cannot read the file: " + error.message(), "", ""});
+    return fail({"unreadable_file", ProblemCode::unavailable, path.string(),
+                 fmt::format("cannot read the file: {}", error.message()), "", ""});
   ByteSource source(path, size);
   if (!source.file_)
-    return fail({ProblemCode::unavailable, path.string(),
-                 std::string("cannot open the file: ") + std::strerror(errno), "",
-                 "Check its permissions"});
+    return fail({"unreadable_file", ProblemCode::unavailable, path.string(),
+                 fmt::format("cannot open the file: {}", std::strerror(errno)), "",
+                 "Check its permissions."});
   if (size == 0) return fail(source.problem("the file is empty"));
   return source.sniff().map([&] { return std::move(source); });
 }
 
 Problem ByteSource::problem(std::string what, std::string accepted, std::string advice) const {
-  return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted),
-          std::move(advice)};
+  return {"bad_data_file", ProblemCode::bad_input, path_.string(),
+          std::move(what), std::move(accepted),    std::move(advice)};
 }
 
 Problem ByteSource::not_read() const {
-  return {ProblemCode::unavailable, path_.string(), "reading the file failed", "",
-          "Look at its disk."};
+  return {
+      "unreadable_file", ProblemCode::unavailable, path_.string(), "reading the file failed", "",
+      "Check the disk."};
 }
 
 bool ByteSource::refill() {
@@ -77,7 +82,8 @@ Result<void> ByteSource::sniff() {
   if (!gzip_) return {};
   stream_.reset(new z_stream{});
   if (inflateInit2(stream_.get(), kGzipOnly) != Z_OK)
-    return fail({ProblemCode::failed, path_.string(), "zlib could not start", "", ""});
+    return fail(
+        {"zlib_failed", ProblemCode::failed, path_.string(), "zlib could not start", "", ""});
   return {};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/csv.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -74,12 +76,16 @@ class Reader {
 
  private:
   Problem problem(std::string what, std::string accepted, std::string advice = "") const {
-    return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted),
-            std::move(advice)};
+    return {"bad_data_file", ProblemCode::bad_input, path_.string(),
+            std::move(what), std::move(accepted),    std::move(advice)};
   }
   Problem problem_here(std::string what, std::string accepted = "", std::string advice = "") const {
-    return {ProblemCode::bad_input, path_.string() + ", line " + std::to_string(records_.line()),
-            std::move(what), std::move(accepted), std::move(advice)};
+    return {"bad_data_file",
+            ProblemCode::bad_input,
+            fmt::format("{}, line {}", path_.string(), records_.line()),
+            std::move(what),
+            std::move(accepted),
+            std::move(advice)};
   }
   Problem broken(CsvRecords::Outcome outcome) const {
     if (outcome == CsvRecords::Outcome::unclosed_quote)
@@ -237,8 +243,8 @@ Problem with_other_points(Problem problem) {
 Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
                                                   const std::filesystem::path& directory) {
   if (spec.file.empty())
-    return fail(
-        {ProblemCode::bad_input, "data.file", "no file is named", "the path of a CSV file", ""});
+    return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
+                 "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
   auto table = read_table(spec, path).map_error(with_other_points);
   if (!table) return fail(table.error());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/dataset.h"
 
+#include <fmt/core.h>
+
 #include "core/data/clicks.h"
 #include "core/data/csv.h"
 #include "core/data/generated.h"
@@ -35,17 +37,18 @@ std::int64_t classes_of(const DataSpec& spec) {
 
 base::Result<void> require(std::int64_t value, std::int64_t least, const char* field) {
   if (value >= least) return {};
-  return fail({ProblemCode::bad_input, std::string("data.") + field, "is " + std::to_string(value),
-               "at least " + std::to_string(least), ""});
+  return fail({"out_of_range", ProblemCode::bad_input, fmt::format("data.{}", field),
+               fmt::format("the value is {}", value), fmt::format("at least {}", least), ""});
 }
 
 // Numbers that a float cannot represent exactly could be confused.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
   if (spec.vocabulary <= kMostIndices)
     return require(spec.vocabulary, spec.slot_count, "vocabulary");
-  return fail({ProblemCode::bad_input, "data.vocabulary",
-               "is " + std::to_string(spec.vocabulary) + ", and indices are exact only below 2^24",
-               std::to_string(spec.slot_count) + " to " + std::to_string(kMostIndices), ""});
+  return fail({"out_of_range", ProblemCode::bad_input, "data.vocabulary",
+               fmt::format("the vocabulary has {} indices, but indices are exact only below 2^24",
+                           spec.vocabulary),
+               fmt::format("{} to {}", spec.slot_count, kMostIndices), ""});
 }
 
 base::Result<void> check_clicks(const DataSpec& spec) {

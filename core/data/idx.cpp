@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/idx.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -137,10 +139,10 @@ Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t sampl
   auto file = open_file(path, 1, 1);
   if (!file) return fail(file.error());
   if (const std::int64_t labels = file->extents[0]; labels != samples)
-    return fail({ProblemCode::bad_input, path.string(),
-                 "holds " + format_count(labels) + " labels; " + images.filename().string() +
-                     " holds " + format_count(samples) + " images",
-                 "as many labels as images", "Take both files from the same set"});
+    return fail({"labels_differ", ProblemCode::bad_input, path.string(),
+                 fmt::format("the file has {} labels, but {} has {} images", format_count(labels),
+                             images.filename().string(), format_count(samples)),
+                 "as many labels as images", "Use two files of the same data set."});
   auto bytes = read_elements(*file);
   if (!bytes) return fail(bytes.error());
   const auto largest = std::max_element(bytes->begin(), bytes->end());
@@ -176,8 +178,8 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
   for (const auto& [name, field] :
        {std::pair{&spec.images, "data.images"}, std::pair{&spec.labels, "data.labels"}})
     if (name->empty())
-      return fail({ProblemCode::bad_input, field, "no file is named", "the path of an IDX file",
-                   "Or set data.kind to digits, which needs no file"});
+      return fail({"file_not_set", ProblemCode::bad_input, field, "no file is given",
+                   "the path of an IDX file", "Or set data.kind to digits, which needs no file."});
   const auto images_path = place(directory, spec.images),
              labels_path = place(directory, spec.labels);
   auto images = open_file(images_path, 2, 4).map_error(with_place_of_mnist);

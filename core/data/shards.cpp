@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/shards.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -115,10 +117,12 @@ Counts samples_by_class(const ShardTable& table) {
 }
 
 base::Problem other_samples(const std::string& what) {
-  return {base::ProblemCode::refused, "data",
-          "the samples are not those that were counted when the run began: " + what,
+  return {"data_changed",
+          base::ProblemCode::refused,
+          "data",
+          fmt::format("the samples changed since the run started: {}", what),
           "the same samples for every rank",
-          "Start the run again, and see that no data file changes meanwhile."};
+          "Start the run again, and do not change data files during the run."};
 }
 
 base::Result<void> check_classes(const ShardTable& table, const TrainingLabels& labels) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/stored_set.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "core/base/units.h"
@@ -17,24 +19,26 @@ Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                                                           std::int64_t samples,
                                                           const std::filesystem::path& file) {
   if (spec.train_samples < 0 || spec.held_out_samples < 0)
-    return fail(
-        {ProblemCode::bad_input, "data", "a number of samples is negative", "0 or more", ""});
+    return fail({"out_of_range", ProblemCode::bad_input, "data", "a number of samples is negative",
+                 "0 or more", ""});
   const bool rest = spec.train_samples == 0;
   const std::string holds = file.filename().string() + " holds " + format_count(samples);
   if (spec.held_out_samples > samples ||
       (!rest && spec.train_samples > samples - spec.held_out_samples)) {
     const std::string asked =
         rest ? "" : format_count(spec.train_samples) + " samples to train on and ";
-    return fail({ProblemCode::bad_input, rest ? "data.held_out_samples" : "data.train_samples",
-                 asked + format_count(spec.held_out_samples) + " held out are asked for; " + holds,
-                 "together at most " + format_count(samples),
-                 "Set train_samples to 0 to train on all that are not held out"});
+    return fail({"too_few_samples", ProblemCode::bad_input,
+                 rest ? "data.held_out_samples" : "data.train_samples",
+                 fmt::format("{}{} held-out samples are requested; {}", asked,
+                             format_count(spec.held_out_samples), holds),
+                 fmt::format("at most {} together", format_count(samples)),
+                 "Set train_samples to 0 to train on all samples that are not held out."});
   }
   const std::int64_t train = rest ? samples - spec.held_out_samples : spec.train_samples;
   if (train == 0)
-    return fail({ProblemCode::bad_input, "data.held_out_samples",
-                 "no sample is left to train on; " + holds, "less than " + format_count(samples),
-                 ""});
+    return fail({"too_few_samples", ProblemCode::bad_input, "data.held_out_samples",
+                 fmt::format("no training samples are left; {}", holds),
+                 fmt::format("less than {}", format_count(samples)), ""});
   return std::pair{train, spec.held_out_samples};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/text.h"
 
+#include <fmt/core.h>
 #include <utf8.h>
 
 #include <algorithm>
@@ -52,23 +53,26 @@ class TextSet final : public Dataset {
 };
 
 Problem too_short(const DataSpec& spec, std::int64_t windows, const std::string& where) {
-  return {ProblemCode::bad_input, where,
-          "has " + format_count(windows) + (windows == 1 ? " sample" : " samples") + " of " +
-              format_count(spec.context) + " characters, and " +
-              format_count(std::max<std::int64_t>(spec.train_samples, 1)) + " to train on and " +
-              format_count(spec.held_out_samples) + " held out are asked for",
-          "a longer text",
-          spec.train_samples > 0 ? "Lower data.train_samples (0 takes what is left), "
-                                   "data.held_out_samples or data.context."
-                                 : "Lower data.held_out_samples or data.context."};
+  return {
+      "text_too_short",
+      ProblemCode::bad_input,
+      where,
+      fmt::format(
+          "the text has {} of {} characters, but {} training and {} held-out samples are requested",
+          base::counted(windows, "sample"), format_count(spec.context),
+          format_count(std::max<std::int64_t>(spec.train_samples, 1)),
+          format_count(spec.held_out_samples)),
+      "a longer text",
+      spec.train_samples > 0 ? "Lower data.train_samples (0 uses all that are not held out), "
+                               "data.held_out_samples or data.context."
+                             : "Lower data.held_out_samples or data.context."};
 }
 
 Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec& spec,
                                            const std::string& where) {
   if (characters.vocabulary.size() < 2)
-    return fail({ProblemCode::bad_input, where,
-                 "holds no two different characters, so there is nothing to foretell", "a text",
-                 ""});
+    return fail({"text_too_uniform", ProblemCode::bad_input, where,
+                 "the text needs at least two distinct characters", "a text", ""});
   const std::int64_t windows = (std::ssize(characters.numbers) - 1) / spec.context;
   const std::int64_t train =
       spec.train_samples > 0 ? spec.train_samples : windows - spec.held_out_samples;
@@ -88,10 +92,10 @@ Problem with_other_texts(Problem problem) {
 
 Result<Characters> characters_of(std::string_view text, const std::string& where) {
   if (const auto wrong = utf8::find_invalid(text.begin(), text.end()); wrong != text.end())
-    return fail(
-        {ProblemCode::bad_input, where,
-         "is not UTF-8: byte " + format_count(wrong - text.begin()) + " begins no character",
-         "text in UTF-8", "Convert it, as with iconv -t UTF-8."});
+    return fail({"not_utf8", ProblemCode::bad_input, where,
+                 fmt::format("the text is not UTF-8: byte {} does not begin a character",
+                             format_count(wrong - text.begin())),
+                 "text in UTF-8", "Convert it, for example with iconv -t UTF-8."});
   std::map<std::uint32_t, std::int32_t> numbers;
   for (auto at = text.begin(); at != text.end();) numbers.emplace(utf8::unchecked::next(at), 0);
   Characters characters;
@@ -108,8 +112,8 @@ Result<Characters> characters_of(std::string_view text, const std::string& where
 Result<std::shared_ptr<const Dataset>> open_text(const DataSpec& spec,
                                                  const std::filesystem::path& directory) {
   if (spec.file.empty())
-    return fail(
-        {ProblemCode::bad_input, "data.file", "no file is named", "the path of a text file", ""});
+    return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
+                 "the path of a text file", ""});
   const std::string path = (directory / spec.file).lexically_normal().string();
   auto source = ByteSource::open(path);
   if (!source) return fail(with_other_texts(source.error()));

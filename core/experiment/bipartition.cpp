@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/bipartition.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -74,12 +76,14 @@ std::string advice_for(const Experiment& experiment) {
 }
 
 base::Problem no_halves(const Experiment& experiment, const std::vector<int>& circle) {
-  return {base::ProblemCode::bad_input, "strategy.gossip.graph",
-          "in asynchronous gossip one of two neighbours asks and the other answers, but ranks " +
-              in_words(circle) + " are neighbours in a circle of " +
-              base::format_count(std::ssize(circle)) +
-              ", an odd number, of whom two in a row would be alike",
-          "a graph in two halves, where nobody has a neighbour in its own", advice_for(experiment)};
+  return {"gossip_graph_not_bipartite",
+          base::ProblemCode::bad_input,
+          "strategy.gossip.graph",
+          fmt::format("asynchronous gossip needs a bipartite graph, but ranks {} form a cycle of "
+                      "{} neighbors, an odd number",
+                      in_words(circle), base::format_count(std::ssize(circle))),
+          "a bipartite graph: no two active and no two passive ranks are neighbors",
+          advice_for(experiment)};
 }
 
 }  // namespace

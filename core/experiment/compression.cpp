@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/compression.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <numeric>
 
@@ -19,26 +21,36 @@ using collective::Collective;
 using compute::compression::Scheme;
 
 base::Problem not_of_fp64(const std::string& kind) {
-  return {ProblemCode::bad_input, "strategy.compression.kind",
-          kind + " compresses fp32 gradients, and training.precision is fp64", "none with fp64",
+  return {"compression_needs_fp32",
+          ProblemCode::bad_input,
+          "strategy.compression.kind",
+          fmt::format("{} compresses fp32 gradients, but training.precision is fp64", kind),
+          "none with fp64",
           "Set training.precision to fp32, or strategy.compression.kind to none."};
 }
 
 base::Problem not_gathered(const std::string& kind, const std::string& algorithm) {
-  return {ProblemCode::bad_input, "strategy.algorithm",
-          algorithm + " adds up on the way, and what " + kind + " sends is gathered",
+  return {"algorithm_cannot_gather",
+          ProblemCode::bad_input,
+          "strategy.algorithm",
+          fmt::format(
+              "{} reduces on the way, but encodings of {} are all-gathered and cannot be summed",
+              algorithm, kind),
           "ring, direct or auto",
-          "Take ring or direct, or a compression that can be added up: fp16, bf16, random_k or "
-          "power_sgd."};
+          "Choose ring or direct, or a summable compression: fp16, bf16, random_k or power_sgd."};
 }
 
 base::Problem never_gathered(const std::string& kind, const std::string& strategy,
                              const std::string& algorithm) {
-  return {ProblemCode::bad_input, "strategy.compression.kind",
-          "what " + kind + " sends is gathered, and " + strategy + " sums by " + algorithm +
-              ", which adds up on the way",
-          "none, or what can be added up: fp16, bf16, random_k, power_sgd",
-          "Set it to bf16 or none, or strategy.kind to mirrored."};
+  return {
+      "strategy_cannot_gather",
+      ProblemCode::bad_input,
+      "strategy.compression.kind",
+      fmt::format(
+          "encodings of {} are all-gathered, but {} uses the algorithm {}, which sums on the way",
+          kind, strategy, algorithm),
+      "none, or a summable compression: fp16, bf16, random_k, power_sgd",
+      "Set it to bf16 or none, or strategy.kind to mirrored."};
 }
 
 std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
@@ -86,11 +98,13 @@ bool all_reduces(const StrategySpec& strategy) {
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {
   const bool weights = strategy.average == AveragedQuantity::weights;
-  return {ProblemCode::bad_input, "strategy.compression.kind",
-          weights ? "weights are averaged, and only gradients are compressed"
-                  : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
+  return {"strategy_without_compression",
+          ProblemCode::bad_input,
+          "strategy.compression.kind",
+          weights ? std::string("weights are averaged, but only gradients can be compressed")
+                  : fmt::format("{} does not compress gradients", base::name_of(strategy.kind)),
           "none",
-          "Set it to none, or take mirrored, multi_worker_mirrored, ddp or tpu with averaged "
+          "Set it to none, or use mirrored, multi_worker_mirrored, ddp or tpu with averaged "
           "gradients."};
 }
 

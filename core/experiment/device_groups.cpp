@@ -58,7 +58,9 @@ std::int64_t gpu_of(const Json& device) {
 }
 
 Problem bad_count(const std::string& path, const Json& count, std::size_t free) {
-  return {ProblemCode::bad_input, path,
+  return {"bad_count",
+          ProblemCode::bad_input,
+          path,
           "the count of a device entry is " + base::shortened(base::to_text(count)),
           "a whole number from 1 to " + std::to_string(free) + ", as a host has at most " +
               std::to_string(kMostDevicesOfHost) + " devices",

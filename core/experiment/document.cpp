@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/document.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -33,16 +35,23 @@ using base::Problems;
 constexpr std::size_t kMaximumBytes = 64u << 20;
 
 Problem newer_version(const Json& version) {
-  return {ProblemCode::refused, "version",
-          "the experiment has version " + version.dump() + "; this software reads version " +
-              std::to_string(kVersion),
-          std::to_string(kVersion), "Open it with a newer Trainyard."};
+  return {"newer_version",
+          ProblemCode::refused,
+          "version",
+          fmt::format("the experiment has version {}; this software reads versions up to {}",
+                      version.dump(), kVersion),
+          fmt::format("1 to {}", kVersion),
+          "Open it with a newer Trainyard."};
 }
 
 Problem missing_version() {
   const std::string version = std::to_string(kVersion);
-  return {ProblemCode::bad_input, "version", "the version is missing", version,
-          "Add \"version\": " + version + "."};
+  return {"missing_version",
+          ProblemCode::bad_input,
+          "version",
+          "the version is missing",
+          fmt::format("1 to {}", kVersion),
+          fmt::format("Add \"version\": {}.", kVersion)};
 }
 
 Problem in_file(const std::filesystem::path& file, Problem problem) {
@@ -91,9 +100,13 @@ Problem unreadable(Problem problem) {
 
 // Problem of a file without content, as created by `touch`, or with only a line end.
 Problem empty_file(const std::filesystem::path& file) {
-  return {ProblemCode::bad_input, file.string(), "the file is empty", "an experiment, as JSON",
-          "Start from a copy of one of resources/experiments, or draw one in the workbench and "
-          "save it."};
+  return {"empty_file",
+          ProblemCode::bad_input,
+          file.string(),
+          "the file is empty",
+          "an experiment, as JSON",
+          "Start from a copy of one of resources/experiments, or draw an experiment in the "
+          "workbench and save it."};
 }
 
 base::Result<Json> read_json(const std::filesystem::path& file) {
@@ -265,8 +278,9 @@ base::Result<void> save(const Experiment& experiment, const std::filesystem::pat
 base::Result<std::string> apply_override(Json& document, const std::string& path_and_value) {
   const auto equals = path_and_value.find('=');
   if (equals == std::string::npos || equals == 0)
-    return base::fail({ProblemCode::bad_usage, "--set " + path_and_value, "is not an override",
-                       "PATH=VALUE", "For example: --set training.batch_per_rank=64"});
+    return base::fail({"not_an_override", ProblemCode::bad_usage, "--set " + path_and_value,
+                       "the override has no path and value", "PATH=VALUE",
+                       "For example: --set training.batch_per_rank=64"});
   const std::string path = present_path(path_and_value.substr(0, equals));
   const auto before = base::value_at(document, path);
   const Json value = override_value(path, path_and_value.substr(equals + 1));

@@ -18,8 +18,8 @@ using Checked = tl::expected<T, base::Problems>;  // Reports all problems at onc
 // Complete form: every field, with one entry per device. Used in memory, on the wire and in the
 // resolved.json of a run. `--set` and problems name values by their path in this form.
 base::Json to_json(const Experiment& experiment);
-// Reads the complete form, or a document of any version; accepts keys of other kinds. Checks syntax,
-// unknown keys, types, ranges, and the version. Does not check meaning: see `validate`.
+// Reads the complete form, or a document of any version; accepts keys of other kinds. Checks
+// syntax, unknown keys, types, ranges, and the version. Does not check meaning: see `validate`.
 Checked<Experiment> from_json(const base::Json& json);
 
 // Text of a saved document: only values that differ from their defaults, only keys of the chosen

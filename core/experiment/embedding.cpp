@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/embedding.h"
 
+#include <fmt/core.h>
+
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 
@@ -16,33 +18,45 @@ using model::LayerSpec;
 Problem not_looked_up(const Experiment& e, const data::Indices& indices) {
   const std::string kind(base::name_of(e.model.layers.front().kind)),
       count = format_count(indices.slot_count);
-  return {ProblemCode::bad_input, "model.layers[0]",
-          "is " + kind + ", and would take the indices in the first " + count + " columns of " +
-              std::string(base::name_of(e.data.kind)) + " for amounts",
+  return {"indices_without_table",
+          ProblemCode::bad_input,
+          "model.layers[0]",
+          fmt::format("the first layer is {}, which would use the indices in the first {} columns "
+                      "of {} as numbers",
+                      kind, count, base::name_of(e.data.kind)),
           "embedding_bag",
-          "Begin with an embedding_bag of " + count + " slots and " +
-              format_count(indices.vocabulary) + " rows, or take other data."};
+          fmt::format("Begin with an embedding_bag with {} slots and {} rows, or use other data.",
+                      count, format_count(indices.vocabulary))};
 }
 
 Problem nothing_to_look_up(const Experiment& e, const LayerSpec& layer, const std::string& where) {
-  return {ProblemCode::bad_input, where,
-          std::string(base::name_of(layer.kind)) + " looks up indices, and " +
-              std::string(base::name_of(e.data.kind)) + " has none",
-          "data of indices: clicks", "Set data.kind to clicks, or take another layer."};
+  return {"table_without_indices",
+          ProblemCode::bad_input,
+          where,
+          fmt::format("{} looks up indices, but the data set {} has none",
+                      base::name_of(layer.kind), base::name_of(e.data.kind)),
+          "a data set with indices: clicks",
+          "Set data.kind to clicks, or use another layer."};
 }
 
 Problem other_slots(std::int64_t slots, const data::Indices& indices, const std::string& where) {
-  return {ProblemCode::bad_input, where + ".slots",
-          "is " + format_count(slots) + ", and the data have " + format_count(indices.slot_count) +
-              " columns of indices",
-          format_count(indices.slot_count), "Set it and data.slots to the same."};
+  return {"slots_differ",
+          ProblemCode::bad_input,
+          where + ".slots",
+          fmt::format("the layer has {} slots, but the data have {} columns of indices",
+                      format_count(slots), format_count(indices.slot_count)),
+          format_count(indices.slot_count),
+          "Set this field and data.slots to the same value."};
 }
 
 Problem too_few_rows(std::int64_t rows, const data::Indices& indices, const std::string& where) {
-  return {ProblemCode::bad_input, where + ".rows",
-          "is " + format_count(rows) + ", fewer than the " + format_count(indices.vocabulary) +
-              " indices of the data: some would have no row",
-          "at least " + format_count(indices.vocabulary), "Raise it, or lower data.vocabulary."};
+  return {"too_few_rows",
+          ProblemCode::bad_input,
+          where + ".rows",
+          fmt::format("the table has {} rows, but the data have {} indices", format_count(rows),
+                      format_count(indices.vocabulary)),
+          fmt::format("at least {}", format_count(indices.vocabulary)),
+          "Raise it, or lower data.vocabulary."};
 }
 
 // Checks a layer that looks up indices.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/engine.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -30,11 +32,11 @@ Problems not_on_gpus(const topology::Topology& topology) {
     for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d) {
       const topology::Device& device = topology.hosts[h].devices[d];
       if (!topology::works(device) || topology::is_on_gpu(device)) continue;
-      return {{ProblemCode::bad_input,
-               "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) + "].gpu",
-               "nccl works between GPUs, and " + device.name + " is on none",
-               "the number of one, as trainyard-cli list gpus says",
-               "Choose one for every device that trains, or strategy.engine=own."}};
+      return {{"device_without_gpu", ProblemCode::bad_input,
+               fmt::format("topology.hosts[{}].devices[{}].gpu", h, d),
+               fmt::format("nccl works between GPUs, but {} is not mapped to a GPU", device.name),
+               "the index of a GPU, as trainyard-cli list gpus prints it",
+               "Map every device that trains to a GPU, or set strategy.engine to own."}};
     }
   return {};
 }
@@ -60,13 +62,13 @@ std::span<const Engine> built_engines() {
 
 Problems absent_engine(Engine asked, std::span<const Engine> built) {
   if (std::find(built.begin(), built.end(), asked) != built.end()) return {};
-  return {
-      {ProblemCode::unavailable, "strategy.engine",
-       std::string(base::name_of(asked)) + " is not in this build of Trainyard", listed(built),
-       asked == Engine::nccl
-           ? "Install the CUDA Toolkit and NCCL's header (libnccl-dev) and build again (cmake "
-             "-DTRAINYARD_CUDA=ON), or choose own."
-           : "Install libgloo-dev and build again (cmake -DTRAINYARD_GLOO=ON), or choose own."}};
+  return {{"engine_not_built", ProblemCode::unavailable, "strategy.engine",
+           fmt::format("this build of Trainyard does not contain {}", base::name_of(asked)),
+           listed(built),
+           asked == Engine::nccl
+               ? "Install the CUDA Toolkit and NCCL's headers (libnccl-dev) and build again with "
+                 "-DTRAINYARD_CUDA=ON, or choose own."
+               : "Install libgloo-dev and build again with -DTRAINYARD_GLOO=ON, or choose own."}};
 }
 
 Problems engine_problems(const Experiment& experiment) {
@@ -78,56 +80,60 @@ Problems engine_problems(const Experiment& experiment) {
       strategy.engine == Engine::nccl ? not_on_gpus(experiment.topology) : Problems();
   if (all_reduces && strategy.kind == StrategyKind::fsdp)
     problems.push_back(
-        {ProblemCode::bad_input, "strategy.engine",
-         name + " only all-reduces here, and fsdp gathers parameters and reduce-scatters gradients",
-         "own", "Choose own, or ddp."});
+        {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
+         fmt::format(
+             "{} supports only all-reduce here, but fsdp also needs all-gather and reduce-scatter",
+             name),
+         "own", "Choose own, or the strategy ddp."});
   if (all_reduces && strategy.kind == StrategyKind::tensor_parallel)
     problems.push_back(
-        {ProblemCode::bad_input, "strategy.engine",
-         name + " only all-reduces here, and tensor_parallel gathers what the loss asks of logits",
-         "own", "Choose own, or ddp."});
+        {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
+         fmt::format("{} supports only all-reduce here, but tensor_parallel also gathers logits",
+                     name),
+         "own", "Choose own, or the strategy ddp."});
   if (all_reduces && strategy.kind == StrategyKind::hybrid)
-    problems.push_back(
-        {ProblemCode::bad_input, "strategy.engine",
-         name +
-             " only all-reduces here, and hybrid hands on activations, and gathers what it splits",
-         "own", "Choose own, or ddp."});
+    problems.push_back({"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
+                        fmt::format("{} supports only all-reduce here, but hybrid also sends "
+                                    "activations and gathers shards",
+                                    name),
+                        "own", "Choose own, or the strategy ddp."});
   if (strategy.kind == StrategyKind::rpc)
-    problems.push_back({ProblemCode::bad_input, "strategy.engine",
-                        name + " carries out collectives here, and rpc calls layers on other ranks",
-                        "own", "Choose own, or ddp."});
+    problems.push_back(
+        {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
+         fmt::format("{} supports only collectives here, but rpc calls layers on other ranks",
+                     name),
+         "own", "Choose own, or the strategy ddp."});
   if (is_beyond(strategy.engine, strategy.kind) && strategy.kind != StrategyKind::rpc)
     problems.push_back(
-        {ProblemCode::bad_input, "strategy.engine",
-         name +
-             (all_reduces ? " only all-reduces here, and "
-                          : " carries out collectives here, and ") +
-             std::string(base::name_of(strategy.kind)) +
-             (has_stages(strategy.kind) ? " hands on activations" : " sums on one rank"),
-         "own", "Choose own, or a strategy that all-reduces, as ddp."});
+        {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
+         fmt::format("{} supports only {} here, but {} {}", name,
+                     all_reduces ? "all-reduce" : "collectives", base::name_of(strategy.kind),
+                     has_stages(strategy.kind) ? "sends activations" : "reduces on one rank"),
+         "own", "Choose own, or a strategy that all-reduces, such as ddp."});
   if (strategy.compression.kind != compute::compression::Scheme::none)
-    problems.push_back({ProblemCode::bad_input, "strategy.compression.kind",
-                        name + " carries gradients as they are", "none",
-                        "Choose none, or strategy.engine=own."});
+    problems.push_back({"engine_without_compression", ProblemCode::bad_input,
+                        "strategy.compression.kind",
+                        fmt::format("{} does not compress gradients", name), "none",
+                        "Choose none, or set strategy.engine to own."});
   if (experiment.run.links == LinkSpeed::imposed)
-    problems.push_back({ProblemCode::bad_input, "run.links",
-                        name + " sends what it sends by itself: no link can be imposed on it",
-                        "drawn_only", "Choose drawn_only, or strategy.engine=own."});
+    problems.push_back(
+        {"engine_ignores_links", ProblemCode::bad_input, "run.links",
+         fmt::format("{} uses its own connections, so imposed links have no effect on it", name),
+         "drawn_only", "Choose drawn_only, or set strategy.engine to own."});
   if (const TransportKind asked = experiment.run.transport;
       !all_reduces && asked == TransportKind::inproc)
     problems.push_back(
-        {ProblemCode::bad_input, "run.transport",
-         name +
-             " wants a process for each rank: what it is told is told to a process when it begins",
-         "auto", "Choose auto, or strategy.engine=own."});
+        {"engine_needs_processes", ProblemCode::bad_input, "run.transport",
+         fmt::format("{} needs a process for each rank, but with inproc ranks are threads", name),
+         "auto", "Choose auto, or set strategy.engine to own."});
   else if (asked == TransportKind::shm || asked == TransportKind::zmq)
     problems.push_back(
-        {ProblemCode::bad_input, "run.transport",
-         name + " brings its own transport" + (all_reduces ? " (TCP)" : "") +
-             ", and this one would carry nothing",
+        {"engine_has_transport", ProblemCode::bad_input, "run.transport",
+         fmt::format("{} uses its own transport{}", name, all_reduces ? " (TCP)" : ""),
          all_reduces ? "auto, inproc" : "auto",
-         all_reduces ? "Choose auto, or inproc for ranks that are threads, or strategy.engine=own."
-                     : "Choose auto, or strategy.engine=own."});
+         all_reduces
+             ? "Choose auto, or inproc for ranks that are threads, or set strategy.engine to own."
+             : "Choose auto, or set strategy.engine to own."});
   return problems;
 }
 

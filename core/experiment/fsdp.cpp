@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/fsdp.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -20,8 +22,8 @@ using base::Problem;
 using base::ProblemCode;
 
 Problem of_group(std::string what, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted),
-          std::move(advice)};
+  return {"fsdp_group_not_even", ProblemCode::bad_input, "strategy.fsdp.group",
+          std::move(what),       std::move(accepted),    std::move(advice)};
 }
 
 // Groups of ranks that hold the same part of the model: one per mesh position, else all ranks.
@@ -218,11 +220,11 @@ base::Problems fsdp_problems(const Experiment& experiment) {
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
   if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct &&
       algorithm != collective::Algorithm::automatic)
-    problems.push_back({ProblemCode::bad_input, "strategy.algorithm",
-                        std::string(base::name_of(algorithm)) +
-                            " adds up on the way and back, and in fsdp "
-                            "parameters are gathered and gradients scattered",
-                        "ring, direct or auto", "Take one of these."});
+    problems.push_back(
+        {"algorithm_cannot_scatter", ProblemCode::bad_input, "strategy.algorithm",
+         fmt::format("{} has no separate all-gather and reduce-scatter, which fsdp needs",
+                     base::name_of(algorithm)),
+         "ring, direct or auto", "Choose one of these."});
   return problems;
 }
 

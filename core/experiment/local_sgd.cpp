@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/local_sgd.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -40,10 +42,11 @@ base::Problems local_sgd_problems(const Experiment& experiment) {
       local.elasticity * static_cast<double>(ranks) <= 1 + 1 / kParts)
     return {};
   const std::string n = base::format_count(ranks);
-  return {{base::ProblemCode::bad_input, "strategy.local_sgd.elasticity",
-           base::Json(local.elasticity).dump() + " on each of " + n +
-               " ranks would move the centre beyond their mean",
-           "more than 0, up to 1/" + n + "; 0: 0.9/" + n, "Lower it, or set it to 0."}};
+  return {{"elasticity_too_large", base::ProblemCode::bad_input, "strategy.local_sgd.elasticity",
+           fmt::format("an elasticity of {} on each of {} ranks would move the center beyond the "
+                       "mean of the ranks",
+                       base::Json(local.elasticity).dump(), n),
+           fmt::format("more than 0, up to 1/{0}; 0: 0.9/{0}", n), "Lower it, or set it to 0."}};
 }
 
 std::int64_t count_meetings(const Resolved& e) {

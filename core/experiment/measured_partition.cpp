@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/measured_partition.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -49,15 +51,15 @@ base::Problems time_problems(const StageSpec& stages, const model::Model& model)
   const std::string advice = "Leave strategy.stages.times empty: they are measured before the run.";
   for (std::size_t i = 0; i < std::min(stages.times.size(), model.segments.size()); ++i)
     if (const std::string wanted = place_name(model.segments[i]); stages.times[i].segment != wanted)
-      return {{base::ProblemCode::bad_input,
-               "strategy.stages.times[" + std::to_string(i) + "].segment",
-               "\"" + stages.times[i].segment + "\" is where layer " + wanted + " should be", all,
-               advice}};
+      return {{"times_out_of_order", base::ProblemCode::bad_input,
+               fmt::format("strategy.stages.times[{}].segment", i),
+               fmt::format("found layer \"{}\" where layer {} is expected", stages.times[i].segment,
+                           wanted),
+               all, advice}};
   if (stages.times.size() == model.segments.size()) return {};
-  return {{base::ProblemCode::bad_input, "strategy.stages.times",
-           "the times of " + base::format_count(std::ssize(stages.times)) +
-               (stages.times.size() == 1 ? " layer is not that" : " layers are not those") +
-               " of the model's " + base::format_count(std::ssize(model.segments)),
+  return {{"times_incomplete", base::ProblemCode::bad_input, "strategy.stages.times",
+           fmt::format("the list has {} of {}", base::counted(std::ssize(stages.times), "time"),
+                       base::counted(std::ssize(model.segments), "layer")),
            all, advice}};
 }
 

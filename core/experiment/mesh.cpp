@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/mesh.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -33,17 +35,21 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
   const std::string drawn =
       count_of(workers, "device") + (workers == 1 ? " has" : " have") + " the role worker";
   if (mesh.data > 0)
-    return {ProblemCode::bad_input, "strategy.mesh",
-            "a mesh of " + in_words(mesh) + " has " + count_of(mesh.data * replica, "device") +
-                ", and " + drawn,
-            "data x pipeline x tensor = " + format_count(workers),
-            workers % replica == 0
-                ? "Set strategy.mesh.data to " + format_count(workers / replica) +
-                      ", or to 0: as many as there are devices for."
-                : "Change the mesh, or the roles of devices."};
-  return {ProblemCode::bad_input, "strategy.mesh",
-          "replicas of " + in_words(mesh) + " devices do not cover the mesh: " + drawn,
-          "a multiple of " + format_count(replica) + " workers",
+    return {"mesh_not_covered",
+            ProblemCode::bad_input,
+            "strategy.mesh",
+            fmt::format("a mesh of {} has {}, but {}", in_words(mesh),
+                        base::counted(mesh.data * replica, "device"), drawn),
+            fmt::format("data x pipeline x tensor = {}", format_count(workers)),
+            workers % replica == 0 ? fmt::format("Set strategy.mesh.data to {}, or to 0 for as "
+                                                 "many replicas as the devices allow.",
+                                                 format_count(workers / replica))
+                                   : "Change the mesh, or the roles of devices."};
+  return {"mesh_not_covered",
+          ProblemCode::bad_input,
+          "strategy.mesh",
+          fmt::format("replicas of {} devices do not fit: {}", in_words(mesh), drawn),
+          fmt::format("a multiple of {} workers", format_count(replica)),
           "Change pipeline or tensor, or the roles of devices."};
 }
 
@@ -58,12 +64,14 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
     const auto name = [&](int h) {
       return "\"" + topology.hosts[static_cast<std::size_t>(h)].name + "\"";
     };
-    return Problem{ProblemCode::bad_input, "strategy.mesh.tensor",
-                   "ranks " + std::to_string(rank) + " and " + std::to_string(rank + 1) +
-                       " would share layers, and are on the hosts " + name(host) + " and " +
-                       name(next) + ": every layer is summed over them twice a micro-batch",
+    return Problem{"tensor_group_on_several_hosts",
+                   ProblemCode::bad_input,
+                   "strategy.mesh.tensor",
+                   fmt::format("ranks {} and {} would share layers, but are on the hosts {} and "
+                               "{}; the layers are all-reduced between them twice per micro-batch",
+                               rank, rank + 1, name(host), name(next)),
                    "a divisor of the number of workers of every host",
-                   "Lower it, or draw so many devices on each host."};
+                   "Lower it, or draw more devices on each host."};
   }
   return std::nullopt;
 }
@@ -91,12 +99,14 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
   if (strategy.algorithm != collective::Algorithm::ring &&
       strategy.algorithm != collective::Algorithm::direct &&
       strategy.algorithm != collective::Algorithm::automatic)
-    return Problem{ProblemCode::bad_input, "strategy.algorithm",
-                   std::string(base::name_of(strategy.algorithm)) +
-                       " adds up on the way and back, and replicas that shard scatter gradients "
-                       "and gather parameters",
-                   "ring, direct or auto",
-                   "Take one of these, or set strategy.mesh.shards_data to false."};
+    return Problem{
+        "algorithm_cannot_scatter",
+        ProblemCode::bad_input,
+        "strategy.algorithm",
+        fmt::format("{} has no separate all-gather and reduce-scatter, which sharded replicas need",
+                    base::name_of(strategy.algorithm)),
+        "ring, direct or auto",
+        "Choose one of these, or set strategy.mesh.shards_data to false."};
   return std::nullopt;
 }
 
@@ -105,18 +115,17 @@ std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
   if (strategy.stages.schedule != PipelineSchedule::pipedream ||
       (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data))
     return std::nullopt;
-  return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
+  return Problem{"pipedream_not_supported",
+                 ProblemCode::bad_input,
+                 "strategy.stages.schedule",
                  strategy.mesh.pipeline > 1
-                     ? "in pipedream a stage puts whole versions of its weights aside, and updates "
-                       "after every micro-batch: shared out among "
-                       "replicas, all of it would be scattered and gathered for each, to be kept "
-                       "whole all the same"
-                     : "pipedream updates after every micro-batch, and replicas of one stage have "
-                       "no pipeline to fill: they update once a step",
+                     ? "pipedream stores full weight versions and updates after every micro-batch, "
+                       "so sharded replicas would save no memory"
+                     : "pipedream needs a pipeline, but the mesh has one stage",
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
                  strategy.mesh.pipeline > 1
-                     ? "Take another schedule, or set strategy.mesh.shards_data to false."
-                     : "Take another schedule."};
+                     ? "Choose another schedule, or set strategy.mesh.shards_data to false."
+                     : "Choose another schedule."};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/mixing_matrix.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -176,7 +178,8 @@ void round_own_weight(int rank, int ranks, Writer& writer) {
 
 Problem unsound(const std::string& where, std::string what, std::string accepted,
                 std::string advice) {
-  return {ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
+  return {"bad_gossip_weight", ProblemCode::bad_input, where,
+          std::move(what),     std::move(accepted),    std::move(advice)};
 }
 
 std::string number(double value) {
@@ -272,10 +275,12 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
 }
 
 Problem not_by_engine() {
-  return {ProblemCode::bad_input, "strategy.engine",
-          "in gossip every rank has parameters of its own: neighbours send them to each other, "
-          "which no library of collectives does",
-          "own", "Set it to own, or use mirrored."};
+  return {"engine_lacks_operation",
+          ProblemCode::bad_input,
+          "strategy.engine",
+          "gossip sends parameters between neighbors, which collectives libraries do not support",
+          "own",
+          "Set it to own, or use mirrored."};
 }
 
 void add_weight_problems(const Experiment& e, const Graph& graph, Problems& problems) {
@@ -430,9 +435,10 @@ Problems gossip_problems(const Experiment& experiment) {
   if (experiment.strategy.engine != Engine::own) problems.push_back(not_by_engine());
   const std::int64_t ranks = count_workers(experiment.topology);
   if (ranks > kMostRanks) {
-    problems.push_back(
-        {ProblemCode::bad_input, "topology.hosts", base::format_count(ranks) + " workers gossip",
-         "up to " + base::format_count(kMostRanks), "Set the role of some to idle."});
+    problems.push_back({"too_many_gossip_ranks", ProblemCode::bad_input, "topology.hosts",
+                        fmt::format("gossip has {} workers", base::format_count(ranks)),
+                        fmt::format("up to {}", base::format_count(kMostRanks)),
+                        "Set the role of some workers to idle."});
     return problems;
   }
   const Graph graph = graph_of(experiment);

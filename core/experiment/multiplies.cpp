@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/multiplies.h"
 
+#include <fmt/core.h>
+
 #include "core/experiment/fields.h"
 #include "core/experiment/precision.h"
 
@@ -13,31 +15,42 @@ using base::ProblemCode;
 std::string said(Multiplies multiplies) { return std::string(base::name_of(multiplies)); }
 
 Problem beside_fp64(Multiplies asked) {
-  return {ProblemCode::bad_input, "training.multiplies",
-          said(asked) + " is summed in fp32, and training.precision is fp64",
+  return {"multiplies_with_fp64",
+          ProblemCode::bad_input,
+          "training.multiplies",
+          fmt::format("{} sums in fp32, but training.precision is fp64", said(asked)),
           "full or auto with fp64",
           "Set training.precision to fp32, or training.multiplies to full."};
 }
 
 Problem in_mixed(Multiplies asked, Precision precision) {
   return {
-      ProblemCode::bad_input, "training.multiplies",
-      "with " + std::string(base::name_of(precision)) + " what is multiplied has 16 bits anyway",
+      "multiplies_with_mixed_precision",
+      ProblemCode::bad_input,
+      "training.multiplies",
+      fmt::format("with {} the factors of products already have 16 bits", base::name_of(precision)),
       "full, auto",
-      "Leave it on auto; or set training.precision to fp32, where " + said(asked) +
-          " rounds factors alone."};
+      fmt::format(
+          "Leave it on auto; or set training.precision to fp32, with which {} rounds only factors.",
+          said(asked))};
 }
 
 Problem tpu_in_fp64() {
-  return {ProblemCode::bad_input, "training.precision",
-          "fp64 is nothing that a tpu has: it multiplies in bfloat16 and sums in fp32", "fp32",
+  return {"tpu_without_fp64",
+          ProblemCode::bad_input,
+          "training.precision",
+          "tpu does not support fp64: it multiplies in bfloat16 and sums in fp32",
+          "fp32",
           "Set it to fp32, or strategy.kind to mirrored."};
 }
 
 Problem on_tpus(Multiplies asked) {
-  return {ProblemCode::bad_input, "training.multiplies",
-          "a tpu rounds what it multiplies to bfloat16, and this asks for " + said(asked),
-          "bfloat16, auto", "Set it to bfloat16, or strategy.kind to mirrored."};
+  return {"tpu_multiplies_in_bfloat16",
+          ProblemCode::bad_input,
+          "training.multiplies",
+          fmt::format("a TPU rounds factors to bfloat16, but this field asks for {}", said(asked)),
+          "bfloat16, auto",
+          "Set it to bfloat16, or strategy.kind to mirrored."};
 }
 
 // Records if ranks compute on real GPUs, and on anything else.

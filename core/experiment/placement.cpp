@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/placement.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,8 +37,9 @@ using topology::Topology;
 std::string host_path(std::size_t host) { return "topology.hosts[" + std::to_string(host) + "]"; }
 
 Problem no_workers() {
-  return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker",
-          "at least one worker", "Draw a device, or set the role of one to worker."};
+  return {"no_worker",           ProblemCode::bad_input,
+          "topology.hosts",      "no device has the role worker",
+          "at least one worker", "Draw a device, or set the role of a device to worker."};
 }
 
 // Checks routes from the first rank to one rank of every other host. That suffices: links work both
@@ -56,17 +58,17 @@ void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Pr
 
 void check_one_device(std::int64_t workers, Problems& problems) {
   if (workers < 2) return;
-  problems.push_back({ProblemCode::bad_input, "strategy.kind",
-                      "one_device uses one device, but " + std::to_string(workers) +
-                          " devices have the role worker",
-                      "one worker", "Set the role of the others to idle, or use mirrored."});
+  problems.push_back(
+      {"too_many_workers", ProblemCode::bad_input, "strategy.kind",
+       fmt::format("one_device uses one device, but {} devices have the role worker", workers),
+       "one worker", "Set the role of the others to idle, or use mirrored."});
 }
 
 void check_several_hosts(const Network& network, Problems& problems) {
   const std::vector<int> hosts = hosts_of(network, network.workers());
   if (std::set<int>(hosts.begin(), hosts.end()).size() > 1) return;
-  problems.push_back({ProblemCode::bad_input, "strategy.kind",
-                      "multi_worker_mirrored is for several hosts, but all workers are on one",
+  problems.push_back({"one_host", ProblemCode::bad_input, "strategy.kind",
+                      "multi_worker_mirrored needs several hosts, but all workers are on one host",
                       "workers on two hosts or more",
                       "Draw another host with a worker, or use mirrored."});
 }
@@ -101,12 +103,12 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
     for (const int rank : group) theirs.push_back(hosts[static_cast<std::size_t>(rank)]);
     const collective::Formation formation = collective::formation(theirs);
     if (collective::fits(algorithm, formation)) continue;
-    problems.push_back({ProblemCode::bad_input, "strategy.algorithm",
-                        std::string(base::name_of(algorithm)) +
-                            " asks for equally many ranks on every host: " +
-                            unlike_hosts(group, formation, hosts, experiment.topology),
-                        "hosts with equally many ranks of every group that sums",
-                        "Set the role of some to idle, or use leader_hierarchical."});
+    problems.push_back({"hosts_not_even", ProblemCode::bad_input, "strategy.algorithm",
+                        fmt::format("{} needs the same number of ranks on every host: {}",
+                                    base::name_of(algorithm),
+                                    unlike_hosts(group, formation, hosts, experiment.topology)),
+                        "hosts with equal numbers of ranks in every group that reduces",
+                        "Set the role of some devices to idle, or use leader_hierarchical."});
     return;
   }
 }
@@ -141,21 +143,26 @@ bool is_this_machine(const std::string& address) {
 }
 
 Problem other_machine(const topology::Host& host, const std::string& path) {
-  return {ProblemCode::unavailable, path + ".address",
-          host.name + " is another machine (" + host.address +
-              "); this version starts ranks on this machine only",
-          "empty, or this machine", "Clear the address: several drawn hosts may be this machine."};
+  return {"other_machine",
+          ProblemCode::unavailable,
+          path + ".address",
+          fmt::format("{} is another machine ({}); this version starts ranks only on this machine",
+                      host.name, host.address),
+          "empty, or this machine",
+          "Clear the address: several drawn hosts may be this machine."};
 }
 
 Problem not_emulated(const Device& device, const std::string& path) {
-  return {ProblemCode::unavailable, path + ".kind",
-          device.name + " is a " + std::string(base::name_of(device.kind)) +
-              ", which needs emulation here, and run.emulate is off",
+  return {"emulation_is_off",
+          ProblemCode::unavailable,
+          path + ".kind",
+          fmt::format("{} is a {}, which is emulated on this machine, but run.emulate is off",
+                      device.name, base::name_of(device.kind)),
           "cpu",
           device.kind == topology::DeviceKind::gpu
-              ? "Set run.emulate to true, say by its field gpu which GPU of this machine it is, or "
-                "make it a cpu."
-              : "Set run.emulate to true, or make it a cpu."};
+              ? "Set run.emulate to true, set the field gpu to the index of a GPU of this machine, "
+                "or change the kind to cpu."
+              : "Set run.emulate to true, or change the kind to cpu."};
 }
 
 // True if workers are on CPUs and on GPUs.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/precision.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/experiment/buckets.h"
@@ -23,9 +25,10 @@ bool reads_numbers_of_rows(const model::Segment& segment) {
 
 Problem refused(const Experiment& e, const std::string& why, std::string accepted,
                 std::string advice) {
-  return {ProblemCode::bad_input, "training.precision",
-          std::string(base::name_of(e.training.precision)) + ": " + why, std::move(accepted),
-          std::move(advice)};
+  return {
+      "precision_not_supported", ProblemCode::bad_input,
+      "training.precision",      fmt::format("{}: {}", base::name_of(e.training.precision), why),
+      std::move(accepted),       std::move(advice)};
 }
 
 // Returns why ranks do not see one common gradient by which to update or skip, and the alternative
@@ -65,15 +68,15 @@ base::Problems loss_scale_problems(const Experiment& e) {
                     " may hide that a gradient is infinite, by which the scale is found",
                 "compression none, fp16 or bf16", "Take bf16, or another compression."));
   if (e.training.non_finite == NonFinite::stop)
-    problems.push_back({ProblemCode::bad_input, "training.non_finite",
-                        "stop would end the run at the first step whose loss is scaled too far, "
-                        "and by such steps the scale is found",
+    problems.push_back({"loss_scale_needs_skip", ProblemCode::bad_input, "training.non_finite",
+                        "stop would end the run at the first step with too large a loss scale, but "
+                        "such steps are needed to find the scale",
                         "go_on, skip",
-                        "Leave it: such steps are skipped, and the run ends where the scale gets "
-                        "below training.loss_scale.least."});
+                        "Leave it at its default: such steps are skipped, and the run ends if the "
+                        "scale falls below training.loss_scale.least."});
   if (scale.least > scale.initial)
-    problems.push_back({ProblemCode::bad_input, "training.loss_scale.least",
-                        "is more than the scale to begin with",
+    problems.push_back({"loss_scale_bounds", ProblemCode::bad_input, "training.loss_scale.least",
+                        "the minimum loss scale is above the initial one",
                         "at most training.loss_scale.initial", "Lower it."});
   return problems;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/rank_duties.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -35,8 +37,8 @@ std::vector<const Device*> workers(const topology::Topology& topology) {
 bool is_cpu(const Device* device) { return device->kind == DeviceKind::cpu; }
 
 Problem of_strategy(std::string what, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, "strategy.kind", std::move(what), std::move(accepted),
-          std::move(advice)};
+  return {"devices_do_not_fit", ProblemCode::bad_input, "strategy.kind",
+          std::move(what),      std::move(accepted),    std::move(advice)};
 }
 
 std::optional<Problem> several_hosts(const topology::Topology& topology,
@@ -92,11 +94,12 @@ Problems data_parallel_problems(const Experiment& experiment) {
   else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp"))
     problems.push_back(*several);
   if (data::owns_samples(experiment.data.sharding))
-    problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
-                        "with " + std::string(base::name_of(experiment.data.sharding.kind)) +
-                            " sharding every rank owns its samples, but in data_parallel rank 0 "
-                            "reads all and deals them out at every step",
-                        "iid", "Set it to iid, or use ddp."});
+    problems.push_back(
+        {"sharding_not_supported", ProblemCode::bad_input, "data.sharding.kind",
+         fmt::format("with {} sharding every rank owns its samples, but in data_parallel rank 0 "
+                     "reads all samples and scatters them at every step",
+                     base::name_of(experiment.data.sharding.kind)),
+         "iid", "Set it to iid, or use ddp."});
   return problems;
 }
 
@@ -162,27 +165,26 @@ Problems nothing_to_skip_by(const Experiment& experiment) {
       experiment.training.non_finite != NonFinite::skip)
     return {};
   return {
-      {ProblemCode::bad_input, "training.non_finite",
-       "in " + std::string(base::name_of(experiment.strategy.kind)) +
-           " every rank has parameters of its own: there is no gradient of all ranks to judge by",
+      {"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
+       fmt::format("skip needs a gradient of all ranks, but in {} every rank has local parameters",
+                   base::name_of(experiment.strategy.kind)),
        "go_on, stop", "Set it to stop, or use mirrored."}};
 }
 
 Problems no_order(const Experiment& experiment) {
   if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
   if (is_asynchronous_gossip(experiment.strategy))
-    return {{ProblemCode::bad_input, "run.clock",
-             "the virtual clock orders what servers and their workers do; who averages with whom "
-             "before whom in asynchronous gossip it does not",
-             "machine",
-             "Set it to machine: its ranks write down who came before whom, and trainyard-cli "
-             "replay --recompute computes the run again."}};
-  return {{ProblemCode::bad_input, "run.clock",
-           "a virtual clock decides who comes before whom, and in " +
-               std::string(base::name_of(experiment.strategy.kind)) + " that changes nothing",
-           "machine",
-           "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times "
-           "of any strategy."}};
+    return {{"clock_not_supported", ProblemCode::bad_input, "run.clock",
+             "the virtual clock supports parameter servers, but not asynchronous gossip", "machine",
+             "Set it to machine: its ranks record the order of their averages, and trainyard-cli "
+             "replay --recompute replays the run."}};
+  return {
+      {"clock_not_supported", ProblemCode::bad_input, "run.clock",
+       fmt::format("the virtual clock determines the order of events, which has no effect on {}",
+                   base::name_of(experiment.strategy.kind)),
+       "machine",
+       "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of "
+       "any strategy."}};
 }
 
 // Refuses imposed links and paced devices on the virtual clock, which uses the drawn speeds anyway.
@@ -191,11 +193,15 @@ Problems imposed_on_a_clock(const Experiment& experiment) {
   if (experiment.run.clock == RunClock::machine) return problems;
   const std::string why = " on the virtual clock, which has the drawn ones anyway, and no other";
   if (experiment.run.links == LinkSpeed::imposed)
-    problems.push_back({ProblemCode::bad_input, "run.links", "nothing crosses real links" + why,
-                        "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+    problems.push_back(
+        {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.links",
+         "links cannot be imposed on the virtual clock, which uses the drawn speeds already",
+         "drawn_only", "Set it to drawn_only, or run.clock to machine."});
   if (experiment.run.devices == DeviceSpeed::paced)
-    problems.push_back({ProblemCode::bad_input, "run.devices", "no device is held back" + why,
-                        "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+    problems.push_back(
+        {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.devices",
+         "devices cannot be paced on the virtual clock, which uses the drawn speeds already",
+         "drawn_only", "Set it to drawn_only, or run.clock to machine."});
   return problems;
 }
 

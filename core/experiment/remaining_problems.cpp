@@ -22,7 +22,7 @@ bool is_inside(const std::string& where, const std::string& place) {
 bool may_mean(const Problem& refused, const std::string& where, const Json& written) {
   // Without a dot: 0, the document itself.
   const std::size_t beside = refused.where.rfind('.') + 1;
-  if (refused.what != "unknown key" || !where.starts_with(refused.where.substr(0, beside)))
+  if (refused.id != base::kUnknownKey || !where.starts_with(refused.where.substr(0, beside)))
     return false;
   return !base::value_at(written, where.substr(0, where.find_first_of(".[", beside)));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/resolve.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -178,11 +180,13 @@ Problems summary_problems(const data::DataSummary& data) {
   const bool labeled =
       data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
   if (!labeled)
-    return {{ProblemCode::bad_input, "data.labels_of_sample", "is not that of such a sample",
-             "1, or one for each number of a sequence", ""}};
+    return {{"bad_data_summary", ProblemCode::bad_input, "data.labels_of_sample",
+             "the number of labels does not match the sample",
+             "1, or one label per element of a sequence", ""}};
   if (features <= kMostFeatures) return {};
-  return {{ProblemCode::bad_input, "data.sample_shape", "the extents are not those of a sample",
-           "1 or more, and at most 1e9 together", ""}};
+  return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",
+           "the extents are not those of a sample",
+           "extents of 1 or more, with a product of at most 1e9", ""}};
 }
 
 base::Result<data::DataSummary> read_summary(const Json& json) {
@@ -195,9 +199,12 @@ base::Result<data::DataSummary> read_summary(const Json& json) {
 }
 
 base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
-  return {ProblemCode::bad_input, "shards", "are not the samples of each rank and class",
-          base::format_count(ranks) + " lists of " + base::format_count(data.classes) +
-              " numbers, together " + base::format_count(data.train_samples),
+  return {"bad_shards",
+          ProblemCode::bad_input,
+          "shards",
+          "the table does not contain the samples of each rank and class",
+          fmt::format("{} lists of {} numbers, with a sum of {}", base::format_count(ranks),
+                      base::format_count(data.classes), base::format_count(data.train_samples)),
           ""};
 }
 
@@ -380,7 +387,8 @@ base::Result<Resolved> resolved_from_json(const Json& json) {
   const std::size_t least = 2, known = least + json.count("shards") + json.count("start");
   if (!json.is_object() || !json.contains("document") || !json.contains("data") ||
       json.size() != known)
-    return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment",
+    return base::fail({"not_a_resolved_experiment", ProblemCode::bad_input, "",
+                       "the JSON is not a resolved experiment",
                        "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
   const auto document = from_json(json["document"]);
   if (!document) return base::fail(document.error().front());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/roles.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -39,15 +41,17 @@ void add_unused_roles(const Experiment& experiment, Problems& problems) {
   const bool calls = experiment.strategy.kind == StrategyKind::rpc;
   for (const Drawn& drawn :
        calls ? std::vector<Drawn>{} : with_role(experiment.topology, Role::parameter_server))
-    problems.push_back(
-        {ProblemCode::bad_input, drawn.path,
-         drawn.device->name + " is a parameter_server, and " + strategy + " has none",
-         "worker, idle", "Set its role to idle, or strategy.kind to parameter_server or rpc."});
+    problems.push_back({"role_not_used", ProblemCode::bad_input, drawn.path,
+                        fmt::format("{} has the role parameter_server, but {} has no servers",
+                                    drawn.device->name, strategy),
+                        "worker, idle",
+                        "Set its role to idle, or strategy.kind to parameter_server or rpc."});
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator))
     problems.push_back(
-        {ProblemCode::bad_input, drawn.path,
-         drawn.device->name + " is an evaluator, which reads checkpoints while others train, and " +
-             strategy + " writes one at the end alone",
+        {"role_not_used", ProblemCode::bad_input, drawn.path,
+         fmt::format("{} has the role evaluator, which needs checkpoints during training, but {} "
+                     "writes one only at the end",
+                     drawn.device->name, strategy),
          "worker, idle",
          "Set its role to idle (workers evaluate), or strategy.kind to parameter_server."});
 }
@@ -56,10 +60,10 @@ void add_second(const Experiment& experiment, Role role, const char* advice, Pro
   const auto all = with_role(experiment.topology, role);
   if (all.size() < 2) return;
   const std::string name(base::name_of(role));
-  problems.push_back({ProblemCode::bad_input, all[1].path,
-                      all[0].device->name + " is the " + name + " already, and " +
-                          all[1].device->name + " would be another",
-                      "one " + name, advice});
+  problems.push_back({"role_taken", ProblemCode::bad_input, all[1].path,
+                      fmt::format("{0} and {1} both have the role {2}", all[0].device->name,
+                                  all[1].device->name, name),
+                      fmt::format("one {}", name), advice});
 }
 
 void add_other_chief(const Experiment& experiment, Problems& problems) {
@@ -68,9 +72,11 @@ void add_other_chief(const Experiment& experiment, Problems& problems) {
   const int rank = chief_rank(experiment);
   const auto refuse = [&](const std::string& what, const char* accepted) {
     problems.push_back(
-        {ProblemCode::bad_input, chiefs.front().path,
-         chiefs.front().device->name + " is the chief, who writes checkpoints: " + what, accepted,
-         "Make it a worker, and that one the chief, or none."});
+        {"wrong_chief", ProblemCode::bad_input, chiefs.front().path,
+         fmt::format("{} is the chief, which writes checkpoints: {}", chiefs.front().device->name,
+                     what),
+         accepted,
+         "Make it a worker. The chief is then chosen automatically, or set it yourself."});
   };
   if (rank == storage_rank(experiment))
     refuse("it keeps the variables of all, and takes no samples", "a device that computes");
@@ -86,13 +92,14 @@ void add_idle_evaluator(const Experiment& experiment, const data::DataSummary* d
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator)) {
     const std::string is = drawn.device->name + " is an evaluator, ";
     if (experiment.run.clock == RunClock::virtual_time)
-      problems.push_back(
-          {ProblemCode::bad_input, drawn.path,
-           is + "which reads checkpoints, and on the virtual clock none are written on the way",
-           "worker, idle", "Set its role to idle (workers evaluate), or run.clock to machine."});
+      problems.push_back({"evaluator_without_checkpoints", ProblemCode::bad_input, drawn.path,
+                          is + "which needs checkpoints, but a run on the virtual clock writes "
+                               "none during training",
+                          "worker, idle",
+                          "Set its role to idle (workers evaluate), or run.clock to machine."});
     if (data != nullptr && data->held_out_samples == 0)
-      problems.push_back({ProblemCode::bad_input, drawn.path,
-                          is + "and no samples are held out that it could measure", "worker, idle",
+      problems.push_back({"evaluator_without_samples", ProblemCode::bad_input, drawn.path,
+                          is + "but there are no held-out samples", "worker, idle",
                           "Set its role to idle, or data.held_out_samples to 1 or more."});
   }
 }

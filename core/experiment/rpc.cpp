@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/rpc.h"
 
+#include <fmt/core.h>
+
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
@@ -47,11 +49,10 @@ std::vector<int> partitioned_segments(const StrategySpec& strategy, const model:
 
 Problems rpc_problems(const Experiment& experiment) {
   if (count_servers(experiment.topology) > 0) return {};
-  return {
-      {ProblemCode::bad_input, "topology.hosts",
-       "in rpc trainers call layers that servers keep, and no device has the role parameter_server",
-       "one or more, beside the workers, which train",
-       "Set the role of a device to parameter_server, or use ddp."}};
+  return {{"no_server", ProblemCode::bad_input, "topology.hosts",
+           "rpc needs servers that keep layers, but no device has the role parameter_server",
+           "one or more, beside the workers, which train",
+           "Set the role of a device to parameter_server, or use ddp."}};
 }
 
 Problems remote_problems(const Experiment& experiment, const model::Model& model) {
@@ -60,18 +61,17 @@ Problems remote_problems(const Experiment& experiment, const model::Model& model
   const std::int64_t servers = count_servers(experiment.topology),
                      most = std::ssize(partitioned_segments(experiment.strategy, model));
   if (most == 0)
-    return {{ProblemCode::bad_input, "strategy.rpc.remote",
-             "the model has no table: there is no embedding that a server could keep", "all",
-             "Set it to all, or take a model with an embedding, embedding_bag or wide layer."}};
+    return {{"no_remote_layers", ProblemCode::bad_input, "strategy.rpc.remote",
+             "the model has no embedding table that a server could keep", "all",
+             "Set it to all, or use a model with an embedding, embedding_bag or wide layer."}};
   if (servers <= most) return {};
-  return {{ProblemCode::bad_input, "topology.hosts",
-           format_count(servers) + " parameter servers are more than the " + format_count(most) +
-               (tables ? " table" : " layer") + (most == 1 ? "" : "s") +
-               " that they could keep: each keeps whole ones",
-           "1 to " + format_count(most) +
-               (most == 1 ? " parameter_server" : " of the role parameter_server"),
-           tables ? "Set the role of some to worker or idle, or strategy.rpc.remote to all."
-                  : "Set the role of some to worker or idle, or take a deeper model."}};
+  return {{"too_many_servers", ProblemCode::bad_input, "topology.hosts",
+           fmt::format("{} cannot share {}, because each server keeps full layers",
+                       base::counted(servers, "parameter server"),
+                       base::counted(most, tables ? "table" : "layer")),
+           fmt::format("1 to {}", base::counted(most, "parameter server")),
+           tables ? "Set the role of some servers to worker or idle, or strategy.rpc.remote to all."
+                  : "Set the role of some servers to worker or idle, or use a deeper model."}};
 }
 
 Problems remote_place_problems(const Experiment& experiment, const model::Model& model,
@@ -86,11 +86,12 @@ Problems remote_place_problems(const Experiment& experiment, const model::Model&
     const std::string name = "layer " + place_name(segment);
     return {
         kept
-            ? Problem{ProblemCode::bad_input, where,
-                      name + " is on " + server(owners[s]) + ", but it has no table, and " + remote,
+            ? Problem{"layer_not_remote", ProblemCode::bad_input, where,
+                      fmt::format("{} is on {}, but it has no table, and {}", name,
+                                  server(owners[s]), remote),
                       "place 0, the trainers", "Place it at 0, or set strategy.rpc.remote to all."}
-            : Problem{ProblemCode::bad_input, where,
-                      name + " has parameters, and is with the trainers, but " + remote,
+            : Problem{"layer_not_local", ProblemCode::bad_input, where,
+                      fmt::format("{} has parameters and is on the trainers, but {}", name, remote),
                       "places from 1 on, the parameter servers",
                       rpc.remote == RemoteLayers::all
                           ? "Place it on a server, or set strategy.rpc.remote to embeddings."

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/sequences.h"
 
+#include <fmt/core.h>
+
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/validation_result.h"
@@ -18,44 +20,59 @@ using model::LayerSpec;
 std::string named(const data::DataSpec& spec) { return std::string(base::name_of(spec.kind)); }
 
 Problem no_sequences(const Experiment& e) {
-  return {
-      ProblemCode::bad_input, "model.layers[0]",
-      "embedding takes sequences of numbers of a vocabulary, and " + named(e.data) + " has none",
-      "data that are sequences: grammar, text",
-      "Set data.kind to grammar, or begin with another layer."};
+  return {"embedding_without_sequences",
+          ProblemCode::bad_input,
+          "model.layers[0]",
+          fmt::format("embedding needs sequences of indices, but {} is no data set of sequences",
+                      named(e.data)),
+          "a data set of sequences: grammar, text",
+          "Set data.kind to grammar, or begin with another layer."};
 }
 
 Problem no_embedding(const Experiment& e) {
-  return {ProblemCode::bad_input, "model.layers[0]",
-          "is " + std::string(base::name_of(e.model.layers.front().kind)) +
-              ", and would take the numbers of characters for amounts",
-          "embedding", "Begin with an embedding, or take other data."};
+  return {"sequences_without_embedding",
+          ProblemCode::bad_input,
+          "model.layers[0]",
+          fmt::format("the first layer is {}, which would use indices of characters as numbers",
+                      base::name_of(e.model.layers.front().kind)),
+          "embedding",
+          "Begin with an embedding, or use other data."};
 }
 
 Problem too_few_rows(std::int64_t rows, const data::DataSummary& data) {
-  return {ProblemCode::bad_input, "model.layers[0].rows",
-          "is " + format_count(rows) + ", and the text has " + format_count(data.classes) +
-              " different characters: some would have no row",
-          "0, or at least " + format_count(data.classes), "Set it to 0: as many as the text has."};
+  return {"too_few_rows",
+          ProblemCode::bad_input,
+          "model.layers[0].rows",
+          fmt::format("the table has {} rows, but the text has {} distinct characters",
+                      format_count(rows), format_count(data.classes)),
+          fmt::format("0, or at least {}", format_count(data.classes)),
+          "Set it to 0, the number of distinct characters."};
 }
 
 Problem other_sharding(const Experiment& e) {
   const bool columns = data::owns_columns(e.data.sharding);
-  return {
-      ProblemCode::bad_input, "data.sharding.kind",
-      std::string(base::name_of(e.data.sharding.kind)) +
-          (columns ? " shares out columns, and a sequence has none"
-                   : " goes by classes, and a sample of " + named(e.data) + " has no one class"),
-      "iid", "Set it to iid."};
+  return {"sharding_not_supported",
+          ProblemCode::bad_input,
+          "data.sharding.kind",
+          columns
+              ? fmt::format("{} assigns columns, but sequences have none",
+                            base::name_of(e.data.sharding.kind))
+              : fmt::format("{} assigns samples by class, but a sample of {} has no single class",
+                            base::name_of(e.data.sharding.kind), named(e.data)),
+          "iid",
+          "Set it to iid."};
 }
 
 Problem other_labels(std::int64_t made, const data::DataSummary& data, std::size_t output) {
-  return {ProblemCode::bad_input, "model.layers[" + std::to_string(output) + "]",
-          "foretells " + format_count(made) + (made == 1 ? " class" : " classes") +
-              " of a sample, and one of these data has " + format_count(data.labels_of_sample) +
-              (data.labels_of_sample == 1 ? " label" : " labels"),
-          "a row of the sequence for each label",
-          "Take no flatten out of a sequence, and an embedding for data that are one."};
+  return {"labels_differ",
+          ProblemCode::bad_input,
+          fmt::format("model.layers[{}]", output),
+          fmt::format("the model predicts {} per sample, but a sample has {}",
+                      base::counted(made, "class", "classes"),
+                      base::counted(data.labels_of_sample, "label")),
+          "one prediction per label",
+          "Remove the flatten layer from a model of sequences; begin with an embedding if the data "
+          "are sequences."};
 }
 
 }  // namespace

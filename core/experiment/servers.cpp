@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/servers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -131,26 +133,31 @@ std::string names_of(const model::Model& model) {
 }
 
 Problem no_server() {
-  return {ProblemCode::bad_input, "topology.hosts",
-          "parameter_server keeps the variables on servers, and no device has the role "
+  return {"no_server",
+          ProblemCode::bad_input,
+          "topology.hosts",
+          "parameter_server keeps the variables on servers, but no device has the role "
           "parameter_server",
-          "one or more", "Set the role of a device to parameter_server, or use mirrored."};
+          "one or more",
+          "Set the role of a device to parameter_server, or use mirrored."};
 }
 
 void add_mode_problems(const Experiment& experiment, Problems& problems) {
   const ServerSpec& servers = experiment.strategy.servers;
   const std::int64_t workers = count_workers(experiment.topology);
   if (servers.mode == ServerMode::softsync && servers.softsync > workers)
-    problems.push_back({ProblemCode::bad_input, "strategy.servers.softsync",
-                        "an update takes the gradients of " + base::format_count(workers) +
-                            " workers / n, and n is " + base::format_count(servers.softsync),
-                        "1 to " + base::format_count(workers), "Lower it, or draw more workers."});
+    problems.push_back(
+        {"softsync_exceeds_workers", ProblemCode::bad_input, "strategy.servers.softsync",
+         fmt::format("an update takes workers / n gradients, but n is {} and there are {}",
+                     base::format_count(servers.softsync), base::counted(workers, "worker")),
+         fmt::format("1 to {}", base::format_count(workers)), "Lower it, or draw more workers."});
   if (servers.mode == ServerMode::backup_workers && servers.backups >= workers)
-    problems.push_back({ProblemCode::bad_input, "strategy.servers.backups",
-                        base::format_count(servers.backups) + " of " + base::format_count(workers) +
-                            " workers are backups: nobody's gradient is left to apply",
-                        workers > 1 ? "0 to " + base::format_count(workers - 1) : "0",
-                        "Lower it, or draw more workers."});
+    problems.push_back(
+        {"backups_exceed_workers", ProblemCode::bad_input, "strategy.servers.backups",
+         fmt::format("{} of {} are backups, so no gradient is left to apply",
+                     base::format_count(servers.backups), base::counted(workers, "worker")),
+         workers > 1 ? fmt::format("0 to {}", base::format_count(workers - 1)) : "0",
+         "Lower it, or draw more workers."});
 }
 
 // Refuses several servers: each would take the gradients that arrive first, so two servers could
@@ -159,16 +166,18 @@ void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
   const std::int64_t servers = count_servers(experiment.topology);
   if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
     problems.push_back(
-        {ProblemCode::bad_input, "topology.hosts",
-         "with backup_workers a server takes the first gradients that come, and " +
-             base::format_count(servers) + " servers would take those of different workers",
-         "1 parameter_server", "Make the others workers or idle, or use synchronous."});
+        {"backups_with_several_servers", ProblemCode::bad_input, "topology.hosts",
+         fmt::format("with backup_workers each server applies the gradients that arrive first, so "
+                     "{} servers could apply those of different workers",
+                     base::format_count(servers)),
+         "1 parameter_server", "Make the other servers workers or idle, or use synchronous."});
 }
 
 void refuse(const char* where, const std::string& what, const char* accepted, const char* advice,
             Problems& problems) {
-  problems.push_back({ProblemCode::bad_input, where,
-                      "servers update by what each worker pushes: " + what, accepted, advice});
+  problems.push_back({"servers_do_not_support", ProblemCode::bad_input, where,
+                      fmt::format("servers update with the gradient of each worker: {}", what),
+                      accepted, advice});
 }
 
 void add_refusals(const Experiment& experiment, Problems& problems) {
@@ -320,13 +329,14 @@ Problems checkpoint_problems(const Experiment& experiment) {
                               ? "a run on the virtual clock can be had again from its seed"
                               : "replicas are saved at the end alone";
   if (run.checkpoint_every_steps > 0)
-    problems.push_back({ProblemCode::bad_input, "run.checkpoint_every_steps",
-                        "only runs of parameter_server write checkpoints while they train: " + why,
-                        "0", "Set it to 0, or use parameter_server on the machine's clock."});
+    problems.push_back(
+        {"checkpoints_not_supported", ProblemCode::bad_input, "run.checkpoint_every_steps",
+         fmt::format("only parameter_server writes checkpoints during training: {}", why), "0",
+         "Set it to 0, or use parameter_server with run.clock=machine."});
   if (!run.resume_from.empty())
-    problems.push_back({ProblemCode::bad_input, "run.resume_from",
-                        "only runs of parameter_server go on from a checkpoint: " + why, "empty",
-                        "Clear it, or use parameter_server on the machine's clock."});
+    problems.push_back({"resume_not_supported", ProblemCode::bad_input, "run.resume_from",
+                        fmt::format("only parameter_server resumes from a checkpoint: {}", why),
+                        "empty", "Clear it, or use parameter_server with run.clock=machine."});
   return problems;
 }
 
@@ -342,19 +352,19 @@ Problems place_problems(const Experiment& experiment, const model::Model& model)
     const std::string where = "strategy.servers.places[" + std::to_string(i) + "]";
     if (places[i].server >= servers)
       problems.push_back(
-          {ProblemCode::bad_input, where + ".server",
-           "there " + std::string(servers == 1 ? "is " : "are ") + base::format_count(servers) +
-               (servers == 1 ? " server" : " servers") + ", counted from 0, and " +
-               places[i].variable + " is to lie on number " + std::to_string(places[i].server),
-           "0 to " + std::to_string(servers - 1), "Lower it, or draw more servers."});
+          {"unknown_server", ProblemCode::bad_input, where + ".server",
+           fmt::format("{} is placed on server {}, but there {} {}, counted from 0",
+                       places[i].variable, places[i].server, servers == 1 ? "is" : "are",
+                       base::counted(servers, "server")),
+           fmt::format("0 to {}", servers - 1), "Lower it, or draw more servers."});
     if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
-      problems.push_back({ProblemCode::bad_input, where + ".variable",
-                          "the model has no variable \"" + places[i].variable + "\"",
+      problems.push_back({"unknown_variable", ProblemCode::bad_input, where + ".variable",
+                          fmt::format("the model has no variable \"{}\"", places[i].variable),
                           names_of(model), ""});
     else if (!seen.insert(places[i].variable).second)
-      problems.push_back({ProblemCode::bad_input, where + ".variable",
-                          places[i].variable + " has a place already", "each variable once",
-                          "Remove one of them."});
+      problems.push_back({"variable_placed_twice", ProblemCode::bad_input, where + ".variable",
+                          fmt::format("{} is placed twice", places[i].variable),
+                          "each variable once", "Remove one of the entries."});
   }
   return problems;
 }

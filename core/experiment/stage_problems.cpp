@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Problems of stages, each at its field.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -40,15 +42,21 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
   const auto first = std::ranges::find_if(model.segments, is_part);
   const std::string where = at_place(i, "segment");
   if (!name.empty() && first != model.segments.end())
-    return {ProblemCode::bad_input, where, "layer " + name + " is several, and goes by its parts",
-            place_name(*first) + " to " +
-                place_name(*std::prev(std::find_if_not(first, model.segments.end(), is_part))),
-            "Name the part that it begins with."};
-  return {ProblemCode::bad_input, where,
-          "\"" + name + "\" is no layer that can be on a device by itself",
-          "as " + place_name(model.segments.front()) + " to " + place_name(model.segments.back()) +
-              ": an activation and a flatten go with the layer before them",
-          "Name a layer by its number, or of a block as 1.4."};
+    return {
+        "layer_has_parts",
+        ProblemCode::bad_input,
+        where,
+        fmt::format("layer {} consists of several parts, which are placed separately", name),
+        fmt::format("{} to {}", place_name(*first),
+                    place_name(*std::prev(std::find_if_not(first, model.segments.end(), is_part)))),
+        "Name the part that the range begins with."};
+  return {"unknown_layer",
+          ProblemCode::bad_input,
+          where,
+          fmt::format("\"{}\" is no layer that can be placed", name),
+          fmt::format("{} to {}; an activation or flatten layer belongs to the layer before it",
+                      place_name(model.segments.front()), place_name(model.segments.back())),
+          "Name a layer by its number, or a part of a block, for example 1.4."};
 }
 
 // Checks the list of places from first to last.
@@ -62,22 +70,23 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
     const int segment = segment_named(model, places[i].segment);
     if (places[i].rank >= ranks)
       problems.push_back(
-          {ProblemCode::bad_input, at_place(i, "rank"),
-           "there is no " + who(strategy) + " " + format_count(places[i].rank),
-           "0 to " + format_count(ranks - 1) + (calls ? ", of which 0 is the trainers" : ""),
-           mesh ? "Name a stage of the mesh." : "Name a " + who(strategy) + " that is drawn."});
+          {"unknown_stage", ProblemCode::bad_input, at_place(i, "rank"),
+           fmt::format("there is no {} {}", who(strategy), format_count(places[i].rank)),
+           fmt::format("0 to {}{}", format_count(ranks - 1),
+                       calls ? ", of which 0 is the trainers" : ""),
+           mesh ? "Name a stage of the mesh." : fmt::format("Name a drawn {}.", who(strategy))});
     if (segment < 0) problems.push_back(unknown_segment(model, i, places[i].segment));
     if (segment < 0) continue;
     if (i == 0 && segment != 0)
-      problems.push_back({ProblemCode::bad_input, at_place(i, "segment"),
-                          "layers before " + places[i].segment + " are on no device",
+      problems.push_back({"layers_not_placed", ProblemCode::bad_input, at_place(i, "segment"),
+                          fmt::format("the layers before {} are not placed", places[i].segment),
                           place_name(model.segments.front()),
-                          "Let the first place begin with the first layer."});
+                          "Begin the first range with the first layer."});
     if (segment <= before)
-      problems.push_back({ProblemCode::bad_input, at_place(i, "segment"),
-                          places[i].segment + " does not come after " +
-                              place_name(model.segments[static_cast<std::size_t>(before)]),
-                          "a later layer", "Name places in the order of the layers."});
+      problems.push_back({"places_out_of_order", ProblemCode::bad_input, at_place(i, "segment"),
+                          fmt::format("{} does not follow {}", places[i].segment,
+                                      place_name(model.segments[static_cast<std::size_t>(before)])),
+                          "a later layer", "List ranges in the order of the layers."});
     before = std::max(before, segment);
   }
   return problems;
@@ -110,16 +119,17 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
                               ? "the places give them otherwise"
                               : "a " + one + " has layers before and after those of others";
   const std::string name(base::name_of(schedule));
-  return {{ProblemCode::bad_input, "strategy.stages.schedule",
-           name +
-               (interleaves ? " gives the " + one + "s equally many runs of layers, in turn; but "
-                            : " gives each " + one + " one run of layers; but ") +
-               why,
-           bound && schedule == PipelineSchedule::pipedream
-               ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
-               : "naive, gpipe",
-           bound ? "Untie the last layer, or take another schedule."
-                 : "Place the layers so, or take another schedule."}};
+  return {
+      {"schedule_does_not_fit", ProblemCode::bad_input, "strategy.stages.schedule",
+       interleaves
+           ? fmt::format("{} gives all {}s the same number of ranges of layers, in turn; but {}",
+                         name, one, why)
+           : fmt::format("{} gives each {} one range of layers; but {}", name, one, why),
+       bound && schedule == PipelineSchedule::pipedream
+           ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
+           : "naive, gpipe",
+       bound ? "Untie the last layer, or choose another schedule."
+             : "Change the places, or choose another schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model,
@@ -131,20 +141,23 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   const int first = first_place(experiment.strategy);
   for (int rank = first; rank < ranks; ++rank)
     if (std::find(owners.begin(), owners.end(), rank) == owners.end())
-      return {{ProblemCode::bad_input, kPlaces, one + " " + format_count(rank) + " has no layer",
-               "a layer for each of the " + format_count(ranks - first) + " " + one + "s",
+      return {{"stage_without_layer", ProblemCode::bad_input, kPlaces,
+               fmt::format("{} {} has no layer", one, format_count(rank)),
+               fmt::format("a layer for each of the {}", base::counted(ranks - first, one)),
                experiment.strategy.kind == StrategyKind::hybrid
-                   ? "Give it a layer, or lower strategy.mesh.pipeline."
-                   : "Give it a layer, or set the role of its device to idle."}};
+                   ? "Place a layer there, or lower strategy.mesh.pipeline."
+                   : "Place a layer there, or set the role of the device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
     if (const int tied = model.segments[s].tied_to;
         tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s] &&
         !may_span_stages(experiment.strategy))
-      return {{ProblemCode::bad_input, kPlaces,
-               model.segments[s].name + " uses the weight of layer " +
-                   place_name(model.segments[static_cast<std::size_t>(tied)]) +
-                   ", which is on another " + one + why_together(experiment.strategy),
-               "both on one " + one, "Put both on one " + one + ", or untie them."}};
+      return {{"tied_layers_apart", ProblemCode::bad_input, kPlaces,
+               fmt::format("{} uses the weight of layer {}, which is on another {}{}",
+                           model.segments[s].name,
+                           place_name(model.segments[static_cast<std::size_t>(tied)]), one,
+                           why_together(experiment.strategy)),
+               fmt::format("both on one {}", one),
+               fmt::format("Place both on one {}, or untie them.", one)}};
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
@@ -158,26 +171,26 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
   const bool mesh = strategy.kind == StrategyKind::hybrid;
   const std::string all = format_count(ranks) + " " + who(strategy) + "s";
   if (interleaves && ranks <= most && most / ranks < 2)
-    return {{ProblemCode::bad_input, "strategy.stages.schedule",
-             "interleaved_1f1b gives each of " + all +
-                 " two runs of layers at least, and the model can be cut into " +
-                 format_count(most),
-             "naive, gpipe, 1f1b, zb_h1", "Take another schedule, or a deeper model."}};
+    return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.schedule",
+             fmt::format("interleaved_1f1b needs at least two ranges of layers for each of {}, but "
+                         "the model can be cut into {}",
+                         all, format_count(most)),
+             "naive, gpipe, 1f1b, zb_h1", "Choose another schedule, or a deeper model."}};
   if (interleaves && ranks <= most && strategy.stages.chunks > most / ranks)
-    return {{ProblemCode::bad_input, "strategy.stages.chunks",
-             format_count(strategy.stages.chunks) + " stages on each of " + all +
-                 " are more than the " + format_count(most) +
-                 " layers that the model can be cut into",
-             "at most " + format_count(most / ranks),
-             "Lower it, take another schedule, or a deeper model."}};
+    return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.chunks",
+             fmt::format("{} stages on each of {} exceed the {} that the model can be cut into",
+                         format_count(strategy.stages.chunks), all, base::counted(most, "layer")),
+             fmt::format("at most {}", format_count(most / ranks)),
+             "Lower it, choose another schedule, or a deeper model."}};
   if (ranks <= most) return {};
-  return {{ProblemCode::bad_input, mesh ? "strategy.mesh.pipeline" : "topology.hosts",
-           all + " are more than the " + format_count(most) + (most == 1 ? " layer" : " layers") +
-               " that the model can be cut into" +
-               (bound ? ", its last one tied to its first" : ""),
-           "at most " + format_count(most) + " " + who(strategy) + (most == 1 ? "" : "s"),
-           mesh ? "Lower it, or take a deeper model."
-                : "Set the role of some devices to idle, or take a deeper model."}};
+  return {{"too_few_layers", ProblemCode::bad_input,
+           mesh ? "strategy.mesh.pipeline" : "topology.hosts",
+           fmt::format("{} exceed the {} that the model can be cut into{}", all,
+                       base::counted(most, "layer"),
+                       bound ? ", because its last layer is tied to its first" : ""),
+           fmt::format("at most {}", base::counted(most, who(strategy))),
+           mesh ? "Lower it, or use a deeper model."
+                : "Set the role of some devices to idle, or use a deeper model."}};
 }
 
 }  // namespace
@@ -189,44 +202,49 @@ Problems split_problems(const Experiment& experiment) {
   const bool once_a_step = experiment.strategy.kind == StrategyKind::model_parallel ||
                            experiment.strategy.kind == StrategyKind::rpc;
   if (once_a_step && experiment.strategy.stages.schedule == PipelineSchedule::pipedream)
-    problems.push_back({ProblemCode::bad_input, "strategy.stages.schedule",
-                        "pipedream updates after every micro-batch, and " + kind +
-                            " takes one after the other and updates once a step",
-                        "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1: the same here",
-                        "Take another schedule, or the strategy pipeline."});
+    problems.push_back(
+        {"pipedream_not_supported", ProblemCode::bad_input, "strategy.stages.schedule",
+         fmt::format("pipedream updates after every micro-batch, but {} updates once per step",
+                     kind),
+         "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1, which are equivalent here",
+         "Choose another schedule, or the strategy pipeline."});
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.needs_gradient_norm())
     problems.push_back(
-        {ProblemCode::bad_input,
+        {"no_global_gradient", ProblemCode::bad_input,
          experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
-         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the "
-         "whole",
+         "this setting needs the full gradient, but with pipedream each stage updates as soon as "
+         "it has its own",
          experiment.training.clip_norm > 0 ? "0" : "go_on, stop",
-         "Do without, or take another schedule, as strategy.stages.schedule=1f1b."});
+         "Change it, or choose another schedule, such as 1f1b."});
   const std::int64_t stages = mesh_of(experiment).pipeline,
                      micro_batches = experiment.training.accumulation_steps;
   if (schedule_of(experiment.strategy) == PipelineSchedule::interleaved_1f1b && stages > 0 &&
       micro_batches % stages != 0)
-    problems.push_back({ProblemCode::bad_input, "training.accumulation_steps",
-                        "interleaved_1f1b sends micro-batches through the " + format_count(stages) +
-                            " " + who(experiment.strategy) + "s in groups of as many, and " +
-                            format_count(micro_batches) + " cannot be grouped so",
-                        "a multiple of " + format_count(stages),
-                        "Take another number of micro-batches, or strategy.stages.schedule=1f1b."});
+    problems.push_back(
+        {"micro_batches_not_divisible", ProblemCode::bad_input, "training.accumulation_steps",
+         fmt::format("interleaved_1f1b processes micro-batches in groups of {}, one per {}, but {} "
+                     "is not a multiple of it",
+                     format_count(stages), who(experiment.strategy), format_count(micro_batches)),
+         fmt::format("a multiple of {}", format_count(stages)),
+         "Choose another number of micro-batches, or strategy.stages.schedule=1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     problems.push_back(
-        {ProblemCode::bad_input, "data.sharding.kind",
-         "in " + kind + " " +
-             (calls_of(experiment.strategy) == model::RemoteCalls::none
-                  ? "every sample passes all ranks, so nobody owns any"
-                  : "trainers are dealt the samples of every step alike, so nobody owns any"),
+        {"sharding_not_supported", ProblemCode::bad_input, "data.sharding.kind",
+         calls_of(experiment.strategy) == model::RemoteCalls::none
+             ? fmt::format(
+                   "in {} every sample passes through all ranks, so ranks cannot own samples", kind)
+             : fmt::format("in {} the samples of each step are assigned evenly to trainers, so "
+                           "trainers cannot own samples",
+                           kind),
          "iid", "Set it to iid."});
   if (has_stages(experiment.strategy.kind) &&
       experiment.strategy.stages.partition == Partition::by_hand &&
       experiment.strategy.stages.places.empty())
-    problems.push_back({ProblemCode::bad_input, kPlaces, "no layer is on any device",
-                        "a place for the first layer at least",
-                        "Say from which layer on which " + who(experiment.strategy) +
-                            " has them, or set strategy.stages.partition to cost."});
+    problems.push_back({"layers_not_placed", ProblemCode::bad_input, kPlaces,
+                        "the list of places is empty", "a place for the first layer at least",
+                        fmt::format("List the first layer of each range and its {}, or set "
+                                    "strategy.stages.partition to cost.",
+                                    who(experiment.strategy))});
   return problems;
 }
 

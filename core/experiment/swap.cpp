@@ -2,6 +2,7 @@
 #include "core/experiment/swap.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +26,11 @@ bool keeps_moments(const OptimizerSpec& optimizer) {
 }
 
 Problem of_optimizer(std::string what, std::string advice) {
-  return {ProblemCode::bad_input, "training.swap.optimizer", std::move(what), "nowhere",
+  return {"offload_not_supported",
+          ProblemCode::bad_input,
+          "training.swap.optimizer",
+          std::move(what),
+          "nowhere",
           std::move(advice)};
 }
 
@@ -56,12 +61,11 @@ Problems swap_problems(const Experiment& e) {
     problems.push_back(of_optimizer("sgd without momentum keeps no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
     problems.push_back(
-        {ProblemCode::bad_input, "training.swap.directory",
-         "\"" + swap.directory +
-             "\" does not begin with /, and ranks are not all started in one directory",
-         "a directory from the root on, or nothing",
-         "Name it from the root on, or leave it empty: then files are in the run's own "
-         "directory."});
+        {"relative_directory", ProblemCode::bad_input, "training.swap.directory",
+         fmt::format("\"{}\" is a relative path, but ranks may start in different directories",
+                     swap.directory),
+         "an absolute path, or empty",
+         "Use a path that begins with /, or leave it empty for the run directory."});
   return problems;
 }
 
@@ -73,9 +77,9 @@ Problems swap_directory_problems(const Experiment& e) {
     return {};
   const std::string why = why_no_file(directory);
   if (why.empty()) return {};
-  return {{ProblemCode::bad_input, "training.swap.directory",
-           "no file can be made in " + directory + ": " + why, "a directory that can be written to",
-           "Make it, name another one, or put aside to host."}};
+  return {{"directory_not_writable", ProblemCode::bad_input, "training.swap.directory",
+           fmt::format("cannot create a file in {}: {}", directory, why), "a writable directory",
+           "Create it, choose another directory, or offload to host."}};
 }
 
 }  // namespace trainyard::experiment

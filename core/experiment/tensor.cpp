@@ -33,8 +33,8 @@ std::string split_layers(const model::Model& part, model::Split split, const std
 
 base::Problem refused(std::string where, std::string what, std::string accepted,
                       std::string advice) {
-  return {ProblemCode::bad_input, std::move(where), std::move(what), std::move(accepted),
-          std::move(advice)};
+  return {"cannot_split_layers", ProblemCode::bad_input, std::move(where),
+          std::move(what),       std::move(accepted),    std::move(advice)};
 }
 
 // Returns the path of the layer whose attention has this number of heads.

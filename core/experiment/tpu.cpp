@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/tpu.h"
 
+#include <fmt/core.h>
+
 #include "core/base/units.h"
 #include "core/collective/formation.h"
 #include "core/experiment/fields.h"
@@ -22,25 +24,33 @@ Problem not_all_tpus(const topology::Device& first, std::int64_t others) {
   const std::string more = others == 0 ? " is none"
                                        : " and " + base::format_count(others) +
                                              (others == 1 ? " other are none" : " others are none");
-  return {ProblemCode::bad_input, "strategy.kind",
-          "tpu trains on TPUs alone, and " + in_words(first) + more, "workers that are all TPUs",
-          "Drag TPUs from the palette onto the host and set the others idle, or set their kind to "
-          "tpu (they run emulated); or use mirrored with "
-          "training.multiplies=bfloat16."};
+  return {"workers_not_tpus",
+          ProblemCode::bad_input,
+          "strategy.kind",
+          fmt::format("tpu needs TPUs, but {}{}", in_words(first), more),
+          "workers that are all TPUs",
+          "Drag TPUs from the palette onto the host and set the other devices idle; or set their "
+          "kind to tpu, which is emulated; or use mirrored with training.multiplies=bfloat16."};
 }
 
 Problem not_the_torus(Algorithm algorithm, std::string_view reason) {
-  return {ProblemCode::bad_input, "strategy.algorithm",
-          std::string(base::name_of(algorithm)) +
-              " is not how TPUs sum their gradients: " + std::string(reason),
-          "torus, auto", "Set it to torus, or strategy.kind to mirrored."};
+  return {"algorithm_not_torus",
+          ProblemCode::bad_input,
+          "strategy.algorithm",
+          fmt::format("tpu does not support {}: {}", base::name_of(algorithm), reason),
+          "torus, auto",
+          "Set it to torus, or strategy.kind to mirrored."};
 }
 
 Problem not_our_engine(Engine engine) {
-  return {ProblemCode::bad_input, "strategy.engine",
-          std::string(base::name_of(engine)) +
-              " sums in a way of its own, and tpu along the rows and columns of a torus",
-          "own", "Choose own, or strategy.kind=mirrored."};
+  return {"engine_lacks_operation",
+          ProblemCode::bad_input,
+          "strategy.engine",
+          fmt::format(
+              "{} chooses its own algorithm, but tpu reduces along the rows and columns of a torus",
+              base::name_of(engine)),
+          "own",
+          "Choose own, or set strategy.kind to mirrored."};
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -65,27 +67,30 @@ Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::in
   const TrainingSpec& training = e.training;
   const std::int64_t most = samples / takers / training.batch_per_rank;
   if (training.accumulation_steps <= most) return {};
-  return {{ProblemCode::bad_input, "training.accumulation_steps",
-           format_count(training.accumulation_steps) + " micro-steps of " +
-               format_count(training.batch_per_rank) + " samples" + on_each(e, takers) +
-               more_than_there_are(samples),
-           "1 to " + format_count(most),
-           "Lower it or training.batch_per_rank, or take more samples."}};
+  return {
+      {"batch_exceeds_data", ProblemCode::bad_input, "training.accumulation_steps",
+       fmt::format("{} micro-steps of {} samples{}{}", format_count(training.accumulation_steps),
+                   format_count(training.batch_per_rank), on_each(e, takers),
+                   more_than_there_are(samples)),
+       fmt::format("1 to {}", format_count(most)),
+       "Lower it or training.batch_per_rank, or use more samples."}};
 }
 
 Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
   const std::int64_t batch_per_rank = e.training.batch_per_rank;
   if (takers < 1 || batch_per_rank < 1) return {};
   if (samples < takers)
-    return {{ProblemCode::bad_input, "data.train_samples",
-             "there are " + format_count(samples) + " training samples for " +
-                 format_count(takers) + " ranks: a global batch smaller than the ranks",
-             "at least " + format_count(takers), "Take more samples, or fewer workers."}};
+    return {{"too_few_samples", ProblemCode::bad_input, "data.train_samples",
+             fmt::format("{} cannot be divided among {}", base::counted(samples, "training sample"),
+                         base::counted(takers, "rank")),
+             fmt::format("at least {}", format_count(takers)),
+             "Use more samples, or fewer workers."}};
   if (batch_per_rank <= samples / takers) return accumulation_problems(e, takers, samples);
-  return {{ProblemCode::bad_input, "training.batch_per_rank",
-           format_count(batch_per_rank) + " samples" + on_each(e, takers) +
-               more_than_there_are(samples),
-           "1 to " + format_count(samples / takers), "Lower it, or take more samples."}};
+  return {{"batch_exceeds_data", ProblemCode::bad_input, "training.batch_per_rank",
+           fmt::format("{} samples{}{}", format_count(batch_per_rank), on_each(e, takers),
+                       more_than_there_are(samples)),
+           fmt::format("1 to {}", format_count(samples / takers)),
+           "Lower it, or use more samples."}};
 }
 
 Problems average_problems(const Experiment& experiment) {
@@ -94,12 +99,11 @@ Problems average_problems(const Experiment& experiment) {
   if (strategy.kind == StrategyKind::mirrored && experiment.training.non_finite != NonFinite::skip)
     return {};
   if (strategy.kind == StrategyKind::mirrored)
-    return {{ProblemCode::bad_input, "training.non_finite",
-             "skip is judged by the sum of all ranks' gradients, and where weights are averaged "
-             "there is none",
+    return {{"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
+             "skip needs the gradient of all ranks, but with averaged weights there is none",
              "go_on, stop", "Set it to stop, or strategy.average to gradients."}};
-  return {{ProblemCode::bad_input, "strategy.average",
-           std::string(base::name_of(strategy.kind)) + " does not average weights", "gradients",
+  return {{"average_not_supported", ProblemCode::bad_input, "strategy.average",
+           fmt::format("{} does not average weights", base::name_of(strategy.kind)), "gradients",
            "Set strategy.kind to mirrored, or strategy.average to gradients."}};
 }
 
@@ -107,8 +111,8 @@ Problems accumulation_problems(const Experiment& experiment) {
   if (experiment.training.accumulation_steps == 1 ||
       experiment.strategy.kind != StrategyKind::data_parallel)
     return {};
-  return {{ProblemCode::bad_input, "training.accumulation_steps",
-           "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
+  return {{"accumulation_not_supported", ProblemCode::bad_input, "training.accumulation_steps",
+           "data_parallel scatters the batch of a step at once", "1", "Set it to 1, or use ddp."}};
 }
 
 // Up to this many samples, all labels are read, which is fast and small. Beyond it, labels are read
@@ -202,11 +206,12 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
       without.push_back(rank);
   if (without.empty() || !data::owns_samples(sharding)) return {};
   const bool by_label = sharding.kind == data::ShardingKind::label_skew;
-  return {{ProblemCode::bad_input, by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
-           ranks_in_words(without) + " would own no sample, and have nothing to train on",
+  return {{"rank_without_samples", ProblemCode::bad_input,
+           by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
+           fmt::format("{} would own no samples", ranks_in_words(without)),
            "shards of at least 1 sample",
-           by_label ? "Raise alpha, take another seed, or fewer workers."
-                    : "Lower it, take more samples, or fewer workers."}};
+           by_label ? "Raise alpha, use another seed, or fewer workers."
+                    : "Lower it, use more samples, or fewer workers."}};
 }
 
 model::Shape sample_shape(const data::DataSummary& data) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/variant.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -32,11 +34,16 @@ std::string counted_ranks(std::int64_t ranks) {
 Problem too_many(std::int64_t ranks, std::int64_t drawn) {
   const std::string advice = "Draw more devices, or give some idle ones the role worker.";
   if (drawn == 0)
-    return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker",
+    return {"no_worker",           ProblemCode::bad_input,
+            "topology.hosts",      "no device has the role worker",
             "at least one worker", advice};
-  return {ProblemCode::bad_input, "ranks",
-          "cannot be " + format_count(ranks) + ": the drawing has " + counted_ranks(drawn),
-          "1 to " + format_count(drawn), advice};
+  return {
+      "too_few_ranks",
+      ProblemCode::bad_input,
+      "ranks",
+      fmt::format("{} exceeds the {} of the drawing", format_count(ranks), counted_ranks(drawn)),
+      fmt::format("1 to {}", format_count(drawn)),
+      advice};
 }
 
 // True if the strategy works on any number of ranks, and its algorithm can be chosen.
@@ -52,8 +59,11 @@ std::string what_scales() {
 }
 
 Problem nothing_to_scale() {
-  return {ProblemCode::bad_input, "strategy.kind",
-          "one_device uses one device: there is nothing to scale", what_scales(),
+  return {"strategy_does_not_scale",
+          ProblemCode::bad_input,
+          "strategy.kind",
+          "one_device uses one device, so there is nothing to compare",
+          what_scales(),
           "Set strategy.kind to mirrored."};
 }
 
@@ -68,14 +78,21 @@ Problem without_algorithm(StrategyKind kind) {
       : has_servers(kind)
           ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
           : " is bound to one rank of the drawing, and has one way to sum";
-  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why,
-          what_scales(), "Set strategy.kind to mirrored."};
+  return {"strategy_does_not_scale",
+          ProblemCode::bad_input,
+          "strategy.kind",
+          fmt::format("{} {}", base::name_of(kind), why),
+          what_scales(),
+          "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {
-  return {ProblemCode::bad_input, "strategy.engine",
-          std::string(base::name_of(engine)) + " reports no bytes, and a sweep compares them",
-          "own", "Set strategy.engine to own."};
+  return {"engine_without_bytes",
+          ProblemCode::bad_input,
+          "strategy.engine",
+          fmt::format("{} does not report bytes, which a sweep compares", base::name_of(engine)),
+          "own",
+          "Set strategy.engine to own."};
 }
 
 base::Result<void> can_scale(const StrategySpec& strategy) {
@@ -86,10 +103,14 @@ base::Result<void> can_scale(const StrategySpec& strategy) {
 }
 
 Problem unshareable(std::int64_t samples, std::int64_t ranks, bool in_micro_steps) {
-  return {ProblemCode::bad_input, "training.batch_per_rank",
-          (in_micro_steps ? "a micro-step of " : "a global batch of ") + format_count(samples) +
-              " samples cannot be shared evenly by " + counted_ranks(ranks),
-          "a multiple of the ranks", "Take another batch per rank, or weak scaling."};
+  return {"batch_not_divisible",
+          ProblemCode::bad_input,
+          "training.batch_per_rank",
+          fmt::format("{} of {} samples cannot be divided evenly among {}",
+                      in_micro_steps ? "a micro-step" : "a global batch", format_count(samples),
+                      counted_ranks(ranks)),
+          "a multiple of the number of ranks",
+          "Choose another batch per rank, or weak scaling."};
 }
 
 base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& hosts) {
@@ -99,19 +120,23 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
   if (strategy.algorithm == collective::Algorithm::automatic ||
       collective::fits(strategy.algorithm, collective::formation(hosts)))
     return {};
-  return base::fail({ProblemCode::bad_input, "strategy.algorithm",
-                     std::string(base::name_of(strategy.algorithm)) +
-                         " asks for equally many ranks on every host, and the first " +
-                         counted_ranks(std::ssize(hosts)) + " do not stand so",
-                     "hosts with equally many ranks", ""});
+  return base::fail(
+      {"hosts_not_even", ProblemCode::bad_input, "strategy.algorithm",
+       fmt::format("{} needs the same number of ranks on every host, but the first {} are not "
+                   "distributed evenly",
+                   base::name_of(strategy.algorithm), counted_ranks(std::ssize(hosts))),
+       "hosts with equal numbers of ranks", ""});
 }
 
 Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
   const std::string name(base::name_of(only.algorithm));
-  return {ProblemCode::bad_input, "strategy.algorithm",
-          std::string(base::name_of(strategy.kind)) + " sums by " + name + " alone, not by " +
-              std::string(base::name_of(strategy.algorithm)),
-          name + ", auto", ""};
+  return {"algorithm_is_fixed",
+          ProblemCode::bad_input,
+          "strategy.algorithm",
+          fmt::format("{} supports only {}, not {}", base::name_of(strategy.kind), name,
+                      base::name_of(strategy.algorithm)),
+          name + ", auto",
+          ""};
 }
 
 base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {

@@ -17,8 +17,12 @@ using base::format_count;
 using base::Problem;
 
 Problem refused(std::string what, std::string advice) {
-  return {base::ProblemCode::bad_input, "data.sharding.kind", "vertical: " + std::move(what),
-          "iid, contiguous, label_skew, size_skew", std::move(advice)};
+  return {"vertical_not_supported",
+          base::ProblemCode::bad_input,
+          "data.sharding.kind",
+          "vertical: " + std::move(what),
+          "iid, contiguous, label_skew, size_skew",
+          std::move(advice)};
 }
 
 // Returns why ranks cannot exchange the results of their columns; empty if they can.

@@ -12,7 +12,8 @@ using base::ProblemCode;
 using MaybeProblem = std::optional<Problem>;
 
 Problem at(const std::string& where, std::string what, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
+  return {"bad_layer",     ProblemCode::bad_input, where,
+          std::move(what), std::move(accepted),    std::move(advice)};
 }
 
 MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {

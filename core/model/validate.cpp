@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/model/layers.h"
@@ -88,8 +90,8 @@ class Judge {
 
   void report(std::size_t layer, std::string what, std::string accepted, std::string advice,
               const char* field = "") {
-    problems.push_back({ProblemCode::bad_input,
-                        path_ + ".layers[" + std::to_string(layer) + "]" + field, std::move(what),
+    problems.push_back({"bad_layer", ProblemCode::bad_input,
+                        fmt::format("{}.layers[{}]{}", path_, layer, field), std::move(what),
                         std::move(accepted), std::move(advice)});
   }
 
@@ -103,7 +105,7 @@ class Judge {
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
                         const std::string& path) {
   if (spec.layers.empty())
-    return {{ProblemCode::bad_input, path + ".layers", "the model has no layers",
+    return {{"no_layers", ProblemCode::bad_input, path + ".layers", "the model has no layers",
              "at least one linear layer", "Add a linear layer."}};
   Judge judge(spec, path);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) judge.judge_layer(i);

@@ -13,8 +13,12 @@
 namespace trainyard::plan {
 
 inline base::Problem damaged_order(const std::string& what) {
-  return {base::ProblemCode::bad_input, "the order of a run", what, "",
-          "It was damaged; run again to have it."};
+  return {"damaged_order",
+          base::ProblemCode::bad_input,
+          "the order of a run",
+          what,
+          "",
+          "The order file is damaged; run again to create it."};
 }
 
 template <class Event>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/parse_token.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -97,10 +99,10 @@ bool is_name(std::string_view text) {
 base::Result<Op> parse_token(std::string_view text) {
   TokenOutcome read = read_token(text);
   if (read.op) return std::move(*read.op);
-  return base::fail(
-      {base::ProblemCode::bad_input, "column " + std::to_string(read.at + 1),
-       "\"" + std::string(text.substr(0, kMostQuoted)) + "\" is no op: " + std::string(read.what),
-       "an op, as F.s0.m0", ""});
+  return base::fail({"bad_token", base::ProblemCode::bad_input,
+                     fmt::format("column {}", read.at + 1),
+                     fmt::format("\"{}\" is not an op: {}", text.substr(0, kMostQuoted), read.what),
+                     "an op, such as F.s0.m0", ""});
 }
 
 }  // namespace trainyard::plan

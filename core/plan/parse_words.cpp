@@ -38,7 +38,8 @@ bool WordReader::take_if(std::string_view text) {
 bool WordReader::fail(const Word& at, std::string what, std::string accepted) {
   const std::string where =
       "line " + std::to_string(line_) + ", column " + std::to_string(at.column);
-  problem_ = {base::ProblemCode::bad_input, where, std::move(what), std::move(accepted), ""};
+  problem_ = {"bad_plan_text", base::ProblemCode::bad_input, where,
+              std::move(what), std::move(accepted),          ""};
   return false;
 }
 

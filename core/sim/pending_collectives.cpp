@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/pending_collectives.h"
 
+#include <fmt/core.h>
+
 #include "core/collective/engine_cost.h"
 
 namespace trainyard::sim {
@@ -17,12 +19,11 @@ base::Result<int> PendingCollectives::join(int rank, const OpModel& op, std::int
   const OpModel& first = *gathering.op;
   if (gathering.step != step ||
       std::tie(first.kind, first.bucket, first.bytes) != std::tie(op.kind, op.bucket, op.bytes))
-    return base::fail({base::ProblemCode::bad_input,
-                       "rank " + std::to_string(rank) + ", step " + std::to_string(step),
-                       "comes to the collective of bucket " + std::to_string(op.bucket) + ", " +
-                           std::to_string(op.bytes) + " B, where a peer came to bucket " +
-                           std::to_string(first.bucket) + ", " + std::to_string(first.bytes) +
-                           " B, of step " + std::to_string(gathering.step),
+    return base::fail({"collectives_differ", base::ProblemCode::bad_input,
+                       fmt::format("rank {}, step {}", rank, step),
+                       fmt::format("the rank reached the collective of bucket {}, {} B, but a peer "
+                                   "reached bucket {}, {} B, of step {}",
+                                   op.bucket, op.bytes, first.bucket, first.bytes, gathering.step),
                        "collectives in the same order on all ranks", ""});
   if (++gathering.here == op.members.size()) complete_.push_back(number);
   return number;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/rank_model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/collective/engine_cost.h"
@@ -105,8 +107,11 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
 
 base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, std::string what,
                       std::string advice) {
-  return {base::ProblemCode::bad_input,
-          "rank " + std::to_string(rank.rank) + ", program " + program.name, std::move(what), "",
+  return {"plan_not_simulated",
+          base::ProblemCode::bad_input,
+          fmt::format("rank {}, program {}", rank.rank, program.name),
+          std::move(what),
+          "",
           std::move(advice)};
 }
 

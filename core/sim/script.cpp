@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/script.h"
 
+#include <fmt/core.h>
+
 namespace trainyard::sim {
 
 base::Result<ProgramSequence> ProgramSequence::make(const RankModel& model,
@@ -8,8 +10,9 @@ base::Result<ProgramSequence> ProgramSequence::make(const RankModel& model,
                                                     std::int64_t steps) {
   for (std::int64_t step = 0; step < steps; ++step)
     if (const auto name = schedule.program(step); model.program(name) < 0)
-      return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(model.rank),
-                         "has no program " + std::string(name), "", ""});
+      return base::fail({"unknown_program", base::ProblemCode::bad_input,
+                         fmt::format("rank {}", model.rank),
+                         fmt::format("there is no program {}", name), "", ""});
   return ProgramSequence(model, schedule, steps);
 }
 

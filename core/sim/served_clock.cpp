@@ -124,8 +124,9 @@ Result<std::optional<ServerEvent>> ServerClock::next() {
   while (out_.empty() && !stands())
     if (!advance()) break;
   if (now_ > kLongest)
-    return base::fail({base::ProblemCode::bad_input, "topology", "the virtual clock passes 46 days",
-                       "", "Draw faster devices and links, or take fewer steps."});
+    return base::fail({"virtual_time_too_long", base::ProblemCode::bad_input, "topology",
+                       "the virtual clock exceeds 46 days", "",
+                       "Draw faster devices and links, or train fewer steps."});
   if (out_.empty() && stands() && last_ && !ended_) end();
   if (out_.empty()) return std::nullopt;
   const ServerEvent event = out_.front();

@@ -35,7 +35,8 @@ base::Result<Heard> listen(ServerClock& clock, bool is_lockstep, int workers,
   for (auto event = clock.next();; event = clock.next()) {
     if (!event) return base::fail(event.error());
     if (stop.stop_requested())
-      return base::fail({base::ProblemCode::canceled, "", "the simulation was given up", "", ""});
+      return base::fail(
+          {"canceled", base::ProblemCode::canceled, "", "the simulation was canceled", "", ""});
     if (!*event) return heard;
     heard.last_ns = (*event)->time_ns;
     if ((*event)->kind != ServerEvent::Kind::takes || (*event)->server != 0) continue;
@@ -167,8 +168,8 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   const auto heard = listen(**clock, is_lockstep, workers, options.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty())
-    return base::fail({base::ProblemCode::bad_input, "plan", "no step comes to its end",
-                       "a plan that the check accepts", ""});
+    return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan", "no step completes",
+                       "a plan that passes the check", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
   outcome.local_step_seconds = is_lockstep || heard->own_seconds.empty()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/simulation.h"
 
+#include <fmt/core.h>
+
 #include "core/base/fields.h"
 #include "core/plan/text.h"
 
@@ -69,8 +71,8 @@ base::Result<void> Simulation::loop() {
       if (next == Links::kNever) return check_all_over();
     }
     if (next > kLongest)
-      return base::fail({base::ProblemCode::bad_input, "topology",
-                         "the simulation passes 46 days of virtual time", "",
+      return base::fail({"virtual_time_too_long", base::ProblemCode::bad_input, "topology",
+                         "the simulation exceeds 46 days of virtual time", "",
                          "Draw faster devices and links, or simulate fewer steps."});
     const Moment moment = world_.agenda.top();
     world_.agenda.pop();
@@ -80,7 +82,8 @@ base::Result<void> Simulation::loop() {
 
 base::Result<void> Simulation::check_wanted() const {
   if (!stop_.stop_requested()) return {};
-  return base::fail({base::ProblemCode::canceled, "", "the simulation was given up", "", ""});
+  return base::fail(
+      {"canceled", base::ProblemCode::canceled, "", "the simulation was canceled", "", ""});
 }
 
 void Simulation::send_on(Picoseconds now) {
@@ -144,8 +147,9 @@ base::Result<void> Simulation::check_all_over() const {
   if (waiting == 0) return {};
   if (waiting > kNamedAtMost)
     who += "; and " + std::to_string(waiting - kNamedAtMost) + " more ranks wait";
-  return base::fail({base::ProblemCode::bad_input, "plan", "the ranks wait for ever: " + who,
-                     "a plan that the check accepts", ""});
+  return base::fail({"deadlock", base::ProblemCode::bad_input, "plan",
+                     fmt::format("the ranks deadlock: {}", who), "a plan that passes the check",
+                     ""});
 }
 
 std::string Simulation::describe(const VirtualRank& rank) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/simulator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -242,10 +244,13 @@ void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedu
 // Problem for asynchronous gossip: how often a passive rank is interrupted, and how long an active
 // one waits, depends on the event order of a real run.
 base::Problem is_asynchronous_gossip() {
-  return {base::ProblemCode::bad_input, "strategy.gossip.mode",
-          "when ranks ask each other, each on its own clock, and are answered between two ops, is "
-          "decided as they run: the simulator does not model it",
-          "synchronous", "Run it; or set it to synchronous, which is simulated."};
+  return {"gossip_not_simulated",
+          base::ProblemCode::bad_input,
+          "strategy.gossip.mode",
+          "the simulator does not model asynchronous gossip, whose order of averages is decided "
+          "during a run",
+          "synchronous",
+          "Run the experiment, or set it to synchronous."};
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
@@ -254,13 +259,13 @@ base::Result<void> check(const plan::Plan& plan, const topology::Network& networ
                          const Options& options) {
   const std::size_t drawn = network.ranks().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > drawn)
-    return base::fail({base::ProblemCode::bad_input, "topology.hosts",
-                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " +
-                           std::to_string(drawn),
-                       "a device for each rank", ""});
-  if (plan.schedule.steps < 1 || options.steps < 1)
     return base::fail(
-        {base::ProblemCode::bad_input, "steps", "there is no step to simulate", "at least 1", ""});
+        {"too_few_devices", base::ProblemCode::bad_input, "topology.hosts",
+         fmt::format("the plan has {} ranks, but the drawing has {}", plan.ranks, drawn),
+         "a device for each rank", ""});
+  if (plan.schedule.steps < 1 || options.steps < 1)
+    return base::fail({"no_steps", base::ProblemCode::bad_input, "steps",
+                       "there is no step to simulate", "at least 1", ""});
   return {};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/virtual_rank.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -191,15 +193,13 @@ base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const 
     if (message.step != work.ready.step ||
         std::tie(sent.bucket, sent.round, sent.chunk, sent.bytes) !=
             std::tie(own.bucket, own.round, own.chunk, own.bytes))
-      return base::fail(
-          {base::ProblemCode::bad_input,
-           "rank " + std::to_string(rank()) + ", step " + std::to_string(work.ready.step),
-           "expects bucket " + std::to_string(own.bucket) + ", round " + std::to_string(own.round) +
-               ", chunk " + std::to_string(own.chunk) + " of " + std::to_string(own.bytes) +
-               " B from rank " + std::to_string(peer) + ", which sent bucket " +
-               std::to_string(sent.bucket) + ", round " + std::to_string(sent.round) + ", chunk " +
-               std::to_string(sent.chunk) + " of " + std::to_string(sent.bytes) + " B",
-           "messages in the same order at both ends", ""});
+      return base::fail({"messages_differ", base::ProblemCode::bad_input,
+                         fmt::format("rank {}, step {}", rank(), work.ready.step),
+                         fmt::format("expected bucket {}, round {}, chunk {} of {} B from rank {}, "
+                                     "which sent bucket {}, round {}, chunk {} of {} B",
+                                     own.bucket, own.round, own.chunk, own.bytes, peer, sent.bucket,
+                                     sent.round, sent.chunk, sent.bytes),
+                         "messages in the same order at both ends", ""});
     ready = std::max(ready, message.posted);
   }
   work.peer_ready = ready;

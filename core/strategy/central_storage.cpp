@@ -117,9 +117,12 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
 std::optional<base::Problem> refusal(const experiment::Resolved& e) {
   if (e.storage_rank >= 0 && e.world() > 1) return std::nullopt;
   return base::Problem{
-      base::ProblemCode::bad_input, "strategy.kind",
-      "central_storage needs a cpu that keeps the variables and devices that compute",
-      "one cpu beside gpus or tpus", "Draw them on one host, or use mirrored."};
+      "devices_do_not_fit",
+      base::ProblemCode::bad_input,
+      "strategy.kind",
+      "central_storage needs a cpu that keeps the variables, and devices that compute",
+      "one cpu beside gpus or tpus",
+      "Draw them on one host, or use mirrored."};
 }
 
 }  // namespace

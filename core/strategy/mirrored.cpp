@@ -8,9 +8,9 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
   if (experiment.world() < 1)
-    return base::fail({base::ProblemCode::bad_input, "topology.hosts",
+    return base::fail({"no_worker", base::ProblemCode::bad_input, "topology.hosts",
                        "no device has the role worker", "at least one worker",
-                       "Draw a device, or set a role to worker."});
+                       "Draw a device, or set the role of a device to worker."});
   const auto cuts = buckets(experiment);
   const bool alone = experiment.world() == 1;  // nothing to sum: the plan of one device
   const std::size_t groups = alone ? 0

@@ -7,8 +7,8 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment) {
   if (std::set<int>(experiment.hosts.begin(), experiment.hosts.end()).size() < 2)
-    return base::fail({base::ProblemCode::bad_input, "strategy.kind",
-                       "multi_worker_mirrored is for several hosts, but all workers are on one",
+    return base::fail({"one_host", base::ProblemCode::bad_input, "strategy.kind",
+                       "multi_worker_mirrored needs several hosts, but all workers are on one host",
                        "workers on two hosts or more",
                        "Draw another host with a worker, or use mirrored."});
   return mirrored(experiment);

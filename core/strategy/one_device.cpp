@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"
 
@@ -6,10 +8,10 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> one_device(const experiment::Resolved& experiment) {
   if (experiment.world() != 1)
-    return base::fail({base::ProblemCode::bad_input, "strategy.kind",
-                       "one_device uses one device, but " + std::to_string(experiment.world()) +
-                           " have the role worker",
-                       "one worker", "Set the role of the others to idle, or use mirrored."});
+    return base::fail(
+        {"too_many_workers", base::ProblemCode::bad_input, "strategy.kind",
+         fmt::format("one_device uses one device, but {} have the role worker", experiment.world()),
+         "one worker", "Set the role of the others to idle, or use mirrored."});
   const auto cuts = buckets(experiment);
   return plan::Plan{1, {}, schedule(experiment), [experiment, cuts](std::int32_t rank) {
                       return replica(experiment, rank, cuts, -1);

@@ -11,6 +11,8 @@
 //
 // Groups: one per server with all workers, for requests and answers; then one per share, of its
 // server and all workers.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -51,25 +53,32 @@ constexpr std::size_t kMostGroups = 64;  // channels of a transport
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e, const Serving& serving) {
   if (e.servers < 1 || e.workers() < 1)
-    return base::Problem{base::ProblemCode::bad_input, "strategy.kind",
-                         "parameter_server needs a worker and a server", "one of each, or more",
+    return base::Problem{"no_server",
+                         base::ProblemCode::bad_input,
+                         "strategy.kind",
+                         "parameter_server needs a worker and a server",
+                         "one of each, or more",
                          "Draw them, or use mirrored."};
   for (int server = 0; server < e.servers; ++server)
     if (std::ranges::none_of(serving.shares,
                              [server](const Share& share) { return share.server == server; }))
       return base::Problem{
-          base::ProblemCode::bad_input, "topology.hosts",
-          "parameter server " + std::to_string(server) + " of " + std::to_string(e.servers) +
-              ", counted from 0, would keep no variable",
+          "server_without_variables",
+          base::ProblemCode::bad_input,
+          "topology.hosts",
+          fmt::format("parameter server {} of {}, counted from 0, would keep no variable", server,
+                      e.servers),
           "a variable on every server, or a row of a table",
-          "Draw fewer servers, or place variables otherwise (strategy.servers.placement)."};
+          "Draw fewer servers, or change the placement of variables (strategy.servers.placement)."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
   if (groups <= kMostGroups) return std::nullopt;
   return base::Problem{
-      base::ProblemCode::bad_input, "strategy.servers.placement",
-      "the servers would keep " + std::to_string(serving.shares.size()) +
-          " pieces, each of which is sent by itself",
-      "at most " + std::to_string(kMostGroups - static_cast<std::size_t>(e.servers)),
+      "too_many_pieces",
+      base::ProblemCode::bad_input,
+      "strategy.servers.placement",
+      fmt::format("the servers would keep {} pieces, each of which is sent separately",
+                  serving.shares.size()),
+      fmt::format("at most {}", kMostGroups - static_cast<std::size_t>(e.servers)),
       "Set it to balanced, or draw fewer servers."};
 }
 

@@ -31,7 +31,8 @@ base::Result<plan::Plan> as_computed(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::hybrid: return hybrid(experiment);
     case experiment::StrategyKind::rpc: return rpc(experiment);
   }
-  return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
+  return base::fail({"unknown_strategy", base::ProblemCode::bad_input, "strategy.kind",
+                     "unknown strategy", "", ""});
 }
 
 }  // namespace

@@ -17,7 +17,12 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 32);
 
 base::Problem not_values(std::string what) {
-  return {base::ProblemCode::bad_input, "recording", "values of chunks " + std::move(what), "", ""};
+  return {"bad_recording",
+          base::ProblemCode::bad_input,
+          "recording",
+          "values of chunks " + std::move(what),
+          "",
+          ""};
 }
 
 void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payload) {

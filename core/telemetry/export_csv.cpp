@@ -63,8 +63,9 @@ base::Result<void> export_csv(const History& history, std::ostream& out) {
   for (const Fault& fault : history.faults()) write_fault(out, fault);
   out.flush();
   if (!out)
-    return base::fail({base::ProblemCode::failed, "export", "cannot write the table", "",
-                       "Free space on that disk, or write elsewhere"});
+    return base::fail({"export_failed", base::ProblemCode::failed, "export",
+                       "cannot write the table", "",
+                       "Free space on that disk, or write elsewhere."});
   return {};
 }
 

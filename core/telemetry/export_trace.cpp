@@ -155,8 +155,9 @@ base::Result<void> export_trace(const std::filesystem::path& run_directory,
   auto written = write_trace(*reader, names, out);
   out.flush();
   if (!out)
-    return base::fail({base::ProblemCode::failed, "export", "cannot write the trace", "",
-                       "Free space on that disk, or write elsewhere"});
+    return base::fail({"export_failed", base::ProblemCode::failed, "export",
+                       "cannot write the trace", "",
+                       "Free space on that disk, or write elsewhere."});
   return written;
 }
 

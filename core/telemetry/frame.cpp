@@ -14,7 +14,7 @@ std::uint32_t checksum(const FrameHeader& header) {
 }
 
 base::Problem damaged(std::string what) {
-  return {base::ProblemCode::bad_input, "", std::move(what), "", ""};
+  return {"bad_frame", base::ProblemCode::bad_input, "", std::move(what), "", ""};
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 constexpr int kMaximumRanks = 1 << 16;
 
 base::Problem not_understood(std::string what, std::string accepted) {
-  return {base::ProblemCode::bad_input, "recording", std::move(what), std::move(accepted), ""};
+  return {"bad_recording", base::ProblemCode::bad_input, "recording",
+          std::move(what), std::move(accepted),          ""};
 }
 
 std::string text_at(const base::Json& object, const char* key) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -34,8 +35,9 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
 
 // Problem of a file that is not a recording and cannot be repaired.
 base::Problem unreadable(const std::string& where, std::string what) {
-  return {base::ProblemCode::bad_input, where, std::move(what), "a recording as a run wrote it",
-          "Choose the directory of another run."};
+  return {
+      "bad_recording", base::ProblemCode::bad_input,     where,
+      std::move(what), "a recording as a run writes it", "Choose the directory of another run."};
 }
 
 base::Result<void> check_header(const Frame& frame, const std::string& where) {
@@ -48,12 +50,12 @@ base::Result<void> check_header(const Frame& frame, const std::string& where) {
   if (schema == header->end() || !schema->is_number_integer() || *schema < 1)
     return base::fail(unreadable(where, "the header of the recording does not say its schema"));
   if (*schema > kRecordingSchema)
-    return base::fail(
-        {base::ProblemCode::refused, where,
-         "the recording has schema " + schema->dump() + ", which is newer than this program",
-         "schema 1 to " + std::to_string(kRecordingSchema),
-         "Open it with the version that wrote it (software: " +
-             header->value("software", base::Json("unknown")).dump() + ")"});
+    return base::fail({"newer_recording", base::ProblemCode::refused, where,
+                       fmt::format("the recording has schema {}, which is newer than this program",
+                                   schema->dump()),
+                       fmt::format("schema 1 to {}", kRecordingSchema),
+                       fmt::format("Open it with the version that wrote it (software: {}).",
+                                   header->value("software", base::Json("unknown")).dump())});
   return {};
 }
 
@@ -167,9 +169,9 @@ base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path&
   if (!first)
     return base::fail(unreadable(path.string(), "is not a recording: " + first.error().what));
   if (!*first)
-    return base::fail({base::ProblemCode::bad_input, path.string(),
-                       "the recording ends before its header does", "",
-                       "If its run is just starting, try again in a moment"});
+    return base::fail({"recording_incomplete", base::ProblemCode::bad_input, path.string(),
+                       "the recording ends within its header", "",
+                       "If its run is just starting, try again in a moment."});
   if (const auto accepted = check_header(**first, path.string()); !accepted)
     return base::fail(accepted.error());
   return RecordingReader(std::move(state));
@@ -199,9 +201,9 @@ bool RecordingReader::jump_to_last(FrameType type) {
 
 base::Result<std::vector<Event>> events_of(const Frame& frame) {
   if (frame.payload.size() % sizeof(Event) != 0)
-    return base::fail({base::ProblemCode::bad_input, "recording",
-                       "an events frame of " + std::to_string(frame.payload.size()) + " bytes",
-                       "a multiple of " + std::to_string(sizeof(Event)), ""});
+    return base::fail({"bad_recording", base::ProblemCode::bad_input, "recording",
+                       fmt::format("an events frame has {} bytes", frame.payload.size()),
+                       fmt::format("a multiple of {}", sizeof(Event)), ""});
   return copy_as<Event>(frame.payload);
 }
 

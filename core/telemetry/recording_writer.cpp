@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -51,8 +52,8 @@ struct RecordingWriter::State {
 base::Result<void> RecordingWriter::State::usable() const {
   if (failure) return base::fail(*failure);
   if (!file.is_open())
-    return base::fail(
-        {base::ProblemCode::failed, path.string(), "the recording is closed", "", ""});
+    return base::fail({"recording_closed", base::ProblemCode::failed, path.string(),
+                       "the recording is closed", "", ""});
   return {};
 }
 
@@ -60,9 +61,9 @@ base::Result<void> RecordingWriter::State::append(FrameType type, int rank,
                                                   std::span<const std::byte> payload) {
   if (auto ready = usable(); !ready) return ready;
   if (payload.size() > kMaximumPayload)
-    return base::fail({base::ProblemCode::bad_input, path.string(),
-                       "a frame of " + std::to_string(payload.size()) + " bytes is too long",
-                       "at most " + std::to_string(kMaximumPayload) + " bytes", ""});
+    return base::fail({"frame_too_long", base::ProblemCode::bad_input, path.string(),
+                       fmt::format("a frame of {} bytes is too long", payload.size()),
+                       fmt::format("at most {} bytes", kMaximumPayload), ""});
   const FrameHeader header =
       make_frame_header(static_cast<std::uint32_t>(type), rank, payload.size());
   frames.push_back({on_disk + buffer.size(), header.type, rank});
@@ -142,8 +143,8 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::pat
   if (::fstat(file.get(), &status) != 0)
     return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
   if (status.st_size > 0)
-    return base::fail({base::ProblemCode::refused, path.string(),
-                       "there is a recording here already", "a new run directory", ""});
+    return base::fail({"recording_exists", base::ProblemCode::refused, path.string(),
+                       "the directory already contains a recording", "a new run directory", ""});
   RecordingWriter writer(std::make_unique<State>(path, std::move(file)));
   header["schema"] = kRecordingSchema;
   if (auto appended = writer.append_json(FrameType::header, -1, header); !appended)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/topology/network.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -116,11 +118,12 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
     }
   }
   if (reached[static_cast<std::size_t>(goal)].before < 0)
-    return base::fail({base::ProblemCode::bad_input, "topology.links",
-                       "there is no route from " + device(from).name + " to " + device(to).name,
-                       "links that connect every worker",
-                       "Draw a link between their hosts, directly or over a switch (in the "
-                       "workbench: Edit, Connect)."});
+    return base::fail(
+        {"no_route", base::ProblemCode::bad_input, "topology.links",
+         fmt::format("there is no route from {} to {}", device(from).name, device(to).name),
+         "links that connect every worker",
+         "Draw a link between their hosts, directly or through a switch (in the workbench: Edit > "
+         "Connect)."});
   for (int at = goal; at != start; at = reached[static_cast<std::size_t>(at)].before) {
     const EdgeId id = reached[static_cast<std::size_t>(at)].edge;
     const Edge& edge = edges_[id.index()];

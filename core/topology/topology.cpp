@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/topology/topology.h"
 
+#include <fmt/core.h>
+
 #include <unordered_map>
 
 namespace trainyard::topology {
@@ -16,13 +18,13 @@ class NameCheck {
 
   void add(const std::string& name, const std::string& path, int host_of_device = -1) {
     if (name.empty())
-      problems_.push_back({ProblemCode::bad_input, path + ".name", "the name is empty",
-                           "a name of 1 to 64 characters", ""});
+      problems_.push_back({"empty_name", ProblemCode::bad_input, path + ".name",
+                           "the name is empty", "a name of 1 to 64 characters", ""});
     const auto [at, fresh] = seen_.emplace(name, Place{path, host_of_device});
     if (!fresh && !name.empty())
-      problems_.push_back({ProblemCode::bad_input, path + ".name",
-                           "the name \"" + name + "\" is taken by " + at->second.path,
-                           "a name of its own", "Rename one of the two."});
+      problems_.push_back({"duplicate_name", ProblemCode::bad_input, path + ".name",
+                           fmt::format("the name \"{}\" is also used by {}", name, at->second.path),
+                           "a unique name", "Rename one of the two."});
   }
 
   // Returns the host index of a device; -1 for hosts and switches, -2 for unknown names.
@@ -47,7 +49,8 @@ std::string indexed(const std::string& path, std::size_t index) {
 void check_end(const NameCheck& names, const std::string& end, const std::string& path,
                base::Problems& problems) {
   if (names.host_of(end) == -2)
-    problems.push_back({ProblemCode::bad_input, path, "nothing is named \"" + end + "\"",
+    problems.push_back({"unknown_link_end", ProblemCode::bad_input, path,
+                        fmt::format("there is no object named \"{}\"", end),
                         "the name of a host, switch or device", "Draw it, or delete the link."});
 }
 
@@ -56,14 +59,15 @@ void check_link(const NameCheck& names, const Link& link, const std::string& pat
   check_end(names, link.from, path + ".from", problems);
   check_end(names, link.to, path + ".to", problems);
   if (link.from == link.to)
-    problems.push_back({ProblemCode::bad_input, path,
-                        "the link leads from \"" + link.from + "\" to itself", "two different ends",
-                        "Delete it."});
+    problems.push_back({"link_to_itself", ProblemCode::bad_input, path,
+                        fmt::format("the link connects \"{}\" with itself", link.from),
+                        "two different ends", "Delete it."});
   const int from = names.host_of(link.from), to = names.host_of(link.to);
   if (from > -2 && to > -2 && (from >= 0 || to >= 0) && from != to)
-    problems.push_back(
-        {ProblemCode::bad_input, path, "a device is linked to something that is not on its host",
-         "two devices of one host, or hosts and switches", "Link the hosts instead."});
+    problems.push_back({"link_leaves_host", ProblemCode::bad_input, path,
+                        "the link connects a device with an object outside its host",
+                        "two devices of one host, or hosts and switches",
+                        "Link the hosts instead."});
 }
 
 }  // namespace

@@ -89,8 +89,9 @@ base::Result<void> save_plot(PlotView& view, const QString& file) {
   if (file.endsWith(".csv", Qt::CaseInsensitive))
     return base::write_file_atomically(
         path, view.counts().isEmpty() ? csv_of(view.model()) : csv_of(view.model(), view.counts()));
-  return base::fail({base::ProblemCode::bad_input, path, "unsupported chart file format",
-                     ".png, .svg, .csv", "Use one of these suffixes"});
+  return base::fail({"unknown_format", base::ProblemCode::bad_input, path,
+                     "unsupported chart file format", ".png, .svg, .csv",
+                     "Use one of these suffixes."});
 }
 
 }  // namespace trainyard::ui

@@ -203,7 +203,11 @@ void Inspector::refresh() {
 
 std::optional<base::Problem> Inspector::refused() const {
   const auto problem = [](const QString& where, const QString& why) {
-    return base::Problem{base::ProblemCode::bad_input, where.toStdString(), why.toStdString(), "",
+    return base::Problem{"input_refused",
+                         base::ProblemCode::bad_input,
+                         where.toStdString(),
+                         why.toStdString(),
+                         "",
                          "Type an accepted value, or leave the field to keep the old value."};
   };
   for (const auto& [name, form] : forms_)

@@ -10,7 +10,8 @@ namespace {
 QString move_text(const char* source) { return QCoreApplication::translate("model_moves", source); }
 
 base::Problem refusal(const QString& what, const QString& advice) {
-  return {base::ProblemCode::refused, "", what.toStdString(), "", advice.toStdString()};
+  return {"edit_refused",      base::ProblemCode::refused, "", what.toStdString(), "",
+          advice.toStdString()};
 }
 
 // Returns a problem if two nodes that share a table would be in different columns.

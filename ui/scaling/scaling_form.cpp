@@ -119,8 +119,8 @@ base::Result<session::SweepRequest> ScalingForm::wish() const {
   }
   wish.algorithms = ticked();
   if (wish.algorithms.empty())
-    return base::fail({base::ProblemCode::bad_input, "algorithms", "no algorithm is selected",
-                       "at least one", ""});
+    return base::fail({"no_algorithm", base::ProblemCode::bad_input, "algorithms",
+                       "no algorithm is selected", "at least one", ""});
   wish.scaling = static_cast<experiment::Scaling>(scaling_->currentData().toInt());
   wish.steps = steps_->value();
   if (const auto problem = session::unsweepable(document_.experiment(), wish))

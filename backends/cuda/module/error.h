@@ -27,13 +27,14 @@ inline std::string advice_on(cudaError_t error) {
       return "Another process may have the GPU to itself: nvidia-smi lists them; nvidia-smi -c "
              "DEFAULT lets several in.";
     case cudaErrorSystemNotReady:
-      return "The switches between the GPUs are not up: see that nvidia-fabricmanager runs.";
+      return "The switches between the GPUs are not running: start nvidia-fabricmanager.";
     case cudaErrorSystemDriverMismatch:
-      return "The driver that runs is another than the one installed: start the machine anew.";
+      return "The loaded driver differs from the installed one: restart the machine.";
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorUnknown:
-      return "The GPU may be lost: look at nvidia-smi, and for Xid in the system's log (dmesg).";
+      return "The GPU may have failed: check nvidia-smi, and Xid messages in the system's log "
+             "(dmesg).";
     default: return "";
   }
 }
@@ -44,9 +45,12 @@ inline base::Problem problem_of(cudaError_t error, const std::string& what) {
   const auto code = error == cudaErrorMemoryAllocation ? base::ProblemCode::unavailable
                                                        : base::ProblemCode::failed;
   return {
-      code, "cuda",
+      "cuda_failed",
+      code,
+      "cuda",
       "cannot " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")",
-      "", advice_on(error)};
+      "",
+      advice_on(error)};
 }
 
 inline base::Result<void> check(cudaError_t error, const std::string& what) {

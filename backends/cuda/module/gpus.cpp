@@ -24,18 +24,23 @@ Problem no_driver() {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
   if (driver == 0)
-    return {ProblemCode::unavailable, "cuda", "this machine has no NVIDIA driver", "",
-            "Install the driver of its GPU (nvidia-smi shows it)."};
-  return {ProblemCode::unavailable, "cuda",
+    return {"no_driver", ProblemCode::unavailable,
+            "cuda",      "this machine has no NVIDIA driver",
+            "",          "Install the driver of its GPU (nvidia-smi shows it)."};
+  return {"driver_too_old",
+          ProblemCode::unavailable,
+          "cuda",
           "the NVIDIA driver is for CUDA " + format_version(driver),
-          "CUDA " + format_version(CUDART_VERSION) + " or newer", "Install a newer driver."};
+          "CUDA " + format_version(CUDART_VERSION) + " or newer",
+          "Install a newer driver."};
 }
 
 Problem unusable(cudaError_t error) {
   if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) return no_driver();
   if (error == cudaErrorNoDevice)
-    return {ProblemCode::unavailable, "cuda", "there is no GPU that this process may use", "",
-            "Look at nvidia-smi, and at CUDA_VISIBLE_DEVICES."};
+    return {"no_gpu", ProblemCode::unavailable,
+            "cuda",   "there is no GPU that this process may use",
+            "",       "Check nvidia-smi and CUDA_VISIBLE_DEVICES."};
   return problem_of(error, "count the GPUs");
 }
 

@@ -89,7 +89,8 @@ Result<nvml::Functions> functions_of(const std::string& library) {
 
 static Problem refused(const nvml::Functions& driver, const std::string& library,
                        const std::string& what, int error) {
-  return {ProblemCode::unavailable, library, what + ": " + driver.error(error), "", kAdvice};
+  return {"nvml_failed", ProblemCode::unavailable, library, what + ": " + driver.error(error), "",
+          kAdvice};
 }
 
 // Describes the GPU's links. A GPU without NVLink has none that is up.

@@ -15,11 +15,11 @@ base::Result<void> BufferMap::fits() const {
                                                                  : layout_.shared_bytes;
   const std::string rank = "rank " + std::to_string(plan_.rank);
   if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
-    return base::fail(
-        {base::ProblemCode::failed, rank, "the arenas are smaller than the plan needs", "", ""});
+    return base::fail({"arena_too_small", base::ProblemCode::failed, rank,
+                       "the arenas are smaller than the plan needs", "", ""});
   if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
-    return base::fail({base::ProblemCode::failed, rank,
-                       "there is nowhere to put aside what the plan does", "", ""});
+    return base::fail({"no_offload_memory", base::ProblemCode::failed, rank,
+                       "the plan offloads buffers, but there is no memory for them", "", ""});
   return {};
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "core/run/bind/bound_plan.h"
@@ -18,10 +20,11 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
     whose = "the gradient that it would be updated by";
   if (whose == nullptr) return {};
   return base::fail(
-      {base::ProblemCode::failed, "segment " + model.segments[s].name,
-       std::string(whose) + " holds NaN or an infinite number, or one too large to be squared",
-       "finite gradients, as training.non_finite is stop",
-       "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
+      {"non_finite_gradient", base::ProblemCode::failed,
+       fmt::format("segment {}", model.segments[s].name),
+       fmt::format("{} contains NaN, an infinite number, or one too large to be squared", whose),
+       "finite gradients, because training.non_finite is stop",
+       "Lower the learning rate, clip gradients, check the samples, or skip such updates."});
 }
 
 }  // namespace trainyard::run

@@ -11,8 +11,11 @@ base::Problem underflow(double scale, double least) {
   what << "loss scale underflow: gradients are not finite even where the loss is multiplied by "
        << scale << ", and half of that would be less than training.loss_scale.least, which is "
        << least;
-  return {base::ProblemCode::failed, "", what.str(),
-          "gradients that fp16 can hold, whose largest number is 65504",
+  return {"loss_scale_underflow",
+          base::ProblemCode::failed,
+          "",
+          what.str(),
+          "gradients within the range of fp16, at most 65504",
           "Set training.precision to bf16, lower the learning rate, clip gradients, or lower "
           "training.loss_scale.least."};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/bind/op_numbers.h"
 
+#include <fmt/core.h>
+
 #include "core/base/units.h"
 
 namespace trainyard::run {
@@ -15,10 +17,11 @@ std::string ops(std::size_t count) {
 base::Result<void> check_op_numbers(const plan::RankPlan& rank) {
   for (const plan::Program& program : rank.programs)
     if (program.ops.size() > kMostOps)
-      return base::fail({base::ProblemCode::bad_input,
-                         "rank " + std::to_string(rank.rank) + ", program " + program.name,
-                         "has " + ops(program.ops.size()) + ", more than an event can number",
-                         "up to " + ops(kMostOps),
+      return base::fail({"too_many_ops", base::ProblemCode::bad_input,
+                         fmt::format("rank {}, program {}", rank.rank, program.name),
+                         fmt::format("the program has {}, more than an event can number",
+                                     ops(program.ops.size())),
+                         fmt::format("up to {}", ops(kMostOps)),
                          "Use fewer devices, layers or accumulation steps, or larger buckets "
                          "(strategy.bucket_bytes)."});
   return {};

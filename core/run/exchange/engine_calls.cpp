@@ -55,9 +55,9 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
   if (!transfer.posted) {
     const auto kind = kind_of(op.kind);
     if (!kind)
-      return base::fail({base::ProblemCode::bad_input, "strategy.engine",
-                         engine_.name() + " does not take this op", "own",
-                         "Choose strategy.engine=own."});
+      return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
+                         engine_.name() + " does not support this op", "own",
+                         "Set strategy.engine to own."});
     std::uint64_t& handed =
         handed_over(op.channel);  // read before this call, which may complete immediately
     if (const auto ok =

@@ -10,8 +10,12 @@ namespace trainyard::run {
 namespace {
 
 base::Problem no_list(const std::string& what, const std::string& accepted) {
-  return {base::ProblemCode::failed, "the list of rows that a worker wants", what, accepted,
-          "A message was cut, or the two ranks run different plans"};
+  return {"bad_row_list",
+          base::ProblemCode::failed,
+          "the rows that a worker requests",
+          what,
+          accepted,
+          "The message was truncated, or the two ranks run different plans."};
 }
 
 }  // namespace

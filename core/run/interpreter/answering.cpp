@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/interpreter/answering.h"
 
+#include <fmt/core.h>
+
 #include <array>
 
 #include "core/base/clock.h"
@@ -61,9 +63,9 @@ Result<bool> OfferAnswerer::answer(std::size_t number,
       parts_.transport->post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
   if (!accepted) return base::fail(accepted.error());
   if (!*accepted)
-    return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts_.plan->rank),
-                       "the line to rank " + std::to_string(peer) + " is full",
-                       "one answer under way", ""});
+    return base::fail(
+        {"channel_full", base::ProblemCode::failed, fmt::format("rank {}", parts_.plan->rank),
+         fmt::format("the channel to rank {} is full", peer), "one reply in flight", ""});
   asker.next = asked_from(*asker.pairing, asker.next + 1);
   ++averages_;
   done.end_ns = base::now_nanoseconds();

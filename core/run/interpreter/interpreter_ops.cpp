@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs ops: starts every op that may start, lane by lane, and reports them.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -275,8 +277,8 @@ base::Result<void> Interpreter::State::idle() {
    : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns
                                                 : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed())
-    return base::fail({base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
-                       "was told to stop", "", ""});
+    return base::fail({"stopped", base::ProblemCode::canceled,
+                       fmt::format("rank {}", parts.plan->rank), "the rank was stopped", "", ""});
   return {};
 }
 

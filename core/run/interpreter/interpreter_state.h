@@ -149,8 +149,12 @@ struct Interpreter::State {
   base::Problem in_op(base::Problem problem) const;
   base::Problem in_given_ops(base::Problem problem) const;
   base::Problem stop_problem() const {
-    return {base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
-            "was told to stop", "", ""};
+    return {"stopped",
+            base::ProblemCode::canceled,
+            "rank " + std::to_string(parts.plan->rank),
+            "the rank was stopped",
+            "",
+            ""};
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/replay/gossip_replay.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/run/bind/bound_rank.h"
@@ -20,9 +22,12 @@ std::string said(const StepPosition& place) {
 }
 
 base::Problem impossible(const Answer& event, const std::string& why) {
-  return {base::ProblemCode::bad_input,
-          "rank " + std::to_string(event.rank) + ", " + said(event.place), why,
-          "an order that ranks can have gone by", "It was damaged, or is of another experiment."};
+  return {"impossible_order",
+          base::ProblemCode::bad_input,
+          fmt::format("rank {}, {}", event.rank, said(event.place)),
+          why,
+          "an order that is possible for these ranks",
+          "The order file is damaged, or belongs to another experiment."};
 }
 
 }  // namespace

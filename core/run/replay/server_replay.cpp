@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/replay/server_replay.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -24,10 +26,12 @@ using plan::ServerEvent;
 using telemetry::Metric;
 
 base::Problem impossible(const ServerEvent& event, const std::string& why) {
-  return {base::ProblemCode::bad_input,
-          "server " + std::to_string(event.server) + ", worker " + std::to_string(event.worker),
-          why, "an order that servers can have gone by",
-          "It was damaged, or is of another experiment."};
+  return {"impossible_order",
+          base::ProblemCode::bad_input,
+          fmt::format("server {}, worker {}", event.server, event.worker),
+          why,
+          "an order that is possible for these servers",
+          "The order file is damaged, or belongs to another experiment."};
 }
 
 base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {

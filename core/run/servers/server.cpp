@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/servers/server.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -20,8 +22,8 @@ compute::Tensor Server::parameters() const { return state_->share.parameters(); 
 Result<std::int64_t> Server::State::run() {
   while (!over()) {
     if (parts.gate->closed())
-      return base::fail({base::ProblemCode::canceled, "rank " + std::to_string(parts.plan->rank),
-                         "was told to stop", "", ""});
+      return base::fail({"stopped", base::ProblemCode::canceled,
+                         fmt::format("rank {}", parts.plan->rank), "the rank was stopped", "", ""});
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (leads) arrivals.allow(parts.gate->horizon().step);
     const auto moved = pass();

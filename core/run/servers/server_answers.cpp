@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Answers of a server, and the version slot of each. Workers are sent an immutable version.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -153,8 +155,12 @@ Result<void> Server::State::give(int number, const WorkAssignment& turn) {
 }
 
 base::Problem Server::State::full_line(int rank) const {
-  return {base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank),
-          "the line to rank " + std::to_string(rank) + " is full", "one answer under way", ""};
+  return {"channel_full",
+          base::ProblemCode::failed,
+          fmt::format("rank {}", parts.plan->rank),
+          fmt::format("the channel to rank {} is full", rank),
+          "one reply in flight",
+          ""};
 }
 
 }  // namespace trainyard::run

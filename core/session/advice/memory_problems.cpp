@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/advice/memory_problems.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -90,12 +92,13 @@ base::Problems room_problems(const experiment::Resolved& e,
     };
     const std::string who = device.name + " (rank " + std::to_string(rank) + ", " +
                             std::string(experiment::duty_of(e.document, rank)) + ")";
-    problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
-                        who + " would be out of memory: its buffers take " +
-                            run::in_words(memory[number]) + "; that is " + said(lacking[number]) +
-                            " more than the " + room(device.memory_bytes) + " that it has",
-                        base::format_count(memory[number].total()) + " B or more",
-                        problems.empty() ? advice(e, rank, lacking, cost) : ""});
+    problems.push_back(
+        {"out_of_memory", base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
+         fmt::format(
+             "{} would run out of memory: its buffers need {}, which is {} more than its {}", who,
+             run::in_words(memory[number]), said(lacking[number]), room(device.memory_bytes)),
+         fmt::format("{} B or more", base::format_count(memory[number].total())),
+         problems.empty() ? advice(e, rank, lacking, cost) : ""});
   }
   return problems;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/checkpoint/checkpoint.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -30,13 +32,18 @@ constexpr std::size_t kMostManifestBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
 
 Problem damaged(const fs::path& path, std::string what) {
-  return {ProblemCode::bad_input, path.string(), std::move(what), "a whole checkpoint",
-          "Use another checkpoint; this one is damaged."};
+  return {"damaged_checkpoint",    ProblemCode::bad_input,
+          path.string(),           std::move(what),
+          "a complete checkpoint", "Use another checkpoint; this one is damaged."};
 }
 
 Problem none_in(const fs::path& directory) {
-  return {ProblemCode::bad_input, directory.string(), "holds no checkpoint",
-          "a directory with step-N/manifest.json in it", ""};
+  return {"no_checkpoint",
+          ProblemCode::bad_input,
+          directory.string(),
+          "the directory contains no checkpoint",
+          "a directory that contains step-N/manifest.json",
+          ""};
 }
 
 // The name contains the hash of the content, so a new file never replaces one that a manifest still
@@ -105,9 +112,9 @@ Result<void> check_buffer(const fs::path& directory, std::int64_t elements, cons
   if (elements == 0 && flat.empty()) return {};
   const bool floating = flat.dtype == base::DType::fp32 || flat.dtype == base::DType::fp64;
   if (floating && flat.elements() == elements && flat.data != nullptr) return {};
-  return base::fail({ProblemCode::bad_usage, directory.string(),
-                     "the parameter buffer does not fit the model",
-                     std::to_string(elements) + " floating-point elements", ""});
+  return base::fail({"bad_parameter_buffer", ProblemCode::bad_usage, directory.string(),
+                     "the parameter buffer does not match the model",
+                     fmt::format("{} floating-point elements", elements), ""});
 }
 
 Result<void> check_buffers(const fs::path& directory, const model::Model& model,
@@ -334,10 +341,9 @@ Result<CheckpointFile> write_part(const fs::path& directory, std::int64_t step,
                                   const model::Model& model,
                                   const std::vector<CheckpointSpan>& spans) {
   if (step < 0 || !is_part_name(name))
-    return base::fail(
-        {ProblemCode::bad_usage, directory.string(),
-         "\"" + name + "\" of step " + std::to_string(step) + " is no part of a checkpoint", "",
-         ""});
+    return base::fail({"bad_checkpoint_part", ProblemCode::bad_usage, directory.string(),
+                       fmt::format("\"{}\" of step {} is not part of a checkpoint", name, step), "",
+                       ""});
   return write_file(step_path(directory, step), name, version,
                     write_safetensors(pieces_of(model, spans)));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/checkpoint/checkpoint_pieces.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -178,12 +180,14 @@ void add_pieces_of_box(const std::string& name, const model::Parameter& entry, c
 }
 
 base::Problem lacks_moments(const std::filesystem::path& path, CheckpointBuffer moment) {
-  return {ProblemCode::refused, path.string(),
-          "holds parameters, and no " + std::string(base::name_of(moment)) +
-              " of them, which this optimizer goes on from",
-          "a checkpoint that servers wrote with as many moments",
-          "Set training.optimizer.kind to sgd and training.optimizer.momentum to 0, or begin anew: "
-          "only parameter_server writes moments."};
+  return {"checkpoint_without_moments",
+          ProblemCode::refused,
+          path.string(),
+          fmt::format("the checkpoint has parameters, but not their {}, which this optimizer needs",
+                      base::name_of(moment)),
+          "a checkpoint with as many moments, written by parameter_server",
+          "Set training.optimizer.kind to sgd and training.optimizer.momentum to 0, or start from "
+          "the beginning: only parameter_server writes moments."};
 }
 
 // True if the ranges cover [0, `elements`) without gap or overlap.
@@ -200,10 +204,13 @@ bool cover(Ranges ranges, std::int64_t elements) {
 }  // namespace
 
 base::Problem other_model(const std::filesystem::path& path, std::string what) {
-  return {ProblemCode::refused, path.string(), std::move(what),
-          "a checkpoint of this model and precision",
-          "Take the model and the precision of the run that wrote it; they are in its "
-          "experiment.json."};
+  return {
+      "checkpoint_of_other_model",
+      ProblemCode::refused,
+      path.string(),
+      std::move(what),
+      "a checkpoint of this model and precision",
+      "Use the model and the precision of the run that wrote it; they are in its experiment.json."};
 }
 
 std::vector<CheckpointSpan> spans_of(const CheckpointTensors& tensors) {

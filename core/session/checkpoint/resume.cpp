@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/checkpoint/resume.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/file.h"
@@ -72,18 +74,19 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
   if (from.empty()) return base::Problems{};
   const fs::path directory = fs::absolute(from);
   if (lives(directory))
-    return base::fail({ProblemCode::refused, kField,
-                       directory.string() + " belongs to a run that is still going on",
+    return base::fail({"run_in_progress", ProblemCode::refused, kField,
+                       fmt::format("{} belongs to a run that is in progress", directory.string()),
                        "the directory of a run that has ended", "Stop that run first."});
   auto found = read(resolved, directory / "checkpoints");
   if (!found) return base::fail(found.error());
   const std::int64_t step = found->loaded.info.step;
   if (step >= resolved.steps)
-    return base::fail({ProblemCode::bad_input, kField,
-                       "the checkpoint has " + base::format_count(step) +
-                           " steps, and the run shall have no more",
-                       "fewer than training.steps, " + base::format_count(resolved.steps),
-                       "Raise training.steps."});
+    return base::fail(
+        {"checkpoint_too_late", ProblemCode::bad_input, kField,
+         fmt::format("the checkpoint is of step {}, but the run ends at or before it",
+                     base::format_count(step)),
+         fmt::format("fewer than training.steps, {}", base::format_count(resolved.steps)),
+         "Raise training.steps."});
   from = directory.string();
   resolved.first_step = step;
   for (const CheckpointFile& file : found->loaded.files)
@@ -95,11 +98,11 @@ Result<InitialState> beginning(const experiment::Resolved& e) {
   auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
   if (!found) return base::fail(found.error());
   if (found->loaded.info.step == e.first_step) return std::move(found->beginning);
-  return base::fail(
-      {ProblemCode::failed, e.document.run.resume_from,
-       "its newest checkpoint is of step " + base::format_count(found->loaded.info.step) + " now",
-       "step " + base::format_count(e.first_step),
-       "Something writes there, or has damaged it; start the run again."});
+  return base::fail({"checkpoint_changed", ProblemCode::failed, e.document.run.resume_from,
+                     fmt::format("the newest checkpoint is now of step {}",
+                                 base::format_count(found->loaded.info.step)),
+                     fmt::format("step {}", base::format_count(e.first_step)),
+                     "Another process writes there, or damaged it; start the run again."});
 }
 
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,

@@ -28,8 +28,12 @@ struct Entry {
 };
 
 base::Problem bad(const std::string& where, std::string what) {
-  return {base::ProblemCode::bad_input, where, std::move(what),
-          "a safetensors file of F32 and F64 tensors", ""};
+  return {"bad_safetensors",
+          base::ProblemCode::bad_input,
+          where,
+          std::move(what),
+          "a safetensors file of F32 and F64 tensors",
+          ""};
 }
 
 Json shape_json(const Shape& shape) {

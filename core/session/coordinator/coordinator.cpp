@@ -44,7 +44,9 @@ bool all_over(std::span<const RankEntry> seats) {
                              [](const RankEntry& seat) { return seat.finished || seat.lost; });
 }
 
-Problem canceled() { return {ProblemCode::canceled, "", "the run was cancelled", "", ""}; }
+Problem canceled() {
+  return {"canceled", ProblemCode::canceled, "", "the run was canceled", "", ""};
+}
 
 }  // namespace
 

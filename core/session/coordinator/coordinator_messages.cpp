@@ -50,9 +50,9 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
 
 void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
   const std::string name = "rank " + std::to_string(hello.rank);
-  p_.server->send(stranger,
-                  Abort{{ProblemCode::refused, name, "was not started by this coordinator", "",
-                         "Ranks are started by: trainyard-cli run EXPERIMENT"}});
+  p_.server->send(stranger, Abort{{"foreign_rank", ProblemCode::refused, name,
+                                   "the rank was not started by this coordinator", "",
+                                   "Ranks are started by: trainyard-cli run EXPERIMENT"}});
   if (strangers_++ == 0) say("warning", "refused a stranger that called itself " + name);
 }
 

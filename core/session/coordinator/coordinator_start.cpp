@@ -76,9 +76,9 @@ Result<void> check_utf8(const experiment::Resolved& resolved) {
     static_cast<void>(experiment::to_json(resolved).dump());
     return {};
   } catch (const Json::exception&) {
-    return base::fail({base::ProblemCode::bad_input, "experiment",
-                       "holds a name or path that is no UTF-8, and ranks could not be told it",
-                       "text in UTF-8", "Rename the file, or the folder that it is in."});
+    return base::fail({"not_utf8", base::ProblemCode::bad_input, "experiment",
+                       "a name or path is not UTF-8, so it cannot be sent to ranks",
+                       "text in UTF-8", "Rename the file or its directory."});
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/coordinator/rank_entry.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <random>
 #include <set>
@@ -39,8 +41,12 @@ Problem disagreement(const RankEntries& seats, const std::string& of, std::strin
   std::string table = "coordinator " + expected;
   for (const RankEntry& seat : seats)
     table += "; " + seat.name + " " + ((seat.*value).empty() ? "(not said)" : seat.*value);
-  return {ProblemCode::refused, of, "ranks do not agree with the coordinator: " + table,
-          "the same " + of + " everywhere", "Install one version of Trainyard for all."};
+  return {"ranks_differ",
+          ProblemCode::refused,
+          of,
+          fmt::format("ranks and coordinator differ: {}", table),
+          fmt::format("the same {} everywhere", of),
+          "Install one version of Trainyard everywhere."};
 }
 
 std::uint64_t random_number() {
@@ -63,7 +69,10 @@ std::optional<Problem> different_weights(const RankEntries& seats, const std::ve
   }
   if (distinct.size() < 2) return std::nullopt;
   return Problem{
-      ProblemCode::failed, "final weights", "ranks ended with different weights: " + table,
+      "weights_differ",
+      ProblemCode::failed,
+      "final weights",
+      fmt::format("ranks ended with different weights: {}", table),
       "bit-identical replicas",
       "This is a fault of the software or the machine: please report it with the run directory."};
 }
@@ -72,8 +81,12 @@ Problem not_started(const RankEntries& seats, double seconds) {
   std::string missing;
   for (const RankEntry& seat : seats)
     if (!seat.planned) missing += (missing.empty() ? "" : ", ") + seat.name;
-  return {ProblemCode::failed, missing, "did not get ready within " + base::format_seconds(seconds),
-          "", "See the logs of these ranks in the run directory."};
+  return {"rank_not_ready",
+          ProblemCode::failed,
+          missing,
+          fmt::format("not ready within {}", base::format_seconds(seconds)),
+          "",
+          "See the logs of these ranks in the run directory."};
 }
 
 }  // namespace trainyard::session

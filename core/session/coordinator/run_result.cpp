@@ -204,11 +204,8 @@ Json ranks_json(const RunFacts& facts, const telemetry::Summary& summary,
 }  // namespace
 
 Json to_json(const base::Problem& problem) {
-  return {{"code", base::name(problem.code)},
-          {"where", problem.where},
-          {"what", problem.what},
-          {"accepted", problem.accepted},
-          {"advice", problem.advice}};
+  return {{"id", problem.id},     {"code", base::name(problem.code)}, {"where", problem.where},
+          {"what", problem.what}, {"accepted", problem.accepted},     {"advice", problem.advice}};
 }
 
 Json run_result(const RunFacts& facts, const telemetry::History& history) {

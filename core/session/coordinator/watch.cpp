@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/coordinator/watch.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -67,10 +69,13 @@ void LivenessMonitor::forgive_own_gap(std::int64_t now_ns) {
 std::optional<Problem> LivenessMonitor::silent(std::int64_t now_ns) const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!is_silent(static_cast<int>(r), now_ns)) continue;
-    return Problem{ProblemCode::failed, names_[r],
-                   "does not answer any more; it was last heard of " + place(static_cast<int>(r)),
-                   "a heartbeat at least every " + base::format_seconds(limits_.silent_seconds),
-                   "Its process is stopped, swapped out or starved; see its log."};
+    return Problem{
+        "rank_unresponsive",
+        ProblemCode::failed,
+        names_[r],
+        fmt::format("stopped responding; its last heartbeat was {}", place(static_cast<int>(r))),
+        fmt::format("a heartbeat at least every {}", base::format_seconds(limits_.silent_seconds)),
+        "Its process is stopped, swapped out or starved; see its log."};
   }
   return std::nullopt;
 }
@@ -104,15 +109,21 @@ double LivenessMonitor::patience() const {
 
 Problem LivenessMonitor::hung() const {
   const int rank = culprit();
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
-          "has hung: nothing was done for " + base::format_seconds(patience()) + "; it is " +
-              place(rank),
-          "", "If that may take so long, raise run.hang_seconds; else see its log."};
+  return {"run_hung",
+          ProblemCode::failed,
+          names_[static_cast<std::size_t>(rank)],
+          fmt::format("hangs: no progress for {}; it is {}", base::format_seconds(patience()),
+                      place(rank)),
+          "",
+          "If this may take so long, raise run.hang_seconds; otherwise see its log."};
 }
 
 Problem LivenessMonitor::died(int rank, const std::string& how) const {
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
-          "ended by " + how + "; it was last heard of " + place(rank), "",
+  return {"rank_died",
+          ProblemCode::failed,
+          names_[static_cast<std::size_t>(rank)],
+          fmt::format("ended by {}; its last heartbeat was {}", how, place(rank)),
+          "",
           "The other ranks were stopped; see its log."};
 }
 

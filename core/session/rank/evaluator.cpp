@@ -23,7 +23,8 @@ class Evaluator {
       p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(told_, kPatience);
       if (p_.gate->closed())
-        return base::fail({base::ProblemCode::canceled, "evaluator", "was told to stop", "", ""});
+        return base::fail({"stopped", base::ProblemCode::canceled, "evaluator",
+                           "the evaluator was stopped", "", ""});
       if (!news) continue;
       if (news->step > told_)
         if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());

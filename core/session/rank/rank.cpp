@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/rank/rank.h"
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -80,9 +81,9 @@ Result<Wanted> await(ControlClient& client, int rank) {
     if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
   }
   return base::fail(
-      {ProblemCode::failed, "rank " + std::to_string(rank),
+      {"no_answer", ProblemCode::failed, fmt::format("rank {}", rank),
        "the coordinator did not answer for 60 s", "",
-       "See run.log in the run directory, and run again when this machine has less to do."});
+       "See run.log in the run directory, and run again when this machine is less busy."});
 }
 
 Result<experiment::Resolved> read_experiment(const std::string& text) {
@@ -111,9 +112,8 @@ class Rank {
     } catch (const std::bad_alloc&) {
       return leaves(base::out_of_memory(where()));
     } catch (const std::exception& error) {
-      return leaves({ProblemCode::failed, where(),
-                     std::string("met what it was not made for: ") + error.what(), "",
-                     "See its log."});
+      return leaves({"unexpected_exception", ProblemCode::failed, where(),
+                     fmt::format("unexpected exception: {}", error.what()), "", "See its log."});
     }
   }
 
@@ -136,8 +136,9 @@ class Rank {
     const auto start = await<Start>(*client_, identity_.rank);
     if (!start) return base::fail(start.error());
     if (start->plan_hash != p_.plan_hash)
-      return base::fail({ProblemCode::refused, where(),
-                         "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash,
+      return base::fail({"plans_differ", ProblemCode::refused, where(),
+                         fmt::format("the rank made plan {}, but the coordinator made {}",
+                                     p_.plan_hash, start->plan_hash),
                          "one plan", "Use the same software version everywhere."});
     if (auto ok = connect(start->endpoints); !ok) return ok;
     return train();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/rank/rank_link.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -58,9 +60,10 @@ void RankLink::serve() {
     if (now - looked > kOwnGap) heard += now - looked;
     looked = now;
     if (now - heard > kLease)
-      return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank),
-                              "has not heard from the coordinator for 10 s", "",
-                              "The coordinator has ended or hangs; start the run again."});
+      return stop_everything({"coordinator_lost", base::ProblemCode::failed,
+                              fmt::format("rank {}", parts_.rank),
+                              "the rank received nothing from the coordinator for 10 s", "",
+                              "The coordinator ended or hangs; start the run again."});
     static_cast<void>(ship_events());
   }
 }

@@ -214,7 +214,7 @@ class VirtualRanks {
       if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
       if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
     }
-    return base::fail({ProblemCode::failed, "the ranks on the virtual clock",
+    return base::fail({"no_answer", ProblemCode::failed, "ranks on the virtual clock",
                        "the coordinator did not answer for 60 s", "",
                        "See run.log, and run again."});
   }
@@ -237,8 +237,8 @@ class VirtualRanks {
     }
     if (aborted_) return base::fail(*aborted_);
     if (heard_ns_ > 0 && base::now_nanoseconds() - heard_ns_ > kLease)
-      return base::fail({ProblemCode::failed, "the ranks on the virtual clock",
-                         "have not heard from the coordinator for 10 s", "",
+      return base::fail({"coordinator_lost", ProblemCode::failed, "ranks on the virtual clock",
+                         "received nothing from the coordinator for 10 s", "",
                          "Start the run again."});
     static_cast<void>(ship());
     return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/replay/order_file.h"
 
+#include <fmt/core.h>
+
 #include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/run/control/order_log.h"
@@ -21,12 +23,12 @@ Result<void> is_of(const Frame& header, const std::string& plan_hash, const std:
   if (!json) return base::fail(json.error());
   const auto said = json->find("plan_hash");
   if (said == json->end() || *said == plan_hash) return {};
-  return base::fail({ProblemCode::refused, path,
-                     "is the order of plan " +
-                         (said->is_string() ? said->get<std::string>() : said->dump()) +
-                         ", and the experiment beside it makes plan " + plan_hash,
-                     "the order of this run, by the version that ran it",
-                     "It is of another run, or resolved.json was changed since."});
+  return base::fail(
+      {"order_of_other_plan", ProblemCode::refused, path,
+       fmt::format("the order belongs to plan {}, but the experiment beside it has plan {}",
+                   said->is_string() ? said->get<std::string>() : said->dump(), plan_hash),
+       "the order of this run, read by the version that ran it",
+       "It belongs to another run, or resolved.json was changed."});
 }
 
 std::vector<bool> ranks_with_order(const plan::Plan& plan) {
@@ -37,9 +39,12 @@ std::vector<bool> ranks_with_order(const plan::Plan& plan) {
 }
 
 base::Problem keeps_none(int rank, const std::string& path) {
-  return {ProblemCode::bad_input, path,
-          "rank " + std::to_string(rank) + " of the run keeps no order", "",
-          "It is of another run."};
+  return {"order_incomplete",
+          ProblemCode::bad_input,
+          path,
+          fmt::format("rank {} of the run records no order", rank),
+          "",
+          "The file belongs to another run."};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/replay/replay.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/fields.h"
@@ -102,11 +104,12 @@ Result<ReadEvents<Event>> events_of(
 // Fails if a finished run has an incomplete order.
 Result<ReplayResult> expect_whole(ReplayResult outcome, const ReplayedRun& run, bool whole) {
   if (whole || !outcome.compared()) return outcome;
-  return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
-                                      "ends before the run did, " + std::to_string(outcome.events) +
-                                          " events of it can be followed",
-                                      "", ""},
-                                     run.order_path()));
+  return base::fail(unreadable_order(
+      {"order_incomplete", ProblemCode::bad_input, run.order_path().string(),
+       fmt::format("the order ends before the run did; {} of its events can be replayed",
+                   outcome.events),
+       "", ""},
+      run.order_path()));
 }
 
 // Parameter servers
@@ -208,11 +211,11 @@ Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
   const bool in_pairs =
       experiment::is_asynchronous_gossip(resolved->document.strategy) && resolved->world() > 1;
   if (resolved->servers == 0 && !in_pairs)
-    return base::fail({ProblemCode::bad_input, run_directory.string(),
-                       "the run has no parameter servers, nor asynchronous gossip: nothing in it "
-                       "depends on who came first",
-                       "a run whose ranks keep an order",
-                       "Run its experiment again: it comes to the same weights."});
+    return base::fail({"nothing_to_replay", ProblemCode::bad_input, run_directory.string(),
+                       "the run has neither parameter servers nor asynchronous gossip, so its "
+                       "result does not depend on the order of events",
+                       "a run whose ranks record an order",
+                       "Run its experiment again: it has the same weights."});
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
   const ReplayedRun run{run_directory, *resolved, *plan, services, recipe(*resolved)};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/sweep/sweep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -30,16 +32,24 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 Problem no_ranks(const std::string& found) {
-  return {ProblemCode::bad_usage, "ranks", "cannot be \"" + found + "\"",
-          "whole numbers from 1 on, with commas between them, as in 1,2,4", ""};
+  return {"bad_ranks",
+          ProblemCode::bad_usage,
+          "ranks",
+          fmt::format("\"{}\" is not a list of numbers of ranks", found),
+          "whole numbers from 1, separated by commas, for example 1,2,4",
+          ""};
 }
 
 Problem no_algorithms(const std::string& found) {
   std::string known;
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table)
     known += std::string(name) + ", ";
-  return {ProblemCode::bad_usage, "algorithms", "cannot be \"" + found + "\"",
-          known + "with commas between them, or all", ""};
+  return {"bad_algorithms",
+          ProblemCode::bad_usage,
+          "algorithms",
+          fmt::format("\"{}\" is not a list of algorithms", found),
+          known + "separated by commas, or all",
+          ""};
 }
 
 SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,

@@ -32,8 +32,11 @@ std::string text_of(Sweep sweep) {
 }
 
 Problem unreadable(const fs::path& path, const std::string& what) {
-  return {ProblemCode::bad_input, path.string(), what,
-          "the manifest of a sweep, as trainyard-cli sweep wrote it",
+  return {"bad_sweep_file",
+          ProblemCode::bad_input,
+          path.string(),
+          what,
+          "the manifest of a sweep, as trainyard-cli sweep writes it",
           "The runs of the sweep can be opened one by one: each has a directory beside this file."};
 }
 
@@ -73,7 +76,7 @@ base::Result<fs::path> make_sweep_directory(const fs::path& directory,
     return base::fail(
         base::system_problem(directory.string(), "cannot make this directory", error.value()));
   if (const std::string in_use = use_of(directory, kSweepFile, "a sweep"); !in_use.empty())
-    return base::fail({ProblemCode::bad_input, directory.string(), in_use,
+    return base::fail({"directory_in_use", ProblemCode::bad_input, directory.string(), in_use,
                        "a new or empty directory", "Choose another --out."});
   return fs::absolute(directory);
 }
@@ -98,8 +101,9 @@ base::Result<SweepLock> SweepLock::take(const fs::path& directory) {
   SweepLock lock(file);
   struct flock wanted = whole_file(F_WRLCK);
   if (::fcntl(file, F_SETLK, &wanted) == 0) return lock;
-  return base::fail({ProblemCode::unavailable, directory.string(), "another process sweeps here",
-                     "a directory of its own", "Choose another --out."});
+  return base::fail({"directory_in_use", ProblemCode::unavailable, directory.string(),
+                     "another sweep uses this directory", "a new directory",
+                     "Choose another --out."});
 }
 
 SweepLock::~SweepLock() {

@@ -23,7 +23,7 @@ using telemetry::Metric;
 constexpr std::size_t kMostPrinted = 16u << 20;
 
 base::Problem not_done(const fs::path& directory, const std::string& why) {
-  return {ProblemCode::failed, directory.string(), why, "", "See its run.log."};
+  return {"sweep_run_failed", ProblemCode::failed, directory.string(), why, "", "See its run.log."};
 }
 
 std::string text_at(const Json& json, const char* key) {

@@ -101,8 +101,8 @@ class Sweeping {
     if (!process) return base::fail(process.error());
     const std::string how = wait_for(*process);
     if (fs::exists(directory / "result.json", error)) return {};
-    return base::fail(
-        {base::ProblemCode::failed, directory.string(), why_failed(directory, how), "", ""});
+    return base::fail({"sweep_run_failed", base::ProblemCode::failed, directory.string(),
+                       why_failed(directory, how), "", ""});
   }
 
   std::string wait_for(Process& process) const {

@@ -77,9 +77,9 @@ base::Result<fs::path> make_runtime_directory() {
     return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
   };
   if (!is_of_this_run(::lstat) || !is_of_this_run(::stat))
-    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user",
-                       "a directory of your own",
-                       "Set XDG_RUNTIME_DIR to a directory of your own."});
+    return base::fail({"foreign_directory", ProblemCode::unavailable, directory.string(),
+                       "the directory belongs to another user", "a directory of this user",
+                       "Set XDG_RUNTIME_DIR to a directory of yours."});
   ::chmod(directory.c_str(), 0700);
   return directory;
 }
@@ -95,8 +95,8 @@ base::Result<fs::path> make_new_run_directory(const fs::path& runs,
       return base::fail(
           base::system_problem(path.string(), "cannot make a directory for the run", errno));
   }
-  return base::fail(
-      {ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
+  return base::fail({"no_free_name", ProblemCode::failed, runs.string(),
+                     "the directory has no free name for a run", "", "Remove old runs."});
 }
 
 base::Result<fs::path> make_run_directory(const fs::path& directory,
@@ -105,8 +105,8 @@ base::Result<fs::path> make_run_directory(const fs::path& directory,
                                 : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
   if (const std::string in_use = use_of(*path, telemetry::kRecordingFile, "a run"); !in_use.empty())
-    return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory",
-                       "Choose another --out."});
+    return base::fail({"directory_in_use", ProblemCode::bad_input, path->string(), in_use,
+                       "a new or empty directory", "Choose another --out."});
   if (const auto made = make_directories(*path / "logs"); !made) return base::fail(made.error());
   return fs::absolute(*path);
 }

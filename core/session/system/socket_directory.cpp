@@ -2,6 +2,7 @@
 #include "core/session/system/socket_directory.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -108,9 +109,9 @@ base::Result<fs::path> new_path(const fs::path& sockets) {
       sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
   if (path.string().size() + kLongestSocketName > kLongestSocketPath)
     return base::fail(
-        {ProblemCode::bad_input, sockets.string(),
-         "its path is " + std::to_string(sockets.string().size()) + " bytes long",
-         "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
+        {"path_too_long", ProblemCode::bad_input, sockets.string(),
+         fmt::format("the path has {} bytes", sockets.string().size()),
+         fmt::format("paths of sockets in it have up to {} bytes", kLongestSocketPath),
          "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   return path;
 }

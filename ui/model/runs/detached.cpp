@@ -29,9 +29,10 @@ base::Result<Detached> start_detached(const Services& services, const QString& v
   process.setStandardErrorFile(console, QIODevice::Append);
   process.setStandardInputFile(QProcess::nullDevice());
   if (!process.startDetached(&started.process))
-    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(),
-                       "cannot be started: " + process.errorString().toStdString(), "",
-                       "Check that it is installed next to the workbench"});
+    return base::fail({"program_not_started", base::ProblemCode::unavailable,
+                       services.command_line_program.toStdString(),
+                       "the program cannot be started: " + process.errorString().toStdString(), "",
+                       "Check that it is installed next to the workbench."});
   return started;
 }
 

@@ -22,7 +22,8 @@ std::optional<base::Problem> failure_of_run(const telemetry::History& history) {
     if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object())
       continue;
     const Json& said = (*json)["problem"];
-    base::Problem problem{base::ProblemCode::failed, text_at(said, "where"), text_at(said, "what"),
+    base::Problem problem{text_at(said, "id"),       base::ProblemCode::failed,
+                          text_at(said, "where"),    text_at(said, "what"),
                           text_at(said, "accepted"), text_at(said, "advice")};
     if (text_at(said, "code") == base::name(base::ProblemCode::canceled))
       problem.code = base::ProblemCode::canceled;

@@ -24,8 +24,8 @@ T* named(std::vector<T>& list, const std::string& name) {
 }
 
 Problem refused(std::string what, std::string accepted = "", std::string advice = "") {
-  return {ProblemCode::bad_input, "topology", std::move(what), std::move(accepted),
-          std::move(advice)};
+  return {"edit_refused",  ProblemCode::bad_input, "topology",
+          std::move(what), std::move(accepted),    std::move(advice)};
 }
 
 bool linked(const Topology& topology, const std::string& a, const std::string& b) {

@@ -22,8 +22,12 @@ constexpr int kMostAlgorithms =
 constexpr float kOne = 1, kZero = 0;
 
 Problem refused(const Library& library, cudnnStatus_t status, const std::string& what) {
-  return {ProblemCode::failed, "cuda",
-          library.name() + " refused " + what + " (" + library.error_string(status) + ")", "", ""};
+  return {"cudnn_failed",
+          ProblemCode::failed,
+          "cuda",
+          library.name() + " failed: " + what + " (" + library.error_string(status) + ")",
+          "",
+          ""};
 }
 
 // cuDNN handle on a GPU. Only one thread may use it at a time.
@@ -220,7 +224,7 @@ Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate, const std::
   auto started = std::make_shared<CudnnHandle>();
   started->library = *library;
   if (const cudnnStatus_t status = library->start(&started->handle); status != CUDNN_STATUS_SUCCESS)
-    return base::fail({ProblemCode::unavailable, "cuda",
+    return base::fail({"cudnn_unavailable", ProblemCode::unavailable, "cuda",
                        library->name() + " does not start (" + library->error_string(status) + ")",
                        "", ""});
   return std::make_unique<CudnnConvolutions>(std::move(started), allocate);

@@ -5,8 +5,8 @@
 namespace trainyard::cuda::cudnn {
 
 base::Result<std::unique_ptr<Convolutions>> open(const Allocate&, const std::string&) {
-  return base::fail({base::ProblemCode::unavailable, "cuda", "this build of Trainyard has no cuDNN",
-                     "",
+  return base::fail({"cudnn_unavailable", base::ProblemCode::unavailable, "cuda",
+                     "this build of Trainyard does not contain cuDNN", "",
                      "Install the CUDA Toolkit and the headers of cuDNN, and configure again with "
                      "-DTRAINYARD_CUDA=ON."});
 }

@@ -281,8 +281,11 @@ void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, co
 }
 
 inline base::Problem heads_too_wide(std::int64_t width) {
-  return {base::ProblemCode::bad_input, "attention",
-          "has heads of " + std::to_string(width) + " numbers", "at most 2000 on this device",
+  return {"heads_too_wide",
+          base::ProblemCode::bad_input,
+          "attention",
+          "each head has " + std::to_string(width) + " elements",
+          "at most 2000 on this device",
           "Use more heads."};
 }
 
