@@ -102,8 +102,9 @@ Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
     text.resize(start + *got);
     if (*got < kStep) return text;
   }
-  return fail(problem("holds more than " + base::format_bytes(static_cast<double>(most_bytes)),
-                      "a smaller file"));
+  return fail(problem(
+      fmt::format("the file has more than {}", base::format_bytes(static_cast<double>(most_bytes))),
+      "a smaller file"));
 }
 
 Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {

@@ -67,10 +67,10 @@ class Reader {
         return fail(sample.error());
     }
     if (table_.labels.empty())
-      return fail(problem("has a header line and no samples", "one sample a line"));
+      return fail(problem("the file has a header line but no samples", "one sample per line"));
     if (table_.names.size() < 2)
-      return fail(
-          problem("every sample has the label " + shown(table_.names[0]), "two classes or more"));
+      return fail(problem(fmt::format("every sample has the label {}", shown(table_.names[0])),
+                          "two classes or more"));
     return std::move(table_);
   }
 
@@ -91,23 +91,24 @@ class Reader {
     if (outcome == CsvRecords::Outcome::unclosed_quote)
       return problem_here("a quoted field does not end", "a closing \"");
     if (outcome == CsvRecords::Outcome::too_many_fields)
-      return problem_here("has more than " + format_count(CsvRecords::kMostFields) + " fields",
-                          "fewer columns");
+      return problem_here(
+          fmt::format("the line has more than {} fields", format_count(CsvRecords::kMostFields)),
+          "fewer columns");
     return problem_here("text follows the closing quote of a field",
                         "a comma or the end of the line",
-                        "A quote within a quoted field is written twice");
+                        "Write a quote within a quoted field twice.");
   }
 
   Result<void> read_header(const std::string& label_column) {
     const auto outcome = records_.next();
     if (outcome == CsvRecords::Outcome::end)
-      return fail(problem("the file is empty", "a header line and one sample a line"));
+      return fail(problem("the file is empty", "a header line and one sample per line"));
     if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
     for (const auto& field : records_.fields()) header_.emplace_back(trimmed(field));
     table_.columns = header_.size();
     if (table_.columns < 2)
-      return fail(problem_here("the header names one column",
-                               "the label and at least one feature, between commas"));
+      return fail(problem_here("the header names only one column",
+                               "the label and at least one feature, separated by commas"));
     return find_label(label_column);
   }
 
@@ -116,9 +117,10 @@ class Reader {
     if (name.empty()) return {};
     const auto at = std::find(header_.begin(), header_.end(), name);
     if (at == header_.end())
-      return fail(problem_here("no column is named " + shown(name), columns()));
+      return fail(problem_here(fmt::format("no column is named {}", shown(name)), columns()));
     if (std::find(at + 1, header_.end(), name) != header_.end())
-      return fail(problem_here("two columns are named " + shown(name), "one label column"));
+      return fail(
+          problem_here(fmt::format("two columns are named {}", shown(name)), "one label column"));
     table_.label_column = static_cast<std::size_t>(at - header_.begin());
     return {};
   }
@@ -134,14 +136,16 @@ class Reader {
   Result<void> read_sample() {
     const auto& fields = records_.fields();
     if (fields.size() != table_.columns)
-      return fail(problem_here("has " + format_count(std::ssize(fields)) + " fields",
-                               format_count(std::ssize(header_)) + ", as in the header"));
+      return fail(
+          problem_here(fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
+                       fmt::format("{}, as in the header", format_count(std::ssize(header_)))));
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (i == table_.label_column) continue;
       const auto value = parse<double>(trimmed(fields[i]));
       if (!value || !(std::abs(*value) <= kLargest))
-        return fail(problem_here("column " + shown(header_[i]) + " holds " + shown(fields[i]),
-                                 "a finite number"));
+        return fail(
+            problem_here(fmt::format("column {} contains {}", shown(header_[i]), shown(fields[i])),
+                         "a finite number"));
       table_.features.push_back(static_cast<float>(*value));
     }
     return read_label(std::string(trimmed(fields[table_.label_column])));
@@ -153,11 +157,10 @@ class Reader {
         index_of_.try_emplace(label, static_cast<std::int32_t>(table_.names.size()));
     if (fresh) table_.names.push_back(label);
     if (std::ssize(table_.names) > kMostClasses)
-      return fail(
-          problem_here("column " + shown(header_[table_.label_column]) + " has more than " +
-                           std::to_string(kMostClasses) + " different labels",
-                       "at most " + std::to_string(kMostClasses),
-                       "Is this the column that holds the class? data.label_column names it"));
+      return fail(problem_here(fmt::format("column {} has more than {} distinct labels",
+                                           shown(header_[table_.label_column]), kMostClasses),
+                               fmt::format("at most {}", kMostClasses),
+                               "Check that data.label_column names the column with the class."));
     table_.labels.push_back(at->second);
     return {};
   }

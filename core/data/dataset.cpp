@@ -158,7 +158,7 @@ Problem at_field(Problem problem, const DataSpec& spec, const std::filesystem::p
   std::string field = "data.file";
   if (spec.kind == DataKind::idx)
     field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
-  problem.what = problem.where + ": " + problem.what;
+  problem.what = fmt::format("{}: {}", problem.where, problem.what);
   problem.where = field;
   return problem;
 }

@@ -47,9 +47,8 @@ struct IdxFile {
 Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, const char* what) {
   return source.read(bytes).and_then([&](std::size_t got) -> Result<void> {
     if (got == bytes.size()) return {};
-    return fail(
-        source.problem(std::string("the file ends within its ") + what + ": it is truncated", "",
-                       "Fetch or copy it anew"));
+    return fail(source.problem(fmt::format("the file is truncated: it ends within its {}", what),
+                               "", "Download or copy it again."));
   });
 }
 
@@ -57,19 +56,19 @@ Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, con
 Result<void> check_extents(const IdxFile& file) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : file.extents) {
-    if (extent == 0) return fail(file.source.problem("the header claims an extent of 0"));
+    if (extent == 0) return fail(file.source.problem("the header states an extent of 0"));
     if (static_cast<std::uint64_t>(extent) > kMostElements / elements)
-      return fail(file.source.problem("the header claims more than " + format_count(kMostElements) +
-                                      " elements"));
+      return fail(file.source.problem(
+          fmt::format("the header states more than {} elements", format_count(kMostElements))));
     elements *= static_cast<std::uint64_t>(extent);
   }
   if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMostFeatures)
-    return fail(file.source.problem("the header claims samples of more than " +
-                                    format_count(kMostFeatures) + " features"));
+    return fail(file.source.problem(fmt::format(
+        "the header states more than {} features per sample", format_count(kMostFeatures))));
   if (elements > file.source.most_bytes())
-    return fail(file.source.problem("the header claims " +
-                                    format_count(static_cast<std::int64_t>(elements)) +
-                                    " elements; the file is too small to hold them"));
+    return fail(file.source.problem(
+        fmt::format("the header states {} elements, but the file is too small for them",
+                    format_count(static_cast<std::int64_t>(elements)))));
   return {};
 }
 
@@ -96,7 +95,8 @@ Result<IdxFile> open_file(const std::filesystem::path& path, int least_rank, int
   if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < least_rank ||
       word[3] > most_rank)
     return fail(file.source.problem(
-        "begins with " + in_hex(word) + ", which is not the IDX file needed here",
+        fmt::format("the file begins with {}, so it is not the IDX file that is needed here",
+                    in_hex(word)),
         accepted_magic(least_rank, most_rank), "Are the files of images and labels swapped?"));
   for (int dimension = word[3]; dimension > 0; --dimension) {
     if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
@@ -122,9 +122,9 @@ Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
   return file.source.read({&extra, 1})
       .and_then([&](std::size_t got) -> Result<std::vector<std::uint8_t>> {
         if (got == 0) return std::move(elements);
-        return fail(file.source.problem("bytes follow the " +
-                                        format_count(static_cast<std::int64_t>(wanted)) +
-                                        " elements that the header claims"));
+        return fail(
+            file.source.problem(fmt::format("bytes follow the {} elements that the header states",
+                                            format_count(static_cast<std::int64_t>(wanted)))));
       });
 }
 
@@ -147,10 +147,9 @@ Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t sampl
   if (!bytes) return fail(bytes.error());
   const auto largest = std::max_element(bytes->begin(), bytes->end());
   if (*largest >= kMostClasses)
-    return fail(file->source.problem("label " + std::to_string(*largest) + " of sample " +
-                                         format_count(largest - bytes->begin()) +
-                                         " is out of range",
-                                     "0 to " + std::to_string(kMostClasses - 1)));
+    return fail(file->source.problem(fmt::format("label {} of sample {} is out of range", *largest,
+                                                 format_count(largest - bytes->begin())),
+                                     fmt::format("0 to {}", kMostClasses - 1)));
   if (*largest == 0) return fail(file->source.problem("all labels are 0", "two classes or more"));
   return Labels{{bytes->begin(), bytes->end()}, std::int64_t{*largest} + 1};
 }

@@ -130,14 +130,14 @@ base::Result<void> check_classes(const ShardTable& table, const TrainingLabels& 
   Counts here(counted.size());
   for (const std::int32_t label : labels.classes) {
     if (label < 0 || label >= std::ssize(here))
-      return base::fail(other_samples("there is a class " + std::to_string(label)));
+      return base::fail(other_samples(fmt::format("class {} is new", label)));
     ++here[static_cast<std::size_t>(label)];
   }
   for (std::size_t label = 0; label < here.size(); ++label)
     if (here[label] != counted[label])
-      return base::fail(other_samples("of class " + std::to_string(label) + " there are " +
-                                      base::format_count(here[label]) + ", and " +
-                                      base::format_count(counted[label]) + " were counted"));
+      return base::fail(other_samples(fmt::format("class {} now has {}, not {}", label,
+                                                  base::counted(here[label], "sample"),
+                                                  base::format_count(counted[label]))));
   return {};
 }
 

@@ -22,11 +22,12 @@ Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
     return fail({"out_of_range", ProblemCode::bad_input, "data", "a number of samples is negative",
                  "0 or more", ""});
   const bool rest = spec.train_samples == 0;
-  const std::string holds = file.filename().string() + " holds " + format_count(samples);
+  const std::string holds =
+      fmt::format("{} has {}", file.filename().string(), base::counted(samples, "sample"));
   if (spec.held_out_samples > samples ||
       (!rest && spec.train_samples > samples - spec.held_out_samples)) {
     const std::string asked =
-        rest ? "" : format_count(spec.train_samples) + " samples to train on and ";
+        rest ? "" : fmt::format("{} training and ", format_count(spec.train_samples));
     return fail({"too_few_samples", ProblemCode::bad_input,
                  rest ? "data.held_out_samples" : "data.train_samples",
                  fmt::format("{}{} held-out samples are requested; {}", asked,

@@ -148,14 +148,16 @@ std::optional<Savings> savings(const Resolved& e) {
 std::string savings_line(const Savings& savings) {
   const auto said = [](double saved, const char* less, const char* more) {
     if (times(saved) == times(1) || times(1 / saved) == times(1)) return std::string("as much as");
-    return saved > 1 ? times(saved) + " " + less : times(1 / saved) + " " + more;
+    return saved > 1 ? fmt::format("{} {}", times(saved), less)
+                     : fmt::format("{} {}", times(1 / saved), more);
   };
-  const std::string encoded = times(savings.encoded) == times(1)
-                                  ? "encoded no smaller"
-                                  : "encoded " + said(savings.encoded, "smaller", "larger");
-  return savings.sent
-             ? encoded + ", sent " + said(*savings.sent, "less than", "more than") + " uncompressed"
-             : encoded;
+  const std::string encoded =
+      times(savings.encoded) == times(1)
+          ? "encoded no smaller"
+          : fmt::format("encoded {}", said(savings.encoded, "smaller", "larger"));
+  return savings.sent ? fmt::format("{}, traffic {} uncompressed", encoded,
+                                    said(*savings.sent, "less than", "more than"))
+                      : encoded;
 }
 
 base::Problems compression_problems(const Experiment& experiment) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/device_groups.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -61,9 +63,9 @@ Problem bad_count(const std::string& path, const Json& count, std::size_t free) 
   return {"bad_count",
           ProblemCode::bad_input,
           path,
-          "the count of a device entry is " + base::shortened(base::to_text(count)),
-          "a whole number from 1 to " + std::to_string(free) + ", as a host has at most " +
-              std::to_string(kMostDevicesOfHost) + " devices",
+          fmt::format("the count of a device entry is {}", base::shortened(base::to_text(count))),
+          fmt::format("a whole number from 1 to {}, as a host has at most {} devices", free,
+                      kMostDevicesOfHost),
           "Remove the count if the entry is a single device."};
 }
 

@@ -154,9 +154,8 @@ Json override_value(const std::string& path, const std::string& text) {
 std::string dropped_keys_note(const std::string& object, const std::string& kind,
                               const std::vector<std::string>& keys) {
   if (keys.empty()) return "";
-  return object + ".kind is now " + kind +
-         ", which does not have these keys: " + base::detail::join_names(keys) +
-         ". They were dropped";
+  return fmt::format("{}.kind is now {}, which does not have these keys: {}. They were dropped",
+                     object, kind, base::detail::join_names(keys));
 }
 
 // Removes the keys that the new kind of the object at `object` does not have. Returns a note.

@@ -202,13 +202,15 @@ std::optional<Problem> host_group_problem(const std::vector<int>& hosts) {
                           [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least->second != most->second)
     return of_group(
-        "hosts have " + format_count(least->second) + " to " + format_count(most->second) +
-            " workers, and each of one sums with its like on the others",
-        "equally many workers on every host", "Draw as many on each, or set it to world.");
+        fmt::format("hosts have {} to {} workers, but corresponding workers of all hosts reduce "
+                    "their shards together",
+                    format_count(least->second), format_count(most->second)),
+        "the same number of workers on every host",
+        "Draw the same number on each host, or set it to world.");
   if (most->second > 1) return std::nullopt;
   return of_group(
-      "every host has one worker, which would keep a whole model: nothing is shared out",
-      "two workers or more on every host", "Set it to world, or take ddp.");
+      "every host has one worker, so each worker would keep the full model and nothing is sharded",
+      "two workers or more on every host", "Set it to world, or use ddp.");
 }
 
 base::Problems fsdp_problems(const Experiment& experiment) {

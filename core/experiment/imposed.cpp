@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/imposed.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -59,26 +61,26 @@ double max_op_gap_seconds(const Resolved& resolved) {
 
 std::string link_speeds_line(const RunSpec& run) {
   if (!imposes_links(run)) return "drawn, not imposed";
-  return run.link_scale == 1 ? "imposed" : "imposed at " + factor(run.link_scale) + " of drawn";
+  return run.link_scale == 1 ? "imposed"
+                             : fmt::format("imposed at {} of drawn", factor(run.link_scale));
 }
 
 std::string slow_down_line(double slow_down, double jitter) {
   if (slow_down == 1 && jitter == 0) return "not slowed down";
-  std::string unsteady = jitter > 0 ? "with a jitter of " + factor(jitter) : "";
+  const std::string unsteady = jitter > 0 ? fmt::format("with a jitter of {}", factor(jitter)) : "";
   if (slow_down == 1) return unsteady;
-  return "slowed down " + factor(slow_down) + " times" + (unsteady.empty() ? "" : ", " + unsteady);
+  return fmt::format("slowed down {} times{}{}", factor(slow_down), unsteady.empty() ? "" : ", ",
+                     unsteady);
 }
 
 std::string speeds_line(const RunSpec& run) {
   if (run.clock == RunClock::virtual_time)
-    return "VIRTUAL CLOCK: times are those of the drawn devices and links, gradients are real";
+    return "VIRTUAL CLOCK: times are predicted from the drawn devices and links, gradients are "
+           "real";
   const bool paced = run.devices == DeviceSpeed::paced;
   if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";
-  const std::string scaled =
-      run.link_scale == 1 ? "" : " at " + factor(run.link_scale) + " of drawn";
-  const std::string links = imposes_links(run) ? "imposed" + scaled : "drawn, not imposed";
-  return "speeds of links: " + links +
-         "; of devices: " + (paced ? "PACED to the drawn ones" : "drawn, not imposed");
+  return fmt::format("speeds of links: {}; of devices: {}", link_speeds_line(run),
+                     paced ? "PACED to the drawn speeds" : "drawn, not imposed");
 }
 
 }  // namespace trainyard::experiment

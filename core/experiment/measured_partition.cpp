@@ -40,15 +40,17 @@ std::string times_said(const Resolved& resolved) {
     seconds[static_cast<std::size_t>(owners[s])] += times[s].seconds;
   std::string text;
   for (const double of_rank : seconds)
-    text += (text.empty() ? "; as measured, " : ", ") + base::format_seconds(of_rank);
-  return text + " for a sample";
+    text += (text.empty() ? "; measured " : ", ") + base::format_seconds(of_rank);
+  return text + " per sample";
 }
 
 base::Problems time_problems(const StageSpec& stages, const model::Model& model) {
   if (stages.partition != Partition::measured || stages.times.empty()) return {};
-  const std::string all = "every layer once, " + place_name(model.segments.front()) + " to " +
-                          place_name(model.segments.back());
-  const std::string advice = "Leave strategy.stages.times empty: they are measured before the run.";
+  const std::string all =
+      fmt::format("every layer once, {} to {}", place_name(model.segments.front()),
+                  place_name(model.segments.back()));
+  const std::string advice =
+      "Leave strategy.stages.times empty: times are measured before the run.";
   for (std::size_t i = 0; i < std::min(stages.times.size(), model.segments.size()); ++i)
     if (const std::string wanted = place_name(model.segments[i]); stages.times[i].segment != wanted)
       return {{"times_out_of_order", base::ProblemCode::bad_input,

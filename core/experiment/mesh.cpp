@@ -21,19 +21,15 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-std::string count_of(std::int64_t count, const std::string& one) {
-  return format_count(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 std::string in_words(const MeshSpec& mesh) {
-  return (mesh.data > 0 ? format_count(mesh.data) + " x " : "") + format_count(mesh.pipeline) +
-         " x " + format_count(mesh.tensor);
+  return fmt::format("{}{} x {}", mesh.data > 0 ? format_count(mesh.data) + " x " : "",
+                     format_count(mesh.pipeline), format_count(mesh.tensor));
 }
 
 Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
-  const std::string drawn =
-      count_of(workers, "device") + (workers == 1 ? " has" : " have") + " the role worker";
+  const std::string drawn = fmt::format("{} {} the role worker", base::counted(workers, "device"),
+                                        workers == 1 ? "has" : "have");
   if (mesh.data > 0)
     return {"mesh_not_covered",
             ProblemCode::bad_input,
@@ -223,19 +219,17 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
 std::optional<std::string> mesh_line(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
-  const std::string stages = mesh.pipeline > 1 ? " of " + count_of(mesh.pipeline, "stage") : "",
-                    parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") +
-                                                  count_of(mesh.tensor, "device") +
-                                                  (mesh.pipeline > 1 ? " share the layers"
-                                                                     : " that share the layers")
-                                            : "";
-  const std::string in_vain =
-      resolved.document.strategy.mesh.shards_data && mesh.data == 1
-          ? "; strategy.mesh.shards_data changes nothing: the one replica keeps what it has"
-          : "";
-  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " +
-         format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages + parts +
-         in_vain;
+  std::string text =
+      fmt::format("{} x {} x {}: {}", format_count(mesh.data), format_count(mesh.pipeline),
+                  format_count(mesh.tensor), base::counted(mesh.data, "replica"));
+  if (mesh.pipeline > 1) text += fmt::format(" of {}", base::counted(mesh.pipeline, "stage"));
+  if (mesh.tensor > 1)
+    text += fmt::format(
+        mesh.pipeline > 1 ? ", each with {} that share its layers" : " of {} that share the layers",
+        base::counted(mesh.tensor, "device"));
+  if (resolved.document.strategy.mesh.shards_data && mesh.data == 1)
+    text += "; strategy.mesh.shards_data has no effect with one replica";
+  return text;
 }
 
 base::Problems mesh_problems(const Experiment& experiment) {

@@ -194,10 +194,10 @@ std::optional<Problem> negative_entry(const MixingMatrix& m, const std::string& 
       if (m.at(i, j) < 0)
         return unsound(
             where,
-            "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) + " in what rank " +
-                std::to_string(i) + " gets" +
-                (i == j ? ": the weights of its neighbours are more than 1 together" : ""),
-            "weights of 0 to 1", "Lower the weights that it gives its neighbours.");
+            fmt::format("rank {} has the weight {} in the average of rank {}{}", j,
+                        number(m.weight(i, j)), i,
+                        i == j ? ", because the weights of its neighbors sum to more than 1" : ""),
+            "weights of 0 to 1", "Lower the weights of its neighbors.");
   return std::nullopt;
 }
 
@@ -206,10 +206,10 @@ std::optional<Problem> asymmetry(const MixingMatrix& m, const std::string& where
     for (int j = 0; j < i; ++j)
       if (m.at(i, j) != m.at(j, i))
         return unsound(where,
-                       "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) +
-                           " for rank " + std::to_string(i) + ", but the other way round it is " +
-                           number(m.weight(j, i)),
-                       "one weight for two ranks, both ways", "Give the pair one weight.");
+                       fmt::format("rank {0} has the weight {1} in the average of rank {2}, but "
+                                   "rank {2} has {3} in that of rank {0}",
+                                   j, number(m.weight(i, j)), i, number(m.weight(j, i))),
+                       "a symmetric mixing matrix", "Give the pair one weight.");
   return std::nullopt;
 }
 
@@ -219,13 +219,13 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
     for (int j = 0; j < m.ranks; ++j) row += m.at(i, j), column += m.at(j, i);
     const std::int64_t wrong = row != m.denominator ? row : column;
     if (wrong == m.denominator) continue;
-    return unsound(where,
-                   "the weights " +
-                       std::string(row != m.denominator ? "by which " : "that others give ") +
-                       of_rank(i) + (row != m.denominator ? " averages" : "") + " sum to " +
-                       number(static_cast<double>(wrong) / static_cast<double>(m.denominator)) +
-                       ", so the mean of all ranks would drift",
-                   "1 for every rank", "Leave its own weight out: it is then the rest.");
+    return unsound(
+        where,
+        fmt::format("the {} of {} in the mixing matrix sums to {}, so the mean of all "
+                    "ranks would drift",
+                    row != m.denominator ? "row" : "column", of_rank(i),
+                    number(static_cast<double>(wrong) / static_cast<double>(m.denominator))),
+        "1 for every rank", "Remove the weight of the rank itself: it is then the rest to 1.");
   }
   return std::nullopt;
 }
@@ -255,23 +255,21 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   const std::size_t named = ranks.size() > kNamed ? kNamed - 1 : ranks.size() - 1;
   for (std::size_t i = 0; i < named; ++i) words += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   const std::size_t left = ranks.size() - named;
-  return words + " and " +
-         (left == 1 ? std::to_string(ranks.back())
-                    : base::format_count(static_cast<std::int64_t>(left)) + " others");
+  return fmt::format("{} and {}", words,
+                     left == 1 ? std::to_string(ranks.back())
+                               : base::counted(static_cast<std::int64_t>(left), "other"));
 }
 
 Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[at_rank(i)] < 0) lost.push_back(i);
-  return unsound(where,
-                 ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") +
-                     " cut off: nothing of what " +
-                     (lost.size() == 1 ? "it learns" : "they learn") + " ever reaches rank 0",
-                 "a connected graph",
-                 std::string(lost.size() == 1 ? "Give it" : "Give one of them") +
-                     " a neighbour among the others (with graph=drawn: draw a link between their "
-                     "hosts), or take a ring.");
+  return unsound(
+      where,
+      fmt::format("{} {} not connected with rank 0", ranks_in_words(lost),
+                  lost.size() == 1 ? "is" : "are"),
+      "a connected graph",
+      "Connect them (with graph=drawn: draw a link between their hosts), or use a ring.");
 }
 
 Problem not_by_engine() {
@@ -289,22 +287,21 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
     const std::string where = std::string(kWeights) + "[" + std::to_string(w) + "]";
     const std::int64_t ranks = std::ssize(graph);
     if (list[w].a >= ranks || list[w].b >= ranks) {
-      problems.push_back(
-          unsound(where, "there is no rank " + std::to_string(std::max(list[w].a, list[w].b)),
-                  "0 to " + std::to_string(ranks - 1),
-                  "Ranks are numbered from 0, in the order of the drawing."));
+      problems.push_back(unsound(where,
+                                 fmt::format("there is no rank {}", std::max(list[w].a, list[w].b)),
+                                 fmt::format("0 to {}", ranks - 1),
+                                 "Ranks are numbered from 0, in the order of the drawing."));
       continue;
     }
     const auto& neighbors = graph[static_cast<std::size_t>(list[w].a)];
     if (list[w].a == list[w].b ||
         std::binary_search(neighbors.begin(), neighbors.end(), static_cast<int>(list[w].b)))
       continue;
-    problems.push_back(
-        unsound(where,
-                "ranks " + std::to_string(list[w].a) + " and " + std::to_string(list[w].b) +
-                    " are no neighbours in this graph (" +
-                    std::string(base::name_of(e.strategy.gossip.graph)) + ")",
-                "pairs of neighbours", "Leave it out, or take another strategy.gossip.graph."));
+    problems.push_back(unsound(
+        where,
+        fmt::format("ranks {} and {} are not neighbors in the graph {}", list[w].a, list[w].b,
+                    base::name_of(e.strategy.gossip.graph)),
+        "pairs of neighbors", "Remove the entry, or choose another strategy.gossip.graph."));
   }
 }
 

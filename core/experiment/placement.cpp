@@ -85,10 +85,10 @@ std::string unlike_hosts(const std::vector<int>& group, const collective::Format
            topology.hosts[static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)])].name +
            "\"";
   };
-  return "of the " + base::format_count(std::ssize(group)) + " ranks that sum with rank " +
-         std::to_string(group.front()) + ", " + base::format_count(std::ssize(first)) +
-         (first.size() == 1 ? " is on " : " are on ") + name(first) + " and " +
-         base::format_count(std::ssize(other)) + " on " + name(other);
+  return fmt::format("of the {} ranks that reduce with rank {}, {} {} on {} and {} on {}",
+                     base::format_count(std::ssize(group)), group.front(),
+                     base::format_count(std::ssize(first)), first.size() == 1 ? "is" : "are",
+                     name(first), base::format_count(std::ssize(other)), name(other));
 }
 
 // Reports the first summing group that the algorithm does not support. Invalid meshes are reported
@@ -223,20 +223,19 @@ std::string of_local_steps(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;
   const bool averages = local.rule == LocalRule::average;
-  const std::string own = "every rank takes steps of its own",
-                    counted = base::format_count(every) + (every == 1 ? " step" : " steps");
+  const std::string interval = base::counted(every, "step");
   if (steps > 0 && every > steps)
-    return own +
-           (averages ? ", and weights are averaged only in the end: "
-                     : ", and the centre, which is evaluated and kept, never moves: ") +
-           "the run is over after " + base::format_count(steps) + " steps, and they meet every " +
-           counted;
+    return fmt::format(
+        "every rank takes local steps, and {}: the run has {}, but ranks "
+        "synchronize every {}",
+        averages ? "weights are averaged only at the end"
+                 : "the center, which is evaluated and saved, never moves",
+        base::counted(steps, "step"), interval);
   const OptimizerSpec& optimizer = experiment.training.optimizer;
   const bool has_moments = optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0;
-  return own +
-         (averages ? ", and weights are averaged every "
-                   : ", and weights are pulled to a centre every ") +
-         counted + (has_moments ? ", moments never" : "");
+  return fmt::format("every rank takes local steps, and weights are {} every {}{}",
+                     averages ? "averaged" : "pulled toward a center", interval,
+                     has_moments ? ", moments never" : "");
 }
 
 }  // namespace
@@ -277,8 +276,8 @@ std::optional<std::string> emulation_caveat(const Topology& topology) {
                      gpus = emulated(DeviceKind::gpu);
   if (all == 0) return std::nullopt;
   const char* of = gpus == 0 ? "a TPU" : gpus == all ? "a GPU" : "GPUs or TPUs";
-  return base::format_count(all) + " of " + base::format_count(count_ranks(topology)) +
-         " devices run on the CPU, whose speed says nothing about " + of;
+  return fmt::format("{} of {} run on the CPU, whose speed says nothing about {}",
+                     base::format_count(all), base::counted(count_ranks(topology), "device"), of);
 }
 
 std::optional<std::string> shared_cores_caveat(const Topology& topology, const RunSpec& run,
@@ -287,8 +286,8 @@ std::optional<std::string> shared_cores_caveat(const Topology& topology, const R
                      wanted =
                          sum_over_ranks(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::virtual_time) return std::nullopt;
-  return base::format_count(ranks) + " ranks share " + base::format_count(usable) +
-         (usable == 1 ? " core" : " cores") + ": times include waiting for each other";
+  return fmt::format("{} share {}: times include waiting for each other",
+                     base::counted(ranks, "rank"), base::counted(usable, "core"));
 }
 
 std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
@@ -299,9 +298,9 @@ std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
   std::string text;
   for (const auto& [gpu, count] : ranks)
     if (count > 1)
-      text += (text.empty() ? "GPU " + std::to_string(gpu) + " is shared"
-                            : ", GPU " + std::to_string(gpu)) +
-              " by " + base::format_count(count) + (text.empty() ? " ranks" : "");
+      text += text.empty()
+                  ? fmt::format("GPU {} is shared by {}", gpu, base::counted(count, "rank"))
+                  : fmt::format(", GPU {} by {}", gpu, base::format_count(count));
   return text.empty() ? std::nullopt
                       : std::optional(text + ": times include waiting for each other");
 }
@@ -321,45 +320,45 @@ std::optional<std::string> equivalence_caveats(const Experiment& experiment) {
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
-    why.push_back("every rank trains on samples of its own (" +
-                  std::string(base::name_of(sharding.kind)) + " sharding)");
+    why.push_back(fmt::format("every rank trains on its own samples ({} sharding)",
+                              base::name_of(sharding.kind)));
   if (several && experiment.strategy.kind != StrategyKind::one_device &&
       experiment.strategy.compression.kind != compute::compression::Scheme::none)
-    why.push_back("gradients are compressed (" +
-                  std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
+    why.push_back(fmt::format("gradients are compressed ({})",
+                              base::name_of(experiment.strategy.compression.kind)));
   if (has_local_batch_norm(experiment.model) && several)
     why.emplace_back(
-        "batch_norm normalises by the samples of each rank, whose running statistics differ");
+        "batch_norm normalizes over the samples of each rank, and running statistics differ");
   if (normalizes(experiment.model) && experiment.training.accumulation_steps > 1)
-    why.emplace_back("batch_norm normalises by the samples of each micro-step");
+    why.emplace_back("batch_norm normalizes over the samples of each micro-step");
   if (several && averages_weights(experiment.strategy))
     why.push_back(of_averaged_weights(experiment.training));
   if (several && experiment.strategy.kind == StrategyKind::gossip)
-    why.emplace_back(is_asynchronous_gossip(experiment.strategy)
-                         ? "every rank takes steps of its own, on its own clock, and averages its "
-                           "weights with one neighbour's at a time"
-                         : "every rank takes steps of its own, and averages its weights with its "
-                           "neighbours' alone");
+    why.emplace_back(
+        is_asynchronous_gossip(experiment.strategy)
+            ? "every rank takes local steps at its own speed, and averages its weights "
+              "with one neighbor at a time"
+            : "every rank takes local steps, and averages its weights only with its "
+              "neighbors");
   if (several && computes_on_both(experiment.topology))
     why.emplace_back(
-        "replicas on CPUs and on GPUs, which round otherwise, come apart by roundings");
+        "replicas on CPUs and on GPUs round differently, so their weights diverge slightly");
   if (is_mixed(experiment.training.precision) && mesh.tensor > 1)
-    why.push_back("outputs are summed over ranks in " +
-                  std::string(base::name_of(experiment.training.precision)) +
-                  ", every addition rounded");
+    why.push_back(fmt::format("outputs are summed over ranks in {}, with every addition rounded",
+                              base::name_of(experiment.training.precision)));
   if (several && experiment.strategy.kind == StrategyKind::local_sgd)
     why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
     why.emplace_back(
-        "every stage updates after each micro-batch, by a gradient of older weights the earlier "
-        "the stage is (pipedream)");
+        "every stage updates after each micro-batch, with a gradient of older weights: the earlier "
+        "the stage, the older (pipedream)");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) {
-    return left + ", and " + right;
+    return fmt::format("{}, and {}", left, right);
   };
-  return std::accumulate(why.begin() + 1, why.end(), why.front(), join) +
-         ": this is not the training of one device on the same global batch";
+  return fmt::format("not equivalent to one device with the same global batch: {}",
+                     std::accumulate(why.begin() + 1, why.end(), why.front(), join));
 }
 
 Problems placement_problems(const Experiment& experiment) {

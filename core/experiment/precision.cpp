@@ -36,14 +36,15 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
 std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
-    return {"in pipedream every stage updates by itself", "another schedule"};
+    return {"in pipedream every stage updates independently", "another schedule"};
   if (averages_weights(strategy))
-    return {"where weights are averaged every rank updates by its own gradient",
-            "strategy.average gradients"};
+    return {"with averaged weights every rank updates with its local gradient",
+            "strategy.average=gradients"};
   if (has_local_parameters(strategy.kind))
-    return {"in " + kind + " every rank updates by its own gradient", "mirrored"};
+    return {fmt::format("in {} every rank updates with its local gradient", kind), "mirrored"};
   if (has_servers(strategy.kind))
-    return {"in " + kind + " every worker's gradient is applied by itself", "mirrored"};
+    return {fmt::format("in {} the gradient of every worker is applied separately", kind),
+            "mirrored"};
   return {};
 }
 
@@ -59,14 +60,14 @@ base::Problems loss_scale_problems(const Experiment& e) {
   base::Problems problems;
   if (const auto [why, instead] = no_common_gradient(e.strategy); !why.empty())
     problems.push_back(
-        refused(e, "the scale of the loss is found by the gradient of all ranks, and " + why,
-                "fp32, bf16", "Take bf16, which needs no scale, or " + instead + "."));
+        refused(e, fmt::format("loss scaling needs the gradient of all ranks, but {}", why),
+                "fp32, bf16", fmt::format("Use bf16, which needs no loss scale, or {}.", instead)));
   if (hides_scale(e.strategy.compression))
     problems.push_back(
         refused(e,
-                std::string(base::name_of(e.strategy.compression.kind)) +
-                    " may hide that a gradient is infinite, by which the scale is found",
-                "compression none, fp16 or bf16", "Take bf16, or another compression."));
+                fmt::format("{} may hide infinite gradients, which loss scaling must detect",
+                            base::name_of(e.strategy.compression.kind)),
+                "compression none, fp16 or bf16", "Use bf16, or another compression."));
   if (e.training.non_finite == NonFinite::stop)
     problems.push_back({"loss_scale_needs_skip", ProblemCode::bad_input, "training.non_finite",
                         "stop would end the run at the first step with too large a loss scale, but "

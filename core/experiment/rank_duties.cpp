@@ -49,9 +49,10 @@ std::optional<Problem> several_hosts(const topology::Topology& topology,
   };
   const auto hosts = std::count_if(topology.hosts.begin(), topology.hosts.end(), has_workers);
   if (hosts < 2) return std::nullopt;
-  return of_strategy(strategy + " is for one host, but workers are on " + base::format_count(hosts),
-                     "all workers on one host",
-                     "Set the role of the others to idle, or use " + instead + ".");
+  return of_strategy(
+      fmt::format("{} uses one host, but workers are on {}", strategy, base::format_count(hosts)),
+      "all workers on one host",
+      fmt::format("Set the role of the others to idle, or use {}.", instead));
 }
 
 std::optional<Problem> no_storage(const topology::Topology& topology) {
@@ -59,19 +60,20 @@ std::optional<Problem> no_storage(const topology::Topology& topology) {
   const auto cpus = std::count_if(all.begin(), all.end(), is_cpu);
   if (cpus == 0)
     return of_strategy(
-        "central_storage keeps the variables on a cpu of the host, but no worker is one",
+        "central_storage keeps the variables on a cpu of the host, but no worker is a cpu",
         "one cpu beside the devices that compute",
         "Draw a cpu on the host, or make one of the devices a cpu.");
   if (cpus > 1)
-    return of_strategy("central_storage keeps the variables on one cpu, but " +
-                           base::format_count(cpus) + " workers are cpus",
-                       "one cpu beside gpus or tpus that compute",
-                       "Make all cpus but one gpus or tpus (they may run emulated), set the role "
-                       "of the others to idle, or use mirrored.");
+    return of_strategy(
+        fmt::format("central_storage keeps the variables on one cpu, but {} workers are cpus",
+                    base::format_count(cpus)),
+        "one cpu beside gpus or tpus that compute",
+        "Change the kind of all cpus but one to gpu or tpu (they may be emulated), set the role of "
+        "the others to idle, or use mirrored.");
   if (all.size() > 1) return std::nullopt;
-  return of_strategy("central_storage keeps the variables on the cpu, and no other device computes",
+  return of_strategy("central_storage keeps the variables on the cpu, but no other device computes",
                      "one or more gpus or tpus beside the cpu",
-                     "Draw a gpu or tpu on the host (it may run emulated), or use one_device.");
+                     "Draw a gpu or tpu on the host (it may be emulated), or use one_device.");
 }
 
 Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
@@ -87,10 +89,11 @@ Problems data_parallel_problems(const Experiment& experiment) {
   Problems problems;
   const std::int64_t ranks = std::ssize(workers(experiment.topology));
   if (ranks > kMostParallel)
-    problems.push_back(of_strategy("data_parallel hands everything out from one device, but " +
-                                       base::format_count(ranks) + " have the role worker",
-                                   "up to " + base::format_count(kMostParallel) + " workers",
-                                   "Set the role of some to idle, or use ddp."));
+    problems.push_back(of_strategy(
+        fmt::format("data_parallel sends everything from one device, which is too slow for {}",
+                    base::counted(ranks, "worker")),
+        fmt::format("up to {} workers", base::format_count(kMostParallel)),
+        "Set the role of some to idle, or use ddp."));
   else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp"))
     problems.push_back(*several);
   if (data::owns_samples(experiment.data.sharding))
@@ -133,11 +136,11 @@ std::string_view duty_of(const Experiment& experiment, int rank) {
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   if (kind == StrategyKind::data_parallel)
     return FixedAlgorithm{collective::Algorithm::star,
-                          "rank 0 sends to everybody, and receives from everybody"};
+                          "rank 0 sends to all ranks, and receives from all ranks"};
   if (kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline)
     return FixedAlgorithm{collective::Algorithm::direct,
-                          "nothing is summed but a table that layers of two stages share, and the "
-                          "norms that clipping goes by"};
+                          "only a table that layers of two stages share is reduced, and the norms "
+                          "for clipping"};
   if (has_servers(kind))
     return FixedAlgorithm{collective::Algorithm::star,
                           "every worker sends to the servers, and receives from them"};
@@ -150,7 +153,7 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
 std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind) {
   if (kind == StrategyKind::tpu)
     return FixedAlgorithm{collective::Algorithm::torus,
-                          "TPUs are wired to their neighbours in a torus"};
+                          "TPUs are connected with their neighbors in a torus"};
   return std::nullopt;
 }
 

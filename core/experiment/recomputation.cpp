@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/recomputation.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -229,12 +231,13 @@ std::optional<std::string> recomputation_line(const Resolved& resolved) {
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
   if (sum.freed == 0)
-    return "nothing is computed again: of " + base::format_count(k) +
-           " segments in a row no output can be given up here";
-  return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " +
-         base::format_count(sum.freed) + " are given up after the forward pass, and " +
-         base::format_count(sum.again) + " made again before the backward pass: " +
-         std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
+    return fmt::format("nothing is recomputed: no output of {} consecutive segments can be freed",
+                       base::format_count(k));
+  return fmt::format(
+      "activation checkpointing frees {} of {} after the forward pass and recomputes {} before the "
+      "backward pass: {} % more operations",
+      base::format_count(sum.freed), base::counted(std::ssize(resolved.model.segments), "output"),
+      base::format_count(sum.again), std::lround(100 * share_of(sum)));
 }
 
 }  // namespace trainyard::experiment

@@ -79,10 +79,10 @@ void add_other_chief(const Experiment& experiment, Problems& problems) {
          "Make it a worker. The chief is then chosen automatically, or set it yourself."});
   };
   if (rank == storage_rank(experiment))
-    refuse("it keeps the variables of all, and takes no samples", "a device that computes");
+    refuse("it keeps the variables, and takes no samples", "a device that computes");
   if (!keeps_parameters(experiment, rank))
-    refuse("in " + std::string(base::name_of(experiment.strategy.kind)) +
-               " only rank 0 keeps the parameters",
+    refuse(fmt::format("in {} only rank 0 keeps the parameters",
+                       base::name_of(experiment.strategy.kind)),
            "rank 0");
 }
 
@@ -90,7 +90,7 @@ void add_idle_evaluator(const Experiment& experiment, const data::DataSummary* d
                         Problems& problems) {
   if (!has_servers(experiment.strategy.kind)) return;
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator)) {
-    const std::string is = drawn.device->name + " is an evaluator, ";
+    const std::string is = fmt::format("{} is an evaluator, ", drawn.device->name);
     if (experiment.run.clock == RunClock::virtual_time)
       problems.push_back({"evaluator_without_checkpoints", ProblemCode::bad_input, drawn.path,
                           is + "which needs checkpoints, but a run on the virtual clock writes "

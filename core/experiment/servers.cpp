@@ -182,15 +182,15 @@ void refuse(const char* where, const std::string& what, const char* accepted, co
 
 void add_refusals(const Experiment& experiment, Problems& problems) {
   if (experiment.training.clip_norm > 0)
-    refuse("training.clip_norm",
-           "no one of them has the whole gradient, whose norm would be clipped", "0",
-           "Set it to 0, or use mirrored.", problems);
+    refuse("training.clip_norm", "no server has the full gradient, whose norm would be clipped",
+           "0", "Set it to 0, or use mirrored.", problems);
   if (experiment.training.non_finite == NonFinite::skip)
-    refuse("training.non_finite", "no one of them sees whether the whole gradient is finite",
+    refuse("training.non_finite", "no server has the full gradient, which skip would check",
            "go_on, stop", "Set it to stop, or use mirrored.", problems);
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
-    refuse("data.sharding.kind", "whoever asks is given the next samples, so nobody owns any",
-           "iid", "Set it to iid, or use mirrored.", problems);
+    refuse("data.sharding.kind",
+           "the next samples go to the next free worker, so no worker owns any", "iid",
+           "Set it to iid, or use mirrored.", problems);
 }
 
 }  // namespace
@@ -225,13 +225,13 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
       n > workers || workers % n == 0)
     return std::nullopt;
   const std::int64_t taken = gradients_per_update(servers, static_cast<int>(workers));
-  std::string said = base::format_count(workers) + " workers / softsync " + base::format_count(n) +
-                     " is no whole number: an update takes " + base::format_count(taken) +
-                     (taken == 1 ? " gradient" : " gradients");
-  if (taken == 1) return said + ", which is asynchronous";
+  const std::string said = fmt::format(
+      "{} workers / softsync {} is not a whole number: an update takes {}",
+      base::format_count(workers), base::format_count(n), base::counted(taken, "gradient"));
+  if (taken == 1) return said + ", as asynchronous does";
   if (workers % taken == 0)
-    return said + ", as with softsync " + base::format_count(workers / taken);
-  return said + ", and theory says nothing of the mean staleness";
+    return fmt::format("{}, as with softsync {}", said, base::format_count(workers / taken));
+  return said + ", for which there is no formula of the mean staleness";
 }
 
 std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step) {
@@ -326,8 +326,8 @@ Problems checkpoint_problems(const Experiment& experiment) {
   const RunSpec& run = experiment.run;
   if (has_servers(experiment.strategy.kind) && run.clock == RunClock::machine) return problems;
   const std::string why = run.clock == RunClock::virtual_time
-                              ? "a run on the virtual clock can be had again from its seed"
-                              : "replicas are saved at the end alone";
+                              ? "a run on the virtual clock can be repeated from its seed"
+                              : "other strategies save replicas only at the end";
   if (run.checkpoint_every_steps > 0)
     problems.push_back(
         {"checkpoints_not_supported", ProblemCode::bad_input, "run.checkpoint_every_steps",

@@ -95,11 +95,12 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
 // Explains why a tied layer and its table must be on one stage.
 std::string why_together(const StrategySpec& strategy) {
   if (updates_each_micro_batch(strategy))
-    return ": what both learn would have to be summed before every update, and pipedream waits for "
-           "nobody";
+    return ": their gradients would have to be summed before every update, but pipedream stages do "
+           "not wait for each other";
   if (strategy.kind == StrategyKind::rpc) return "";
-  return ": replicas that shard (strategy.mesh.shards_data) would share the table out in each of "
-         "the two stages otherwise";
+  return ": otherwise sharded replicas (strategy.mesh.shards_data) would shard the table in each "
+         "of "
+         "the two stages";
 }
 
 Problems problems_of_schedule(const Experiment& experiment, const model::Model& model,
@@ -113,11 +114,11 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
       (interleaves || static_cast<std::int64_t>(stages.size()) == ranks))
     return {};
   const bool bound = model.ties() && !may_span_stages(experiment.strategy);
-  const std::string why = bound ? "the last layer is tied to the first, and stays with it" +
-                                      why_together(experiment.strategy)
-                          : interleaves
-                              ? "the places give them otherwise"
-                              : "a " + one + " has layers before and after those of others";
+  const std::string why =
+      bound ? "the last layer is tied to the first and must be on the same " + one +
+                  why_together(experiment.strategy)
+      : interleaves ? std::string("the places are different")
+                    : fmt::format("a {} has layers before and after those of another", one);
   const std::string name(base::name_of(schedule));
   return {
       {"schedule_does_not_fit", ProblemCode::bad_input, "strategy.stages.schedule",
@@ -169,7 +170,7 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
   const bool interleaves = schedule_of(strategy) == PipelineSchedule::interleaved_1f1b &&
                            strategy.stages.partition != Partition::by_hand;
   const bool mesh = strategy.kind == StrategyKind::hybrid;
-  const std::string all = format_count(ranks) + " " + who(strategy) + "s";
+  const std::string all = base::counted(ranks, who(strategy));
   if (interleaves && ranks <= most && most / ranks < 2)
     return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.schedule",
              fmt::format("interleaved_1f1b needs at least two ranges of layers for each of {}, but "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/stages.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -92,9 +94,8 @@ namespace {
 
 // "rank 0", "ranks 0 and 1", "ranks 0 to 3"
 std::string ranks_said(int first, int last) {
-  if (first == last) return "rank " + std::to_string(first);
-  return "ranks " + std::to_string(first) + (last - first > 1 ? " to " : " and ") +
-         std::to_string(last);
+  if (first == last) return fmt::format("rank {}", first);
+  return fmt::format("ranks {} {} {}", first, last - first > 1 ? "to" : "and", last);
 }
 
 }  // namespace
@@ -108,14 +109,14 @@ std::optional<std::string> stages_line(const Resolved& resolved) {
       return place_name(resolved.model.segments[static_cast<std::size_t>(s)]);
     };
     const std::vector<int> ranks = mesh.stage(stage.rank);
-    text += (text.empty() ? "" : ", ") + ranks_said(ranks.front(), ranks.back());
-    text += std::string(ranks.size() > 1 ? " have" : " has") +
-            (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
-    if (stage.last > stage.first) text += " to " + name(stage.last);
+    text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ",
+                        ranks_said(ranks.front(), ranks.back()), ranks.size() > 1 ? "have" : "has",
+                        stage.first == stage.last ? "layer" : "layers", name(stage.first));
+    if (stage.last > stage.first) text += fmt::format(" to {}", name(stage.last));
   }
   if (mesh.calls)
-    text += "; " + ranks_said(0, mesh.data - 1) + (mesh.data > 1 ? " call" : " calls") +
-            " what others have";
+    text += fmt::format("; {} {} the layers of the others", ranks_said(0, mesh.data - 1),
+                        mesh.data > 1 ? "call" : "calls");
   text += times_said(resolved);
   for (const std::string& said : unused_stage_settings(resolved)) text += "; " + said;
   return text;

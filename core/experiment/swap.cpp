@@ -54,11 +54,11 @@ Problems swap_problems(const Experiment& e) {
   Problems problems;
   if (swap.optimizer != OffloadTarget::nowhere && has_servers(e.strategy.kind))
     problems.push_back(
-        of_optimizer("servers keep the moments, and update when gradients come: they cannot tell "
-                     "what is needed next",
-                     "Set it to nowhere, or draw more servers: each keeps its share."));
+        of_optimizer("servers keep the moments and update when gradients arrive, so they cannot "
+                     "fetch moments ahead",
+                     "Set it to nowhere, or draw more servers: each keeps a part."));
   else if (swap.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
-    problems.push_back(of_optimizer("sgd without momentum keeps no moments", "Set it to nowhere."));
+    problems.push_back(of_optimizer("sgd without momentum has no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
     problems.push_back(
         {"relative_directory", ProblemCode::bad_input, "training.swap.directory",

@@ -22,19 +22,21 @@ std::string reason_against(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
-    return "in " + kind + (strategy.kind == StrategyKind::rpc ? " trainers" : " replicas") +
-           " sum gradients, after the passes, and batch_norm needs the sums of all of them in the "
-           "midst";
+    return fmt::format(
+        "in {} {} all-reduce only after the backward pass, but synchronized "
+        "batch_norm needs sums within the passes",
+        kind, strategy.kind == StrategyKind::rpc ? "trainers" : "replicas");
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind))
-    return kind +
-           " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in "
-           "the midst of them";
+    return fmt::format(
+        "{} reduces on one rank after the passes, but synchronized batch_norm needs "
+        "sums over all ranks within them",
+        kind);
   if (has_local_parameters(strategy.kind))
-    return "in " + kind + " every rank has parameters of its own, and a batch of its own";
+    return fmt::format("in {} every rank has local parameters and a local batch", kind);
   if (averages_weights(strategy))
-    return "weights are averaged, so each rank's gradient is the mean over its own samples, and "
-           "those of ranks with unequal shares do not add up";
+    return "with averaged weights each gradient is a mean over local samples, and such means of "
+           "unequal shares cannot be summed";
   return "";
 }
 

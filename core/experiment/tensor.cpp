@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/tensor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -26,9 +28,9 @@ std::string split_layers(const model::Model& part, model::Split split, const std
   for (const model::Segment& segment : part.segments)
     if (segment.split == split) places.push_back(place_name(segment));
   if (places.empty()) return "";
-  if (places.size() == 1) return "layer " + places.front() + " " + by;
-  return format_count(std::ssize(places)) + " layers " + by + " (" + places.front() + " to " +
-         places.back() + ")";
+  if (places.size() == 1) return fmt::format("layer {} {}", places.front(), by);
+  return fmt::format("{} layers {} ({} to {})", format_count(std::ssize(places)), by,
+                     places.front(), places.back());
 }
 
 base::Problem refused(std::string where, std::string what, std::string accepted,
@@ -45,9 +47,8 @@ std::string place_of_heads(const model::ModelSpec& spec, std::int64_t heads) {
            layer.heads == heads;
   };
   const auto at = std::ranges::find_if(spec.layers, has);
-  return at == spec.layers.end()
-             ? "model.layers"
-             : "model.layers[" + std::to_string(at - spec.layers.begin()) + "].heads";
+  return at == spec.layers.end() ? "model.layers"
+                                 : fmt::format("model.layers[{}].heads", at - spec.layers.begin());
 }
 
 }  // namespace
@@ -107,11 +108,11 @@ std::optional<std::string> split_said(const Resolved& e) {
                                   {model::Split::inputs, "by inputs"}})
     if (const std::string layers = split_layers(part, split, by); !layers.empty())
       text += (text.empty() ? "" : ", ") + layers;
-  return text + "; every rank has all of the others" +
-         (has_stages(e.document.strategy.kind) ? " of its stage" : "") +
-         (is_on_several_hosts(e) ? "; ranks are on several hosts, and every layer is summed across "
-                                   "them, twice a micro-batch"
-                                 : "");
+  return fmt::format("{}; every rank has the full other layers{}{}", text,
+                     has_stages(e.document.strategy.kind) ? " of its stage" : "",
+                     is_on_several_hosts(e) ? "; ranks are on several hosts, and layers are "
+                                              "all-reduced between them twice per micro-batch"
+                                            : "");
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {
@@ -122,22 +123,21 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
   if (const std::int64_t heads = model::undivided_heads(model, ranks); heads > 0)
     problems.push_back(
         refused(place_of_heads(experiment.model, heads),
-                format_count(heads) +
-                    (heads == 1 ? " head of attention is not" : " heads of attention are not") +
-                    " shared out evenly by " + format_count(ranks) + " workers",
-                "a multiple of " + format_count(ranks) + " heads",
-                mesh ? "Set the heads to one, or lower strategy.mesh.tensor."
-                     : "Set the heads to one, or the role of some devices to idle."));
+                fmt::format("{} cannot be divided evenly among {}",
+                            base::counted(heads, "attention head"), base::counted(ranks, "worker")),
+                fmt::format("a multiple of {} heads", format_count(ranks)),
+                mesh ? "Change the heads, or lower strategy.mesh.tensor."
+                     : "Change the heads, or set the role of some devices to idle."));
   const std::vector<model::Split> splits = model::splits_of(model, ranks);
   if (std::all_of(splits.begin(), splits.end(),
                   [](model::Split split) { return split == model::Split::none; }))
     problems.push_back(refused(
         mesh ? "strategy.mesh.tensor" : "strategy.kind",
-        std::string(base::name_of(experiment.strategy.kind)) +
-            " finds no layer of this model that " + format_count(ranks) + " workers can split",
-        "two linear layers one after the other, or a last one with as many classes as workers",
-        mesh ? "Lower it, or take wider layers."
-             : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
+        fmt::format("the model has no layer that {} can split among {}",
+                    base::name_of(experiment.strategy.kind), base::counted(ranks, "worker")),
+        "two consecutive linear layers, or a last one with at least as many classes as workers",
+        mesh ? "Lower it, or use wider layers."
+             : "Use fewer workers, wider layers, or model_parallel, which does not split layers."));
   return problems;
 }
 

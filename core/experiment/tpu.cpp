@@ -17,13 +17,13 @@ using base::Problems;
 using collective::Algorithm;
 
 std::string in_words(const topology::Device& device) {
-  return device.name + " (" + std::string(base::name_of(device.kind)) + ")";
+  return fmt::format("{} ({})", device.name, base::name_of(device.kind));
 }
 
 Problem not_all_tpus(const topology::Device& first, std::int64_t others) {
-  const std::string more = others == 0 ? " is none"
-                                       : " and " + base::format_count(others) +
-                                             (others == 1 ? " other are none" : " others are none");
+  const std::string more =
+      others == 0 ? " is not a TPU"
+                  : fmt::format(" and {} are not TPUs", base::counted(others, "other"));
   return {"workers_not_tpus",
           ProblemCode::bad_input,
           "strategy.kind",
@@ -80,10 +80,12 @@ std::string torus_in_words(const std::vector<int>& hosts) {
   const collective::Formation formation = collective::formation(hosts);
   const std::string columns = base::format_count(formation.columns);
   if (formation.rows() == 1)
-    return "torus: tpu sums gradients along the one row of a torus of 1 x " + columns +
-           ", which is a ring";
-  return "torus: tpu sums gradients along the rows and columns of a torus of " +
-         base::format_count(formation.rows()) + " x " + columns;
+    return fmt::format(
+        "torus: tpu reduces gradients along the row of a 1 x {} torus, which is a "
+        "ring",
+        columns);
+  return fmt::format("torus: tpu reduces gradients along the rows and columns of a {} x {} torus",
+                     base::format_count(formation.rows()), columns);
 }
 
 }  // namespace trainyard::experiment

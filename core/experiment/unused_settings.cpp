@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/unused_settings.h"
 
+#include <fmt/core.h>
+
 #include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
@@ -12,18 +14,17 @@ namespace {
 
 template <class Value>
 std::string in_vain(const char* field, Value asked, const std::string& because) {
-  return std::string(field) + "=" + std::string(base::name_of(asked)) +
-         " changes nothing: " + because;
+  return fmt::format("{}={} has no effect: {}", field, base::name_of(asked), because);
 }
 
 void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) {
   const PipelineSchedule asked = strategy.stages.schedule;
   if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return;
-  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage"
-                       : strategy.kind == StrategyKind::rpc  ? "whom its trainer calls"
+  const char* passed = strategy.kind == StrategyKind::hybrid ? "the only stage"
+                       : strategy.kind == StrategyKind::rpc  ? "the servers of its layers"
                                                              : "all stages";
   said.push_back(in_vain("strategy.stages.schedule", asked,
-                         std::string("one micro-batch after the other passes ") + passed));
+                         fmt::format("micro-batches pass through {} one at a time", passed)));
 }
 
 // Partitions by hand are validated elsewhere.
@@ -34,16 +35,16 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
   if (asked == StageSpec{}.partition || asked == Partition::by_hand) return;
   if (places == 1)
     said.push_back(in_vain("strategy.stages.partition", asked,
-                           mesh.calls ? "there is one server" : "there is one stage"));
+                           mesh.calls ? "there is only one server" : "there is only one stage"));
   else if (mesh.calls && std::ssize(partitioned_segments(strategy, resolved.model)) == places)
-    said.push_back(in_vain("strategy.stages.partition", asked, "each server has one"));
+    said.push_back(in_vain("strategy.stages.partition", asked, "each server has one layer"));
 }
 
 // A reference only saves traffic between two servers by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
   said.push_back(in_vain("strategy.rpc.output", rpc.output,
-                         "outputs of the one server go to whoever called it"));
+                         "outputs of the only server return to the trainer that called it"));
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ std::optional<std::string> unused_shard_group(const Resolved& resolved) {
   const ShardGroup asked = resolved.document.strategy.fsdp.group;
   if (!shards(resolved) || asked == FsdpSpec{}.group || !same_shard_groups(resolved).empty())
     return std::nullopt;
-  return in_vain("strategy.fsdp.group", asked, "all who share are on one host");
+  return in_vain("strategy.fsdp.group", asked, "all ranks of a sharding group are on one host");
 }
 
 }  // namespace trainyard::experiment

@@ -55,11 +55,11 @@ Problems form_problems(const Experiment& experiment) {
 std::string on_each(const Experiment& e, std::int64_t takers) {
   if (takers == 1) return "";
   const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
-  return " on each of " + format_count(takers) + (are_replicas ? " replicas" : " ranks");
+  return fmt::format(" on each of {}", base::counted(takers, are_replicas ? "replica" : "rank"));
 }
 
 std::string more_than_there_are(std::int64_t samples) {
-  return " are more than the " + format_count(samples) + " training samples";
+  return fmt::format(" exceed the {}", base::counted(samples, "training sample"));
 }
 
 // Expects a batch that fits.
@@ -189,10 +189,10 @@ data::ShardTable count_shards(const Experiment& experiment, const data::Survey& 
 }
 
 std::string ranks_in_words(const std::vector<std::size_t>& ranks) {
-  const std::string first = "rank " + std::to_string(ranks.front());
-  return ranks.size() == 1 ? first
-                           : first + " and " + format_count(std::ssize(ranks) - 1) +
-                                 (ranks.size() == 2 ? " other" : " others");
+  const std::string first = fmt::format("rank {}", ranks.front());
+  return ranks.size() == 1
+             ? first
+             : fmt::format("{} and {}", first, base::counted(std::ssize(ranks) - 1, "other"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/vertical.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -29,44 +31,44 @@ Problem refused(std::string what, std::string advice) {
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
-    return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
+    return "in data_parallel rank 0 reads all samples, and sends full rows";
   if (fixed_algorithm(strategy.kind))
-    return kind +
-           " only sums gradients, on one rank, and ranks with columns exchange rows in the midst "
-           "of the passes";
+    return fmt::format(
+        "{} only reduces gradients, on one rank, but feature columns need an "
+        "exchange of rows within the passes",
+        kind);
   if (strategy.kind == StrategyKind::fsdp)
-    return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of "
-           "the first";
+    return "fsdp shards every layer, and vertical sharding already splits the first one";
   if (strategy.kind == StrategyKind::tensor_parallel)
-    return "in tensor_parallel every rank has its part of each layer, and takes the same samples";
+    return "in tensor_parallel all ranks take the same samples, and share every layer";
   if (strategy.kind == StrategyKind::rpc)
-    return "in rpc trainers have whole samples, and servers none";
+    return "in rpc trainers have full samples, and servers none";
   if (strategy.kind == StrategyKind::hybrid)
-    return "in hybrid a rank has but a part of the model, and takes the same samples as others";
+    return "in hybrid a rank has only a part of the model, and shares samples with other ranks";
   if (has_local_parameters(strategy.kind))
-    return "in " + kind +
-           " every rank has parameters of its own, and ranks with columns compute by the same ones";
+    return fmt::format(
+        "in {} every rank has local parameters, but feature columns need common ones", kind);
   if (strategy.kind == StrategyKind::tpu)
-    return "a tpu sums along the rows and columns of its torus, and rows are exchanged between "
-           "every two ranks";
+    return "tpu reduces along the rows and columns of a torus, but rows are exchanged between all "
+           "pairs of ranks";
   if (averages_weights(strategy))
-    return "weights are averaged, and a rank's own gradient of the first layer is that of its "
-           "columns alone";
+    return "with averaged weights the gradient of the first layer would cover only the columns of "
+           "one rank";
   if (strategy.engine == Engine::nccl)
-    return "nccl shares numbers out as they come, and rows are reduce-scattered whole";
+    return "nccl scatters elements, but full rows must be reduce-scattered";
   if (strategy.engine != Engine::own)
-    return std::string(base::name_of(strategy.engine)) +
-           " only all-reduces here, and rows are reduce-scattered";
+    return fmt::format("{} supports only all-reduce here, but rows are reduce-scattered",
+                       base::name_of(strategy.engine));
   return "";
 }
 
 std::string advice_against(const StrategySpec& strategy) {
-  if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
+  if (averages_weights(strategy)) return "Set strategy.average to gradients, or use iid.";
   const bool fits = !fixed_algorithm(strategy.kind) && !has_local_parameters(strategy.kind) &&
                     strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp &&
                     !splits_model(strategy.kind);
-  return fits ? "Set strategy.engine to own, or take iid."
-              : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
+  return fits ? "Set strategy.engine to own, or use iid."
+              : "Use mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 
 // Returns the first layer that computes: flatten only changes the shape.
@@ -82,9 +84,11 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
   if (first == model.layers.size() || model.layers[first].kind == model::LayerKind::linear)
     return {};
   const std::string kind(base::name_of(model.layers[first].kind));
-  return {refused("the first layer, model.layers[" + std::to_string(first) + "], is " + kind +
-                      ", and only a linear layer is a sum over feature columns",
-                  "Begin the model with a linear layer, or take iid.")};
+  return {
+      refused(fmt::format("the first layer, model.layers[{}], is {}, but only a linear layer is "
+                          "a sum over feature columns",
+                          first, kind),
+              "Begin the model with a linear layer, or use iid.")};
 }
 
 // Applies to every layer, not only the first: a wide layer reads the sample itself.
@@ -93,10 +97,10 @@ base::Problems looked_up_problems(const model::ModelSpec& model) {
                                [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
   if (at == model.layers.end()) return {};
   return {
-      refused("model.layers[" + std::to_string(at - model.layers.begin()) + "] is " +
-                  std::string(base::name_of(at->kind)) +
-                  ", which looks up all indices of a sample, and a rank has but some columns of it",
-              "Take iid.")};
+      refused(fmt::format("model.layers[{}] is {}, which looks up all indices of a sample, but a "
+                          "rank has only some columns of it",
+                          at - model.layers.begin(), base::name_of(at->kind)),
+              "Use iid.")};
 }
 
 // Returns the rows of each micro-step of one step. The rank with the most samples determines their
@@ -142,11 +146,11 @@ ColumnTable columns_by_rank(const Resolved& e) {
 std::vector<std::string> columns_in_words(const Resolved& e) {
   std::vector<std::string> lines;
   for (const auto& [first, count] : columns_by_rank(e)) {
-    const std::string which = count == 1
-                                  ? "number " + format_count(first)
-                                  : format_count(first) + " to " + format_count(first + count - 1);
-    lines.push_back(format_count(count) + " of " + format_count(e.data.features()) +
-                    " feature columns, " + which + ", of every sample");
+    const std::string which =
+        count == 1 ? fmt::format("number {}", format_count(first))
+                   : fmt::format("{} to {}", format_count(first), format_count(first + count - 1));
+    lines.push_back(fmt::format("{} of {} feature columns, {}, of every sample",
+                                format_count(count), format_count(e.data.features()), which));
   }
   return lines;
 }
@@ -195,9 +199,10 @@ base::Problems vertical_problems(const Experiment& experiment, const data::DataS
   if (base::Problems problems = looked_up_problems(experiment.model); !problems.empty())
     return problems;
   if (data == nullptr || data->features() >= ranks) return {};
-  return {refused(format_count(ranks) + " ranks cannot share " + format_count(data->features()) +
-                      " feature columns: some would have none",
-                  "Take fewer workers, data of more features, or iid.")};
+  return {
+      refused(fmt::format("{} cannot share {}: some would have none", base::counted(ranks, "rank"),
+                          base::counted(data->features(), "feature column")),
+              "Use fewer workers, data with more features, or iid.")};
 }
 
 }  // namespace trainyard::experiment

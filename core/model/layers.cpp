@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/layers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,69 +13,72 @@ using base::Problem;
 using base::ProblemCode;
 using MaybeProblem = std::optional<Problem>;
 
-Problem at(const std::string& where, std::string what, std::string accepted, std::string advice) {
-  return {"bad_layer",     ProblemCode::bad_input, where,
-          std::move(what), std::move(accepted),    std::move(advice)};
+Problem at(const char* id, const std::string& where, std::string what, std::string accepted,
+           std::string advice) {
+  return {
+      id, ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
 }
 
 MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {
   const std::string kind(base::name_of(layer.kind));
   if (input.dimensions != 3)
-    return at(where, kind + " takes images, but " + to_text(input) + " features come in",
-              "height x width x channels",
-              "Put it before flatten and linear, or choose data that are images.");
+    return at(
+        "layer_needs_image", where,
+        fmt::format("{} needs an image, but its input has the shape {}", kind, to_text(input)),
+        "height x width x channels",
+        "Put it before flatten and linear, or choose data that are images.");
   const compute::Window window = window_of(layer);
   if (is_pool(layer) && 2 * window.padding > window.kernel)
-    return at(where + ".padding",
-              "a padding of " + std::to_string(window.padding) +
-                  " is more than half the kernel of " + std::to_string(window.kernel),
-              "0 to " + std::to_string(window.kernel / 2), "");
+    return at("padding_too_large", where + ".padding",
+              fmt::format("a padding of {} is more than half the kernel of {}", window.padding,
+                          window.kernel),
+              fmt::format("0 to {}", window.kernel / 2), "");
   const std::int64_t largest = std::min(input[0], input[1]) + 2 * window.padding;
   if (window.kernel > largest)
-    return at(where + ".kernel",
-              "a window of " + std::to_string(window.kernel) + " x " +
-                  std::to_string(window.kernel) + " does not fit the image of " + to_text(input) +
-                  " that comes in",
-              "1 to " + std::to_string(largest),
+    return at("kernel_too_large", where + ".kernel",
+              fmt::format("a window of {0} x {0} exceeds the input image of {1}", window.kernel,
+                          to_text(input)),
+              fmt::format("1 to {}", largest),
               "Lower the kernel, add padding, or pool less before it.");
   return {};
 }
 
 MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::string& where) {
   if (input == added) return {};
-  return at(
-      where + ".back", "adds " + to_text(added) + " to the " + to_text(input) + " that come in",
-      "a layer of equal shape",
-      "Give the layers between them as many channels, stride 1, and padding that keeps the size.");
+  return at("shapes_differ", where + ".back",
+            fmt::format("the added layer has the shape {}, but the input has {}", to_text(added),
+                        to_text(input)),
+            "a layer of equal shape",
+            "Give the layers between them the same number of channels, stride 1, and padding that "
+            "keeps the size.");
 }
 
 MaybeProblem table_problem(const LayerSpec& layer, const Shape& sample, const std::string& where) {
   if (sample.dimensions != 1)
-    return at(where,
-              std::string(base::name_of(layer.kind)) + " takes rows of columns, but images of " +
-                  to_text(sample) + " come in",
+    return at("layer_needs_columns", where,
+              fmt::format("{} needs columns, but its input is an image of {}",
+                          base::name_of(layer.kind), to_text(sample)),
               "a row of columns", "Choose data with columns of indices.");
   if (layer.slot_count <= sample[0]) return {};
-  return at(where + ".slots",
-            "looks up " + std::to_string(layer.slot_count) + " columns, but samples have " +
-                to_text(sample),
-            "1 to " + to_text(sample), "");
+  return at("too_many_slots", where + ".slots",
+            fmt::format("the layer looks up {} columns, but samples have {}", layer.slot_count,
+                        to_text(sample)),
+            fmt::format("1 to {}", to_text(sample)), "");
 }
 
 MaybeProblem heads_problem(std::int64_t heads, std::int64_t width, const std::string& where) {
   if (width % heads == 0) return {};
-  return at(where + ".heads",
-            std::to_string(heads) + " heads cannot share rows of " + std::to_string(width) +
-                " numbers evenly",
-            "a divisor of " + std::to_string(width), "");
+  return at("heads_not_divisible", where + ".heads",
+            fmt::format("{} elements cannot be divided evenly among {} heads", width, heads),
+            fmt::format("a divisor of {}", width), "");
 }
 
 MaybeProblem no_sequence(const LayerSpec& layer, const Shape& input, const std::string& where) {
   if (is_sequence(input)) return {};
-  return at(where,
-            std::string(base::name_of(layer.kind)) + " takes a sequence, but " + to_text(input) +
-                " numbers come in",
-            "rows x numbers",
+  return at("layer_needs_sequence", where,
+            fmt::format("{} needs a sequence, but its input has the shape {}",
+                        base::name_of(layer.kind), to_text(input)),
+            "rows x elements",
             "Begin with an embedding, on data that are sequences: text or grammar.");
 }
 
@@ -82,35 +87,37 @@ MaybeProblem attention_problem(const LayerSpec& layer, const Shape& input,
   if (auto problem = no_sequence(layer, input, where)) return problem;
   if (is_transformer(layer)) return heads_problem(layer.heads, input[1], where);
   if (input[1] % 3 == 0) return heads_problem(layer.heads, input[1] / 3, where);
-  return at(where,
-            "rows of " + std::to_string(input[1]) +
-                " numbers come in, which are not query, key and value of one size",
-            "a multiple of 3",
-            "Put a linear layer before it, of three times as many units as the rows of the model "
-            "have numbers.");
+  return at(
+      "attention_input", where,
+      fmt::format("rows of {} elements cannot be divided into query, key and value", input[1]),
+      "a multiple of 3",
+      "Put a linear layer before it, with three times as many units as the embedding "
+      "dimension.");
 }
 
 MaybeProblem tied_problem(const LayerSpec& embedding, const Shape& input, std::int64_t classes,
                           const std::string& where) {
   if (!is_sequence(input) || input[1] != embedding.width)
-    return at(where,
-              "is tied to an embedding of rows of " + std::to_string(embedding.width) +
-                  " numbers, but " + to_text(input) + " come in",
-              "rows of " + std::to_string(embedding.width) + " numbers",
-              "Let the layers before it keep the width.");
+    return at(
+        "tied_shapes_differ", where,
+        fmt::format("the layer is tied to an embedding of dimension {}, but its input has the "
+                    "shape {}",
+                    embedding.width, to_text(input)),
+        fmt::format("rows of {} elements", embedding.width),
+        "Keep the embedding dimension in the layers before it.");
   if (embedding.rows == 0 || classes == 0 || embedding.rows == classes) return {};
-  return at(where,
-            "is tied to an embedding of " + std::to_string(embedding.rows) +
-                " rows, and there are " + std::to_string(classes) + " classes",
+  return at("tied_rows_differ", where,
+            fmt::format("the layer is tied to an embedding with {} rows, but there are {} classes",
+                        embedding.rows, classes),
             "a row for each class", "Set rows of the embedding to 0.");
 }
 
 MaybeProblem embedding_problem(const Shape& sample, const std::string& where) {
   if (sample.dimensions == 1) return {};
   return at(
-      where,
-      "embedding takes numbers of a vocabulary, but images of " + to_text(sample) + " come in",
-      "a row of numbers", "Choose text or grammar as data.");
+      "embedding_without_sequences", where,
+      fmt::format("embedding needs indices, but its input is an image of {}", to_text(sample)),
+      "a row of indices", "Choose text or grammar as data.");
 }
 
 Shape slid(const LayerSpec& layer, const Shape& image) {
@@ -197,7 +204,7 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const LayerSpec& layer = spec.layers[i];
     const Shape& input = i == 0 ? sample : list.back();
-    const std::string where = path + ".layers[" + std::to_string(i) + "]";
+    const std::string where = fmt::format("{}.layers[{}]", path, i);
     if (has_window(layer)) problem = window_problem(layer, input, where);
     if (is_attention(layer) || is_transformer(layer))
       problem = attention_problem(layer, input, where);
@@ -210,8 +217,8 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     if (problem) return list;
     const Shape output = output_shape(layer, input, classes);
     if (work += work_of(layer, input, output); work > kMostNumbers)
-      problem = at(where, "makes the model too large: its products can no longer be counted",
-                   "at most 2^53 products a sample", "Give it less to make, or to read.");
+      problem = at("model_too_large", where, "the model has too many products to be counted",
+                   "at most 2^53 products per sample", "Use smaller layers.");
     list.push_back(output);
     if (problem) return list;
   }

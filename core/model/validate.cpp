@@ -18,47 +18,48 @@ class Judge {
   void judge_layer(std::size_t i) {
     const LayerSpec& layer = layers_[i];
     if (is_activation(layer) && (i == 0 || !takes_activation(layers_[i - 1])))
-      report(
-          i,
-          "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
-          "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
+      report(i, "activation_misplaced",
+             "an activation must follow a linear layer, a convolution, a batch normalization or a "
+             "sum",
+             "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
     if (is_linear(layer) && layer.units == 0 && i < output_)
-      report(i, "a hidden linear layer needs units", "at least 1", "");
+      report(i, "units_not_set", "a hidden linear layer needs units", "at least 1", "");
     if (is_linear(layer) && layer.tied && (i != output_ || !is_embedding(layers_.front())))
-      report(i, "there is nothing that it could be tied to",
-             "the last linear layer of a model that begins with an embedding", "Take tied away.",
+      report(i, "nothing_to_tie", "the layer has no embedding to be tied to",
+             "the last linear layer of a model that begins with an embedding", "Set tied to false.",
              ".tied");
     if (is_bag(layer) && i > 0)
-      report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer",
-             "Put it first, before any other layer.");
+      report(i, "layer_not_first", "embedding_bag needs indices, which only samples have",
+             "the first layer", "Put it first, before any other layer.");
     if (is_embedding(layer) && i > 0)
-      report(i, "embedding takes numbers of a vocabulary, which only samples have",
+      report(i, "layer_not_first", "embedding needs indices, which only samples have",
              "the first layer", "Put it first, before any other layer.");
     if (looks_up(layer.kind) && layer.rows < 1)
-      report(i, "a table without rows", "at least 1", "", ".rows");
+      report(i, "table_without_rows", "the table has no rows", "at least 1", "", ".rows");
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
     if (is_wide(layer) && i + 1 < layers_.size())
-      report(i, "wide adds to the logits, which come last", "one, at the end",
-             "Put it last, or remove it.");
+      report(i, "layer_not_last", "wide adds to the logits, so it must be the last layer",
+             "one, at the end", "Put it last, or remove it.");
   }
 
   void judge_output(std::int64_t classes) {
     const LayerSpec& output = layers_[output_];
     const bool widened = output_ + 1 < layers_.size();
     if (is_wide(output))
-      return report(output_, "wide adds to logits, and no layer has made any",
+      return report(output_, "wide_without_logits",
+                    "wide adds to logits, but no layer before it computes them",
                     "after a linear layer", "Put a linear layer before it.");
     if (!is_linear(output) && widened)
-      return report(output_, "the layer that wide adds to must be linear", "linear",
-                    "Add a linear layer before wide.");
+      return report(output_, "output_not_linear", "the layer that wide adds to must be linear",
+                    "linear", "Add a linear layer before wide.");
     if (!is_linear(output))
-      return report(output_, "the last layer must be linear", "linear",
+      return report(output_, "output_not_linear", "the last layer must be linear", "linear",
                     "Add a linear layer at the end.");
     if (output.units != 0 && classes > 0 && output.units != classes)
-      report(output_,
-             "the last layer has " + std::to_string(output.units) + " units, but the data has " +
-                 std::to_string(classes) + " classes",
-             std::to_string(classes), "Use 0 units: as many as there are classes.");
+      report(output_, "units_differ_from_classes",
+             fmt::format("the last layer has {} units, but the data has {} classes", output.units,
+                         classes),
+             std::to_string(classes), "Set units to 0, the number of classes.");
   }
 
   base::Problems problems;
@@ -66,12 +67,13 @@ class Judge {
  private:
   void judge_sum(std::size_t i, std::int64_t back) {
     if (back > static_cast<std::int64_t>(i))
-      return report(i, "goes back before the first layer",
-                    i < 2 ? "nothing: it is too early" : "2 to " + std::to_string(i), "", ".back");
+      return report(i, "no_layer_to_add", "there are not so many layers before this one",
+                    i < 2 ? "a later position in the model" : fmt::format("2 to {}", i), "",
+                    ".back");
     const std::size_t from = i - static_cast<std::size_t>(back);
     if (all_flatten(0, from + 1))
-      return report(i, "adds the model's input, which no layer has made", "a later layer", "",
-                    ".back");
+      return report(i, "no_layer_to_add", "the input of the model cannot be added", "a later layer",
+                    "", ".back");
     if (is_activation(layers_[from + 1]))
       return report(
           i, "adds layer " + std::to_string(from) + ", whose activation is computed in place",
@@ -88,9 +90,9 @@ class Judge {
                        [](const LayerSpec& layer) { return layer.kind == LayerKind::flatten; });
   }
 
-  void report(std::size_t layer, std::string what, std::string accepted, std::string advice,
-              const char* field = "") {
-    problems.push_back({"bad_layer", ProblemCode::bad_input,
+  void report(std::size_t layer, const char* id, std::string what, std::string accepted,
+              std::string advice, const char* field = "") {
+    problems.push_back({id, ProblemCode::bad_input,
                         fmt::format("{}.layers[{}]{}", path_, layer, field), std::move(what),
                         std::move(accepted), std::move(advice)});
   }
