@@ -75,12 +75,13 @@ class Judge {
       return report(i, "no_layer_to_add", "the input of the model cannot be added", "a later layer",
                     "", ".back");
     if (is_activation(layers_[from + 1]))
-      return report(
-          i, "adds layer " + std::to_string(from) + ", whose activation is computed in place",
-          std::to_string(back - 1) + ": the activation",
-          "Add the activation, or put another layer between.", ".back");
+      return report(i, "layer_overwritten",
+                    fmt::format("the output of layer {} is overwritten by its activation", from),
+                    fmt::format("{}: the activation", back - 1),
+                    "Add the activation, or put another layer between.", ".back");
     if (all_flatten(from + 1, i))
-      report(i, "adds a layer to itself", "an earlier layer", "", ".back");
+      report(i, "no_layer_to_add", "a layer cannot be added to itself", "an earlier layer", "",
+             ".back");
   }
 
   // True if layers [first, end) only change the shape.

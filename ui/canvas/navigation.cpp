@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/fields.h"
+#include "core/base/units.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_words.h"
 

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "ui/inspector/field_words.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"

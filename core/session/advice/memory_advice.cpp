@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/advice/memory_advice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -29,7 +31,7 @@ using Settings = std::vector<std::string>;
 using Words = std::function<std::string(const Resolved& other)>;
 
 std::string set(const std::string& path, std::int64_t value) {
-  return path + "=" + std::to_string(value);
+  return fmt::format("{}={}", path, value);
 }
 
 Words words(const std::string& text) {
@@ -39,9 +41,9 @@ Words words(const std::string& text) {
 // Time limit for very large models, where each try takes long. No other try starts after it.
 constexpr std::chrono::seconds kPatience{10};
 
-constexpr const char* kRounded = "what passes between layers is rounded to 8 significant bits";
+constexpr const char* kRounded = "activations are rounded to 8 significant bits";
 
-std::string percent(double part) { return std::to_string(std::lround(100 * part)) + " %"; }
+std::string percent(double part) { return fmt::format("{} %", std::lround(100 * part)); }
 
 class WaysToFit {
  public:
@@ -118,7 +120,7 @@ class WaysToFit {
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
-    const Words besides = words("the same batch in more and smaller products");
+    const Words besides = words("the same batch in more, smaller products");
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
           add({set("training.batch_per_rank", training.batch_per_rank / k),
@@ -135,7 +137,7 @@ class WaysToFit {
   }
 
   static std::string computed_again(const Resolved& other) {
-    return percent(experiment::recomputed_share(other)) + " more operations";
+    return fmt::format("{} more operations", percent(experiment::recomputed_share(other)));
   }
 
   // Offloads what is still on the device: activations, else moments, else both; to the host, which
@@ -273,10 +275,10 @@ class WaysToFit {
     if (other.document.strategy.kind == StrategyKind::hybrid &&
         shard != experiment::Shard::optimizer)
       return std::string(shard == experiment::Shard::full ? "parameters and " : "") +
-             "gradients travel with every micro-batch";
+             "gradients are sent for every micro-batch";
     return shard == experiment::Shard::full
-               ? "half as many bytes again as ddp sends"
-               : "as many bytes as ddp sends, the second half after the update";
+               ? "1.5 times the bytes of ddp"
+               : "the same bytes as ddp, half of them after the update";
   }
 
   // CaptureState pipeline, tensor parallelism, and both, each with as many replicas as possible.
@@ -340,11 +342,12 @@ class WaysToFit {
       const auto add = [&](bool is_so, const std::string& what) {
         said += is_so ? (said.empty() ? "" : ", and ") + what : "";
       };
-      add(mesh.pipeline > 1, "devices idle at least " +
-                                 percent(experiment::ideal_bubble_fraction(other).value_or(0)) +
-                                 " of the time");
-      add(mesh.tensor > 1, "activations of every pair of layers are all-reduced, both ways");
-      add(fewer, "of all micro-batches of a step there is one update");
+      add(mesh.pipeline > 1,
+          fmt::format("devices are idle at least {} of the time",
+                      percent(experiment::ideal_bubble_fraction(other).value_or(0))));
+      add(mesh.tensor > 1,
+          "activations of every pair of layers are all-reduced, forward and backward");
+      add(fewer, "one update per step instead of one per micro-batch");
       return said;
     };
   }
@@ -362,7 +365,7 @@ class WaysToFit {
   void stages_by_memory() {
     if (experiment::has_stages(document_.strategy.kind) &&
         document_.strategy.stages.partition != experiment::Partition::memory)
-      add({"strategy.stages.partition=memory"}, words("stages that take less alike long"));
+      add({"strategy.stages.partition=memory"}, words("stages with less equal times"));
   }
 
   const Resolved& e_;

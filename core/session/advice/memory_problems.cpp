@@ -17,8 +17,7 @@ std::string path_of(const topology::Topology& topology, const std::string& devic
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
     for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d)
       if (topology.hosts[h].devices[d].name == device)
-        return "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) +
-               "].memory_bytes";
+        return fmt::format("topology.hosts[{}].devices[{}].memory_bytes", h, d);
   return "topology.hosts";
 }
 
@@ -26,8 +25,10 @@ std::string said(std::int64_t bytes) { return base::format_bytes(static_cast<dou
 
 // "12 ms", "12 ms and 3.4 MB on links"
 std::string said(const StepCost& step) {
-  return base::format_seconds(step.seconds) +
-         (step.wire_bytes >= 0 ? " and " + said(step.wire_bytes) + " on links" : "");
+  return step.wire_bytes >= 0
+             ? fmt::format("{} and {} on links", base::format_seconds(step.seconds),
+                           said(step.wire_bytes))
+             : base::format_seconds(step.seconds);
 }
 
 // "a=1 with b=2 and c=3"
@@ -39,8 +40,8 @@ std::string said(const std::vector<std::string>& settings) {
 }
 
 std::string said(const Way& way) {
-  return said(way.settings) + " (" + said(way.bytes) + "; " +
-         (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
+  return fmt::format("{} ({}; {}{})", said(way.settings), said(way.bytes),
+                     way.step ? fmt::format("{} per step; ", said(*way.step)) : "", way.besides);
 }
 
 std::string advice(const experiment::Resolved& e, int rank,
@@ -48,18 +49,19 @@ std::string advice(const experiment::Resolved& e, int rank,
   const topology::Network network(e.document.topology);
   if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role ==
                            topology::Role::parameter_server)
-    return "Give it more memory, draw more servers, or take a smaller model.";
-  if (e.is_evaluator(rank)) return "Give it more memory, or take a smaller model.";
+    return "Give it more memory, draw more servers, or use a smaller model.";
+  if (e.is_evaluator(rank)) return "Give it more memory, or use a smaller model.";
   const std::vector<Way> ways = options_that_fit(e, lacking, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
-    return "Give it more memory, or take a smaller model or batch.";
+    return "Give it more memory, or use a smaller model or batch.";
   if (ways.empty())
-    return "Nothing of what was tried here saves enough at this global batch: give it more memory, "
-           "draw more devices, or take a smaller model or batch.";
+    return "No other setting fits at this global batch: give it more memory, draw more devices, or "
+           "use a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text =
-      drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. " : "";
-  text += "With what they take at most where memory lacks now, and what they cost, these fit: ";
+      drawn ? fmt::format("The simulator predicts {} per step as drawn. ", said(*drawn)) : "";
+  text +=
+      "Options that fit, with the largest memory of a device that now lacks it, and their cost: ";
   for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
   return text + ". Or give it more memory.";
 }
@@ -90,8 +92,8 @@ base::Problems room_problems(const experiment::Resolved& e,
     const auto room = [alike](std::int64_t bytes) {
       return alike ? base::format_count(bytes) + " B" : said(bytes);
     };
-    const std::string who = device.name + " (rank " + std::to_string(rank) + ", " +
-                            std::string(experiment::duty_of(e.document, rank)) + ")";
+    const std::string who =
+        fmt::format("{} (rank {}, {})", device.name, rank, experiment::duty_of(e.document, rank));
     problems.push_back(
         {"out_of_memory", base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
          fmt::format(

@@ -144,7 +144,7 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   base::read_document(*json, manifest, "", problems);
   if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
   if (text != text_of(manifest))
-    return base::fail(damaged(path, "does not match its own checksum"));
+    return base::fail(damaged(path, "the file does not match its own checksum"));
   std::set<std::string> names;
   const auto is_new = [&](const CheckpointFile& file) {
     return is_file_name(file) && names.insert(file.name).second;
@@ -152,9 +152,9 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   const bool files =
       !manifest.files.empty() && std::all_of(manifest.files.begin(), manifest.files.end(), is_new);
   if (manifest.format != CheckpointManifest{}.format || !files)
-    return base::fail(damaged(path, "is no manifest of a checkpoint"));
+    return base::fail(damaged(path, "the file is not a manifest of a checkpoint"));
   if (step_of(path.parent_path()) != manifest.step)
-    return base::fail(damaged(path, "is of step " + std::to_string(manifest.step)));
+    return base::fail(damaged(path, fmt::format("the manifest is of step {}", manifest.step)));
   return manifest;
 }
 
@@ -168,11 +168,10 @@ Result<std::string> read_part_file(const fs::path& path, const CheckpointFile& f
   auto content = base::read_file(path, static_cast<std::size_t>(file.bytes));
   if (!content) return base::fail(content.error());
   if (content->size() != static_cast<std::size_t>(file.bytes))
-    return base::fail(damaged(path, "is " + std::to_string(content->size()) +
-                                        " bytes long, its manifest says " +
-                                        std::to_string(file.bytes)));
+    return base::fail(damaged(path, fmt::format("the file has {} bytes, but its manifest states {}",
+                                                content->size(), file.bytes)));
   if (base::hex(base::xxh64(*content)) != file.xxh64)
-    return base::fail(damaged(path, "does not match the checksum in its manifest"));
+    return base::fail(damaged(path, "the file does not match the checksum in its manifest"));
   return content;
 }
 
@@ -276,9 +275,9 @@ Problem no_complete_checkpoint(const base::Problems& all) {
   problem.code = ProblemCode::bad_input;
   if (all.size() == 1) return problem;
   for (auto other = std::next(all.begin()); other != all.end(); ++other)
-    problem.what += "; and " + other->where + " " + other->what;
+    problem.what += fmt::format("; and {}: {}", other->where, other->what);
   problem.advice =
-      "No checkpoint there is whole: start the run anew, or go on from another directory.";
+      "No checkpoint there is complete: start the run again, or resume from another directory.";
   return problem;
 }
 
@@ -385,7 +384,7 @@ Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model:
     const auto read = read_one(step_path(directory, step), model, tensors);
     if (read) {
       for (Problem& problem : skipped)
-        problem.advice = "The checkpoint of step " + std::to_string(step) + " is used instead.";
+        problem.advice = fmt::format("The checkpoint of step {} is used instead.", step);
       return LoadedCheckpoint{read->info, read->files, std::move(skipped)};
     }
     if (read.error().code == ProblemCode::refused) return base::fail(read.error());

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::session {
@@ -117,8 +118,9 @@ const Tensor* wanted_at(const CheckpointTensors& tensors, CheckpointBuffer buffe
 Result<void> check_one(const std::filesystem::path& path, const NamedTensor& piece,
                        const Place& place, const Tensor& wanted) {
   const std::string found =
-      " for \"" + piece.name + "\": " + compute::to_text(piece.dtype, piece.shape) + ", of \"" +
-      place.entry->name + "\" the model has " + compute::to_text(wanted.dtype, place.entry->shape);
+      fmt::format("tensor \"{}\" is {}, but \"{}\" of the model is {}", piece.name,
+                  compute::to_text(piece.dtype, piece.shape), place.entry->name,
+                  compute::to_text(wanted.dtype, place.entry->shape));
   const std::int64_t rows =
       place.row_elements > 0 ? place.entry->shape.elements() / place.row_elements : 0;
   const bool is_box = rows > 1 || piece.shape.dimensions == 2;
@@ -127,9 +129,9 @@ Result<void> check_one(const std::filesystem::path& path, const NamedTensor& pie
       piece.shape == (is_box ? compute::Shape{place.rows.count(), place.columns.count()}
                              : compute::Shape{place.columns.count()});
   if (place.whole ? piece.shape != place.entry->shape : !within)
-    return base::fail(other_model(path, "has another shape" + found));
+    return base::fail(other_model(path, fmt::format("another shape: {}", found)));
   if (piece.dtype != wanted.dtype)
-    return base::fail(other_model(path, "has another dtype" + found));
+    return base::fail(other_model(path, fmt::format("another dtype: {}", found)));
   return {};
 }
 
@@ -262,14 +264,15 @@ Result<void> check_pieces(const std::filesystem::path& where,
   }
   const std::size_t count = model.parameters.size() + model.state.size();
   if (named.size() != count)
-    return base::fail(other_model(where, "has " + std::to_string(named.size()) +
-                                             " tensors, the model " + std::to_string(count)));
+    return base::fail(
+        other_model(where, fmt::format("the checkpoint has {}, but the model has {}",
+                                       base::counted(std::ssize(named), "tensor"), count)));
   std::map<std::pair<CheckpointBuffer, const model::Parameter*>, Ranges> found;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Place& place = places[i];
     if (place.entry == nullptr)
       return base::fail(
-          other_model(where, "has a tensor \"" + pieces[i].name + "\", which the model has not"));
+          other_model(where, fmt::format("the model has no tensor \"{}\"", pieces[i].name)));
     const Tensor* tensor = wanted_at(wanted, place.buffer);
     if (tensor == nullptr) continue;
     if (auto ok = check_one(where, pieces[i], place, *tensor); !ok) return ok;
@@ -283,8 +286,9 @@ Result<void> check_pieces(const std::filesystem::path& where,
   for (const CheckpointSpan& span : spans_of(wanted))
     for (const model::Parameter& entry : entries(model, span.buffer))
       if (!cover(found[{span.buffer, &entry}], entry.shape.elements()))
-        return base::fail(other_model(where, "does not have all of \"" + prefix(span.buffer) +
-                                                 entry.name + "\", each element once"));
+        return base::fail(other_model(
+            where, fmt::format("the checkpoint does not contain each element of \"{}{}\" once",
+                               prefix(span.buffer), entry.name)));
   return {};
 }
 

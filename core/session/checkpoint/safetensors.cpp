@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/checkpoint/safetensors.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -80,21 +82,20 @@ bool makes(const NamedTensor& tensor, std::size_t bytes) {
 Result<Entry> read_entry(const std::string& name, const Json& value, std::string_view data,
                          const std::string& where) {
   const auto refuse = [&](const std::string& what) {
-    return base::fail(bad(where, "tensor \"" + name.substr(0, 80) + "\" " + what));
+    return base::fail(bad(where, fmt::format("tensor \"{}\" {}", name.substr(0, 80), what)));
   };
   if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
       !value.contains("shape") || !value.contains("data_offsets"))
     return refuse("is not described by dtype, shape and data_offsets");
   Entry entry;
   entry.tensor.name = name;
-  if (!read_dtype(value["dtype"], entry.tensor.dtype))
-    return refuse("has a dtype that is not read here");
+  if (!read_dtype(value["dtype"], entry.tensor.dtype)) return refuse("has an unsupported dtype");
   if (!read_shape(value["shape"], entry.tensor.shape))
-    return refuse("has no shape of up to four sizes");
+    return refuse("has no shape of up to four dimensions");
   if (!read_offsets(value["data_offsets"], data.size(), entry))
     return refuse("has offsets outside the data");
   if (!makes(entry.tensor, entry.end - entry.begin))
-    return refuse("has a shape that does not fit its bytes");
+    return refuse("has a shape that does not match its bytes");
   entry.tensor.data = std::as_bytes(std::span(data.substr(entry.begin, entry.end - entry.begin)));
   return entry;
 }
@@ -126,14 +127,13 @@ Result<std::vector<NamedTensor>> in_order(std::vector<Entry> entries, std::size_
   std::size_t at = 0;
   for (Entry& entry : entries) {
     if (entry.begin != at)
-      return base::fail(bad(
-          where, "the data of its tensors overlap or leave a gap at byte " + std::to_string(at)));
+      return base::fail(
+          bad(where, fmt::format("the data of tensors overlap or have a gap at byte {}", at)));
     at = entry.end;
     tensors.push_back(std::move(entry.tensor));
   }
   if (at != data_bytes)
-    return base::fail(
-        bad(where, "has " + std::to_string(data_bytes - at) + " bytes that belong to no tensor"));
+    return base::fail(bad(where, fmt::format("{} bytes belong to no tensor", data_bytes - at)));
   return tensors;
 }
 
@@ -165,13 +165,13 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
 
 Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const std::string& where) {
   std::uint64_t length = 0;
-  if (file.size() < kLengthBytes) return base::fail(bad(where, "is shorter than 8 bytes"));
+  if (file.size() < kLengthBytes) return base::fail(bad(where, "the file has less than 8 bytes"));
   std::memcpy(&length, file.data(), kLengthBytes);
   file.remove_prefix(kLengthBytes);
   if (length > file.size() || length > kMostTensorHeader)
-    return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
+    return base::fail(bad(where, fmt::format("the file states a header of {} bytes", length)));
   const std::string_view text = file.substr(0, length), data = file.substr(length);
-  if (!text.starts_with('{')) return base::fail(bad(where, "has a header that is no JSON object"));
+  if (!text.starts_with('{')) return base::fail(bad(where, "the header is not a JSON object"));
   return base::parse_json(text, where + ", header", kMostTensors)
       .and_then([&](const Json& header) { return read_entries(header, data, where); })
       .and_then([&](std::vector<Entry> entries) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/coordinator/coordinator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <span>
 #include <thread>
@@ -100,7 +102,7 @@ void Coordination::check_processes(std::int64_t now) {
     if (ended_) continue;
     if (seat.returning) not_back(seat, *how);
     else if (seat.lost) continue;  // It was killed because it did not respond.
-    else if (spares(seat)) lose(seat, "ended by " + *how);
+    else if (spares(seat)) lose(seat, fmt::format("ended by {}", *how));
     else end(RunState::failed, with_earlier_losses(watch_.died(seat.identity.rank, *how), seat));
   }
 }
@@ -140,7 +142,7 @@ void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
   for (RankEntry& seat : seats_)
     if (watch_.is_silent(seat.identity.rank, now) && spares(seat))
-      lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
+      lose(seat, fmt::format("stopped responding {} ago", base::format_seconds(p_.silent_seconds)));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
   if (trained_ && drop_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
@@ -160,20 +162,20 @@ void Coordination::check_commits() {
   if (!outcome) return;
   uncommitted_ = outcome->problem;
   if (!outcome->problem) {
-    say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " +
-                    base::format_bytes(static_cast<double>(outcome->bytes)));
+    say("info", fmt::format("checkpoint of step {}, {}", base::format_count(outcome->step),
+                            base::format_bytes(static_cast<double>(outcome->bytes))));
     if (speaker_) speaker_->tell(outcome->step);
     return notify_evaluators();
   }
-  say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " +
-                     base::to_string(*outcome->problem));
+  say("warning", fmt::format("no checkpoint of step {}: {}", base::format_count(outcome->step),
+                             base::to_string(*outcome->problem)));
 }
 
 void Coordination::collect_generated_text() {
   const auto said = speaker_ ? speaker_->look() : std::nullopt;
   if (said)
     say(*said ? "text" : "warning",
-        *said ? **said : "no text was made up: " + base::to_string(said->error()));
+        *said ? **said : fmt::format("no text was generated: {}", base::to_string(said->error())));
 }
 
 // Waits for a commit in progress when a run fails, so that the message can name that checkpoint for
@@ -194,8 +196,9 @@ void Coordination::steer(std::int64_t now) {
   const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
   if (stepping && !pacer_.stepping())
-    say("info", "single step done: " + base::format_count(pacer_.horizon()) + " of " +
-                    base::format_count(p_.resolved.steps) + " steps");
+    say("info",
+        fmt::format("single step done: {} of {} steps", base::format_count(pacer_.horizon()),
+                    base::format_count(p_.resolved.steps)));
   const auto grant = pacer_.grant(now);
   if (grant || now - spoke_ns_ > kKeepAlive) {
     spoke_ns_ = now;
@@ -303,16 +306,19 @@ std::optional<std::int64_t> Coordination::resumable_step() const {
 // Returns the end of the advice for a run that failed in training: how to resume it.
 std::string Coordination::resume_advice() const {
   if (const auto step = resumable_step())
-    return " The checkpoint of step " + base::format_count(*step) +
-           " is whole: go on from it with --resume " + p_.run_directory.string() +
-           " (run.resume_from).";
+    return fmt::format(
+        " The checkpoint of step {} is complete: resume from it with --resume {} "
+        "(run.resume_from).",
+        base::format_count(*step), p_.run_directory.string());
   if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_))
     return "";
   const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
-  return every > 0 ? " No checkpoint was whole yet: there is one every " +
-                         base::format_count(every) + " steps (run.checkpoint_every_steps)."
-                   : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes "
-                     "on from its last checkpoint.";
+  return every > 0 ? fmt::format(
+                         " No checkpoint was complete yet: there is one every {} steps "
+                         "(run.checkpoint_every_steps).",
+                         base::format_count(every))
+                   : " It wrote no checkpoint: with run.checkpoint_every_steps, another run can "
+                     "resume from the last one.";
 }
 
 Json Coordination::result(std::int64_t now) const {

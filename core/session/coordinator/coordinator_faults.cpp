@@ -2,6 +2,8 @@
 // Failed ranks: decides if the run continues, and restarts them. A restarted rank joins only after
 // every server has seen its predecessor leave. Otherwise a server would take messages of the
 // predecessor for messages of the new one.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,9 +38,8 @@ base::Problem Coordination::with_earlier_losses(base::Problem problem,
                                                 const RankEntry& seat) const {
   const std::int64_t lost = p_.resolved.workers() - workers_left();
   if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
-  problem.what += "; " + base::format_count(lost) + " of " +
-                  base::format_count(p_.resolved.workers()) +
-                  " workers were lost before it, and too few are left";
+  problem.what += fmt::format("; {} of {} workers failed before it, and too few are left",
+                              base::format_count(lost), base::format_count(p_.resolved.workers()));
   return problem;
 }
 
@@ -57,7 +58,7 @@ void Coordination::lose(RankEntry& seat, const std::string& why) {
   seat.peer.clear();
   watch_.done(seat.identity.rank);
   if (seat.handle) seat.handle->kill();
-  fault("lost", seat, why + "; training goes on with " + describe_remaining(seat));
+  fault("lost", seat, fmt::format("{}; training continues with {}", why, describe_remaining(seat)));
   seat.wanted = restarts_ < p_.resolved.document.run.restarts;
   if (seat.wanted) ++restarts_;
 }
@@ -65,7 +66,7 @@ void Coordination::lose(RankEntry& seat, const std::string& why) {
 std::string Coordination::describe_remaining(const RankEntry& lost) const {
   if (p_.resolved.is_evaluator(lost.identity.rank)) return "nobody to measure held-out samples";
   const std::int64_t left = workers_left();
-  return base::format_count(left) + (left == 1 ? " worker" : " workers");
+  return base::counted(left, "worker");
 }
 
 void Coordination::notify_evaluators() {
@@ -134,7 +135,8 @@ void Coordination::restart_rank(RankEntry& seat) {
   seat.identity.token = new_token();
   auto handle = launch_again_(seat.identity);
   if (!handle)
-    return say("warning", "could not be started anew: " + handle.error().what, seat.identity.rank);
+    return say("warning", fmt::format("could not be restarted: {}", handle.error().what),
+               seat.identity.rank);
   ++seat.generation;
   seat.handle = std::move(*handle);
   seat.process = seat.handle->process();
@@ -145,7 +147,7 @@ void Coordination::restart_rank(RankEntry& seat) {
 
 void Coordination::not_back(RankEntry& seat, const std::string& how) {
   seat.returning = false;
-  say("warning", "could not come back: ended by " + how, seat.identity.rank);
+  say("warning", fmt::format("could not rejoin: ended by {}", how), seat.identity.rank);
   announce_gone(seat);
 }
 
@@ -159,7 +161,7 @@ void Coordination::rejoin(RankEntry& seat) {
   if (p_.resolved.is_evaluator(seat.identity.rank)) notify_evaluator(seat);
   seat.lost = seat.returning = false;
   watch_.again(seat.identity.rank, base::now_nanoseconds());
-  fault("back", seat, "is back, as process " + std::to_string(seat.process));
+  fault("back", seat, fmt::format("rejoined as process {}", seat.process));
 }
 
 // Injects a fault into a rank on a viewer's request.
@@ -167,21 +169,22 @@ void Coordination::befall(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
   RankEntry& seat = seats_[static_cast<std::size_t>(ask.rank)];
   if (!experiment::ranks_are_processes(p_.resolved.document.run))
-    return say("warning", "cannot be harmed alone: it is no process of its own", ask.rank);
+    return say("warning", "faults cannot be injected: the rank is not a separate process",
+               ask.rank);
   const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
   switch (ask.command) {
     case Command::kill:
       if (!there) return;
-      fault("killed", seat, "is killed, as it was asked for");
+      fault("killed", seat, "is killed on request");
       return seat.handle->kill();
     case Command::stall:
       if (!there || seat.stalled || !seat.handle->stall(true)) return;
       seat.stalled = true;
-      return fault("stalled", seat, "is made to stand still, as it was asked for");
+      return fault("stalled", seat, "is stalled on request");
     case Command::wake:
       if (!there || !seat.stalled || !seat.handle->stall(false)) return;
       seat.stalled = false;
-      return fault("awake", seat, "may go on");
+      return fault("awake", seat, "continues on request");
     case Command::restart:
       if (seat.lost && !seat.returning && launch_again_) seat.wanted = true;
       return;
@@ -195,20 +198,20 @@ void Coordination::befall(const LinkBandwidth& asked) {
   const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();
   if (!known || !(asked.part >= 0 && asked.part <= 1) || !training()) return;
   const topology::Link& link = drawn[static_cast<std::size_t>(asked.link)];
-  const std::string name = "the link " + link.from + " - " + link.to;
+  const std::string name = fmt::format("the link {} - {}", link.from, link.to);
   if (!set_link_)
     return say("warning",
                name + " cannot be cut or slowed: drawn links are not imposed (run.links)");
   if (const auto set = set_link_(asked.link, asked.part); !set)
-    return say("warning", name + " is as it was: " + set.error().what);
+    return say("warning", fmt::format("{} is unchanged: {}", name, set.error().what));
   if (asked.part < 1) links_[asked.link] = asked.part;
   else links_.erase(asked.link);
-  const std::string percent = std::to_string(std::lround(asked.part * 100)) + " %";
   const auto [kind, now] =
-      asked.part == 0  ? std::pair("link_cut", std::string("is cut: what is on it waits"))
-      : asked.part < 1 ? std::pair("link_slowed", "carries " + percent + " of its drawn bandwidth")
-                       : std::pair("link_restored", std::string("carries what is drawn again"));
-  const std::string text = name + " " + now + ", as it was asked for";
+      asked.part == 0  ? std::pair("link_cut", std::string("is cut; messages on it wait"))
+      : asked.part < 1 ? std::pair("link_slowed", fmt::format("has {} % of its drawn bandwidth",
+                                                              std::lround(asked.part * 100)))
+                       : std::pair("link_restored", std::string("has its drawn bandwidth again"));
+  const std::string text = fmt::format("{} {}, on request", name, now);
   say(asked.part == 0 ? "warning" : "info", text);
   record_state({{"kind", kind}, {"rank", -1}, {"link", asked.link}, {"text", text}});
 }

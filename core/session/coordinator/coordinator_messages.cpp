@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Messages from ranks and viewers to the coordinator, its replies, and its own log.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -49,11 +51,13 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
 }
 
 void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
-  const std::string name = "rank " + std::to_string(hello.rank);
+  const std::string name = fmt::format("rank {}", hello.rank);
   p_.server->send(stranger, Abort{{"foreign_rank", ProblemCode::refused, name,
                                    "the rank was not started by this coordinator", "",
                                    "Ranks are started by: trainyard-cli run EXPERIMENT"}});
-  if (strangers_++ == 0) say("warning", "refused a stranger that called itself " + name);
+  if (strangers_++ == 0)
+    say("warning",
+        fmt::format("refused a process that is not of this run, and calls itself {}", name));
 }
 
 void Coordination::take(const PeerId& from, const Planned& planned) {
@@ -109,8 +113,8 @@ void Coordination::take(const PeerId& from, const Saved& saved) {
   if (seat_of(from, saved.rank) == nullptr || !committer_) return;
   if (!saved.problem.empty())
     say("warning",
-        "its part of the checkpoint of step " + base::format_count(saved.step) +
-            " is missing: " + saved.problem,
+        fmt::format("its part of the checkpoint of step {} is missing: {}",
+                    base::format_count(saved.step), saved.problem),
         saved.rank);
   committer_->take(saved);
 }
@@ -124,9 +128,9 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   RankEntry* seat = seat_of(from, failed.rank);
   if (seat == nullptr) return;
   if (servers_finished() && spares(*seat))
-    return lose(*seat, "came too late: " + failed.problem.what);
+    return lose(*seat, fmt::format("was too late: {}", failed.problem.what));
   if (p_.resolved.is_evaluator(failed.rank) && spares(*seat))
-    return lose(*seat, "failed: " + failed.problem.what);
+    return lose(*seat, fmt::format("failed: {}", failed.problem.what));
   seat->reported_end = true;
   // The rank only repeats the problem of the Abort that it received.
   if (problem_ && failed.problem == *problem_) return;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Starts a run: from the resolved experiment to started ranks.
+#include <fmt/core.h>
+
 #include <ctime>
 
 #include "core/base/clock.h"
@@ -110,9 +112,9 @@ Result<void> Coordination::open() {
     speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)
-    say("info", "goes on from the checkpoint of step " +
-                    base::format_count(p_.resolved.first_step) + " in " +
-                    p_.resolved.document.run.resume_from);
+    say("info", fmt::format("resumes from the checkpoint of step {} in {}",
+                            base::format_count(p_.resolved.first_step),
+                            p_.resolved.document.run.resume_from));
   for (const base::Problem& problem : p_.skipped) say("warning", base::to_string(problem));
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
@@ -182,8 +184,8 @@ Result<void> Coordination::launch() {
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);
   set_link_ = std::move(launched->set_link);
-  say("info", "started " + std::to_string(seats_.size()) +
-                  (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
+  say("info",
+      fmt::format("started {}, plan {}", base::counted(std::ssize(seats_), "rank"), plan_hash_));
   for (std::size_t r = 0; r < seats_.size(); ++r) {
     seats_[r].handle = std::move(launched->ranks[r]);
     seats_[r].process = seats_[r].handle->process();

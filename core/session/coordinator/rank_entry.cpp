@@ -19,8 +19,8 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment) {
   const topology::Network network(experiment.document.topology);
   std::vector<std::string> names;
   for (std::size_t r = 0; r < experiment.ranks.size(); ++r)
-    names.push_back("rank " + std::to_string(r) + " (" + network.device(experiment.ranks[r]).name +
-                    " on " + network.host(experiment.ranks[r]).name + ")");
+    names.push_back(fmt::format("rank {} ({} on {})", r, network.device(experiment.ranks[r]).name,
+                                network.host(experiment.ranks[r]).name));
   return names;
 }
 
@@ -38,9 +38,10 @@ bool all_reported(const RankEntries& seats, std::string RankEntry::*value) {
 
 Problem disagreement(const RankEntries& seats, const std::string& of, std::string RankEntry::*value,
                      const std::string& expected) {
-  std::string table = "coordinator " + expected;
+  std::string table = fmt::format("coordinator {}", expected);
   for (const RankEntry& seat : seats)
-    table += "; " + seat.name + " " + ((seat.*value).empty() ? "(not said)" : seat.*value);
+    table +=
+        fmt::format("; {} {}", seat.name, (seat.*value).empty() ? "(not reported)" : seat.*value);
   return {"ranks_differ",
           ProblemCode::refused,
           of,
@@ -65,7 +66,7 @@ std::optional<Problem> different_weights(const RankEntries& seats, const std::ve
     const std::string& weights = seat.finished->parameters_xxh64;
     if (weights.empty()) continue;  // It holds no parameters.
     distinct.insert(weights);
-    table += (table.empty() ? "" : "; ") + seat.name + " " + weights;
+    table += fmt::format("{}{} {}", table.empty() ? "" : "; ", seat.name, weights);
   }
   if (distinct.size() < 2) return std::nullopt;
   return Problem{

@@ -129,11 +129,11 @@ Problem LivenessMonitor::died(int rank, const std::string& how) const {
 
 std::string LivenessMonitor::place(int rank) const {
   const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
-  std::string text = "at step " + std::to_string(last.step);
-  if (!last.op.empty()) text += " in op " + last.op;
+  std::string text = fmt::format("at step {}", last.step);
+  if (!last.op.empty()) text += fmt::format(" in op {}", last.op);
   else if (last.ops_done == 0) text += ", before its first op";
   if (last.op.starts_with(plan::word(plan::OpKind::load))) text += ", waiting for its samples";
-  if (last.waits_for >= 0) text += ", waiting for rank " + std::to_string(last.waits_for);
+  if (last.waits_for >= 0) text += fmt::format(", waiting for rank {}", last.waits_for);
   return text;
 }
 

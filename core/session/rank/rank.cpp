@@ -127,10 +127,10 @@ class Rank {
     p_.assignment = *assignment;
     if (auto ok = start_heart(); !ok) return ok;
     if (auto ok = prepare(); !ok) return ok;
-    say("info", "ready on " + p_.compute->name() + ", arenas of " +
-                    base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
-                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared" +
-                    of_which_on_device());
+    say("info", fmt::format("ready on {}, arenas of {} and {} shared{}", p_.compute->name(),
+                            base::format_bytes(static_cast<double>(p_.layout.private_bytes)),
+                            base::format_bytes(static_cast<double>(p_.layout.shared_bytes)),
+                            of_which_on_device()));
     if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok)
       return ok;
     const auto start = await<Start>(*client_, identity_.rank);
@@ -147,12 +147,11 @@ class Rank {
   std::string of_which_on_device() const {
     if (!p_.data_plane) return "";
     if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty())
-      return ", all of it with the host: " + why;
+      return fmt::format(", all of it in host memory: {}", why);
     if (p_.data_plane->on_device() == nullptr) return "";
-    return ", of which " +
-           base::format_bytes(
-               static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
-           " are on the GPU, where peers reach it";
+    return fmt::format(", of which {} are on the GPU and exported to peers",
+                       base::format_bytes(static_cast<double>(p_.layout.shared_bytes -
+                                                              p_.layout.shared_host_bytes)));
   }
 
   Result<void> connect(const std::vector<std::string>& endpoints) {
@@ -239,10 +238,11 @@ class Rank {
     const topology::Network network(p_.resolved.document.topology);
     const std::string& drawn =
         network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
-    problem.what +=
-        "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
-    problem.advice += (problem.advice.empty() ? "Draw \"" : " Or draw \"") + drawn +
-                      "\" with as much memory as is free: validate then says what would fit.";
+    problem.what += fmt::format("; the buffers of the rank need {}",
+                                run::in_words(run::memory_use(p_.rank_plan, p_.layout)));
+    problem.advice += fmt::format(
+        "{} \"{}\" with as much memory as is free: validate then lists options that fit.",
+        problem.advice.empty() ? "Draw" : " Or draw", drawn);
     return problem;
   }
 
@@ -578,7 +578,7 @@ class Rank {
     static_cast<void>(client_->send(Log{identity_.rank, base::now_nanoseconds(), level, text}));
   }
 
-  std::string where() const { return "rank " + std::to_string(identity_.rank); }
+  std::string where() const { return fmt::format("rank {}", identity_.rank); }
 
   RankIdentity identity_;
   const RankServices& services_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/rank/virtual_ranks.h"
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -116,8 +117,8 @@ class VirtualRanks {
     auto training = run::ServerReplay::make(std::move(*parts));
     if (!training) return base::fail(training.error());
     training_ = std::move(*training);
-    say("ready on " + compute_->name() + ", " + std::to_string(resolved_.world()) +
-        " ranks on the virtual clock, arenas of " +
+    say(fmt::format("ready on {}, {} on the virtual clock, arenas of ", compute_->name(),
+                    base::counted(resolved_.world(), "rank")) +
         base::format_bytes(static_cast<double>(training_->memory_bytes())));
     for (int server = 0; server < resolved_.servers; ++server)
       orders_.push_back({resolved_.workers() + server, {}});

@@ -51,11 +51,12 @@ base::Problem keeps_none(int rank, const std::string& path) {
 
 base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path) {
   if (problem.where.find(path.string()) == std::string::npos) problem.where = path.string();
-  problem.advice = "Copy " + path.string() +
-                   " again from where the run was made. If it is damaged there too, this run "
-                   "cannot be computed again: its recording can still be "
-                   "replayed without --recompute, and its weights are in checkpoints/. A run of "
-                   "servers with run.clock = virtual needs no such file: it is the same again.";
+  problem.advice = fmt::format(
+      "Copy {} again from the machine of the run. If it is damaged there, too, the run cannot be "
+      "recomputed: its recording can still be replayed without --recompute, and its weights are in "
+      "checkpoints/. A run of servers with run.clock=virtual needs no such file: it can be "
+      "repeated.",
+      path.string());
   return problem;
 }
 

@@ -2,6 +2,7 @@
 #include "core/session/sweep/sweep_file.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,8 +50,8 @@ base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
   base::Problems problems;
   base::read_document(*json, sweep, "", problems);
   if (!problems.empty())
-    return base::fail(unreadable(
-        path, "is damaged, or of another version: " + base::to_string(problems.front())));
+    return base::fail(unreadable(path, fmt::format("the file is damaged, or of another version: {}",
+                                                   base::to_string(problems.front()))));
   if (text != text_of(sweep))
     return base::fail(unreadable(path, "does not match its own checksum"));
   return sweep;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/sweep/sweep_measure.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -34,7 +36,7 @@ std::string text_at(const Json& json, const char* key) {
 // Text of a problem: where and what.
 std::string said_of(const Json& problem) {
   const std::string where = text_at(problem, "where"), what = text_at(problem, "what");
-  return where.empty() ? what : where + ": " + what;
+  return where.empty() ? what : fmt::format("{}: {}", where, what);
 }
 
 base::Result<void> check_ended_well(const Json& result, std::int64_t steps,
@@ -44,8 +46,9 @@ base::Result<void> check_ended_well(const Json& result, std::int64_t steps,
     return base::fail(not_done(directory, said_of(result["problem"])));
   if (status == "completed") return {};
   const std::int64_t done = result.value("steps", std::int64_t{0});
-  return base::fail(not_done(directory, "was " + status + " after " + base::format_count(done) +
-                                            " of " + base::format_count(steps) + " steps"));
+  return base::fail(
+      not_done(directory, fmt::format("{} after {} of {} steps", status, base::format_count(done),
+                                      base::format_count(steps))));
 }
 
 void take_bytes(SweepVariant& variant, const Json& ranks) {
@@ -154,7 +157,7 @@ std::string why_failed(const fs::path& run_directory, const std::string& how) {
   const auto problems = last.is_object() ? last.find("problems") : last.end();
   if (problems != last.end() && problems->is_array() && !problems->empty())
     return said_of(problems->front());
-  return "its coordinator ended with " + how + " and left no result";
+  return fmt::format("the coordinator ended with {} without reporting a result", how);
 }
 
 }  // namespace trainyard::session

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/sweep/sweep_words.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -36,7 +38,8 @@ std::string against_formula(const SweepVariant& variant, const Scaled& figures) 
   if (off != 0)
     return (off > 0 ? "+" : "-") + base::format_bytes(static_cast<double>(off > 0 ? off : -off)) +
            " in the run";
-  return "other busiest rank: " + base::format_bytes(*figures.formula_busiest_step_bytes);
+  return fmt::format("other busiest rank: {}",
+                     base::format_bytes(*figures.formula_busiest_step_bytes));
 }
 
 std::string state_said(const SweepVariant& variant) {
@@ -132,8 +135,9 @@ std::vector<std::string> row(const SweepVariant& variant, const std::optional<Sc
 
 std::string scaling_said(const Sweep& sweep) {
   return sweep.scaling == experiment::Scaling::weak
-             ? "weak scaling: the batch of each rank stays, the global batch grows with the ranks"
-             : "strong scaling: the global batch stays that of the whole drawing, ranks share it";
+             ? "weak scaling: constant batch per rank, the global batch grows with the ranks"
+             : "strong scaling: constant global batch, that of the full drawing, divided among "
+               "ranks";
 }
 
 std::string baseline_said(const Sweep& sweep) {
@@ -141,13 +145,15 @@ std::string baseline_said(const Sweep& sweep) {
   if (!against) return "";
   const SweepVariant& one = sweep.variants[*against];
   if (one.ranks == 1) return "speed-up against 1 rank";
-  return "speed-up against " + series_name(one) + " on " + counted_ranks(one.ranks) +
-         ", the fastest of the fewest ranks: 1 rank was not measured";
+  return fmt::format(
+      "speed-up against {} on {}, the fastest with the fewest ranks: 1 rank was not "
+      "measured",
+      series_name(one), counted_ranks(one.ranks));
 }
 
 std::string measured_said(const Sweep& sweep) {
-  return "median of the full steps after " + format_count(sweep.warm_up_steps) +
-         " of warm-up, of " + format_count(sweep.steps) + "; evaluation off";
+  return fmt::format("median of full steps, {} steps with {} of warm-up; evaluation off",
+                     format_count(sweep.steps), format_count(sweep.warm_up_steps));
 }
 
 std::vector<std::string> truths(const Sweep& sweep) {
@@ -161,8 +167,9 @@ std::vector<std::string> truths(const Sweep& sweep) {
   }
   if (emulated > 0)
     said.insert(said.begin(),
-                "EMULATED: up to " + counted_ranks(emulated) +
-                    " ran on the CPU, whose speed says nothing about the drawn device");
+                fmt::format("EMULATED: up to {} ran on the CPU, whose speed says nothing about the "
+                            "drawn device",
+                            counted_ranks(emulated)));
   if (!sweep.speeds.empty()) said.push_back(sweep.speeds);
   if (!sweep.unlike.empty()) said.push_back(sweep.unlike);
   if (!sweep.gossip.empty()) said.push_back(sweep.gossip);

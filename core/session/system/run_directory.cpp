@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/system/run_directory.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,11 +52,12 @@ std::string time_and_name(const std::string& experiment_name) {
 
 std::string use_of(const fs::path& directory, const char* file, const std::string& of_what) {
   std::error_code error;
-  if (fs::exists(directory / file, error)) return "holds " + of_what + " already";
+  if (fs::exists(directory / file, error))
+    return fmt::format("the directory already contains {}", of_what);
   for (const auto& entry : fs::directory_iterator(directory, error))
     if (const auto name = entry.path().filename();
         name != "experiment.json" && name != "console.log")
-      return "holds " + name.string() + ": it is not empty";
+      return fmt::format("the directory is not empty: it contains {}", name.string());
   return "";
 }
 

@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {

@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/roles.h"
