@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/fields.h"
-#include "core/base/units.h"
 #include "ui/model/runs/failure.h"
 #include "ui/model/runs/run_directory.h"
 #include "ui/model/text/count_text.h"

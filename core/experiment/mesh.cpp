@@ -224,9 +224,8 @@ std::optional<std::string> mesh_line(const Resolved& resolved) {
                   format_count(mesh.tensor), base::counted(mesh.data, "replica"));
   if (mesh.pipeline > 1) text += fmt::format(" of {}", base::counted(mesh.pipeline, "stage"));
   if (mesh.tensor > 1)
-    text += fmt::format(
-        mesh.pipeline > 1 ? ", each with {} that share its layers" : " of {} that share the layers",
-        base::counted(mesh.tensor, "device"));
+    text += fmt::format("{} {} that share {} layers", mesh.pipeline > 1 ? ", each with" : " of",
+                        base::counted(mesh.tensor, "device"), mesh.pipeline > 1 ? "its" : "the");
   if (resolved.document.strategy.mesh.shards_data && mesh.data == 1)
     text += "; strategy.mesh.shards_data has no effect with one replica";
   return text;

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/base/fields.h"
-#include "core/base/units.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_words.h"
 

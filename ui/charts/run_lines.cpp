@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "core/base/json.h"
-#include "core/base/units.h"
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"

@@ -6,7 +6,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/base/units.h"
 #include "ui/inspector/field_words.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"

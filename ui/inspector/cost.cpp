@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/units.h"
 #include "core/collective/engine_cost.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/bind/layout.h"

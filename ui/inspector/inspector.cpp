@@ -8,7 +8,6 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
-#include "core/base/units.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"

@@ -5,7 +5,6 @@
 #include <QRegularExpression>
 #include <set>
 
-#include "core/base/units.h"
 #include "core/experiment/field_templates.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_edit.h"

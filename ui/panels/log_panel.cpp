@@ -14,7 +14,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/base/units.h"
 #include "ui/model/runs/run_directory.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"

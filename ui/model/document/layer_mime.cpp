@@ -5,7 +5,6 @@
 #include <QRegularExpression>
 #include <algorithm>
 
-#include "core/base/units.h"
 #include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {

@@ -4,7 +4,6 @@
 #include <QCoreApplication>
 #include <algorithm>
 
-#include "core/base/units.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/roles.h"
