@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/devices.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
+#include "core/base/units.h"
 
 namespace trainyard::app {
 namespace {
@@ -12,29 +15,31 @@ namespace {
 using topology::Device;
 
 constexpr const char* kAdvice =
-    "Set it to -1: then it runs emulated on the CPU (where run.emulate is on). trainyard-cli "
-    "doctor lists the GPUs of this machine.";
+    "Set it to -1 to emulate the device on the CPU (with run.emulate). trainyard-cli doctor lists "
+    "the GPUs of this machine.";
 
 // Returns nullopt if this machine has the GPU and can compute on it.
 std::optional<base::Problem> lacking(const Device& device, const std::string& path,
                                      const base::Result<std::vector<cuda::Gpu>>& here) {
-  const std::string what =
-      device.name + " is said to be GPU " + std::to_string(device.gpu) + " of this machine, ";
   const auto problem = [&](const std::string& why, const std::string& accepted,
                            const std::string& advice) {
     return base::Problem{
-        "gpu_unavailable", base::ProblemCode::unavailable, path, what + why, accepted,
+        "gpu_unavailable",
+        base::ProblemCode::unavailable,
+        path,
+        fmt::format("{} is mapped to GPU {} of this machine, but {}", device.name, device.gpu, why),
+        accepted,
         advice + kAdvice};
   };
   if (!here)
-    return problem("and " + here.error().what, "-1",
+    return problem(here.error().what, "-1",
                    here.error().advice + (here.error().advice.empty() ? "" : " "));
   if (device.gpu >= std::ssize(*here))
-    return problem("which has " + std::to_string(here->size()),
-                   "-1 to " + std::to_string(std::ssize(*here) - 1), "");
+    return problem(fmt::format("the machine has {}", base::counted(std::ssize(*here), "GPU")),
+                   fmt::format("-1 to {}", std::ssize(*here) - 1), "");
   if (const std::string why = cuda::unusable((*here)[static_cast<std::size_t>(device.gpu)]);
       !why.empty())
-    return problem("and " + why, "a newer GPU, or -1", "");
+    return problem(why, "a newer GPU, or -1", "");
   return std::nullopt;
 }
 
@@ -55,10 +60,8 @@ base::Problems gpu_problems(const topology::Topology& topology) {
       const Device& device = topology.hosts[h].devices[d];
       if (!topology::runs(device) || !topology::is_on_gpu(device)) continue;
       if (!here) here = cuda::gpus();
-      if (auto problem = lacking(
-              device,
-              "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) + "].gpu",
-              *here))
+      if (auto problem =
+              lacking(device, fmt::format("topology.hosts[{}].devices[{}].gpu", h, d), *here))
         problems.push_back(std::move(*problem));
     }
   return problems;

@@ -165,14 +165,14 @@ std::string not_a_run_reason(const std::filesystem::path& directory) {
     return std::filesystem::status(path, error).type();
   };
   const file_type type = type_of(directory);
-  if (type == file_type::not_found) return "is not there";
+  if (type == file_type::not_found) return "the directory does not exist";
   if (type == file_type::none || type == file_type::unknown) return "";
-  if (type != file_type::directory) return "is no directory, and so no run";
+  if (type != file_type::directory) return "the path is not a directory";
   const bool holds_recording =
       type_of(directory / telemetry::kRecordingFile) != file_type::not_found;
   return holds_recording ? ""
-                         : std::string("is no run directory: there is no ") +
-                               telemetry::kRecordingFile + " in it";
+                         : fmt::format("the directory contains no {}, so it is not a run",
+                                       telemetry::kRecordingFile);
 }
 
 base::Problem no_run(const std::string& directory, const std::string& why) {

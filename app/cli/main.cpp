@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
       "  trainyard-cli run resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli run experiment.json --set training.batch_per_rank=64 --steps 100 --json\n"
       "  trainyard-cli plan experiment.json --expand\n"
-      "Exit codes: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.");
+      "Exit codes: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 canceled.");
   const bool json = wants_json(argc, argv);
   int exit_code = 0;
   cli::Verb outermost(program, exit_code);

@@ -2,6 +2,8 @@
 // replay: the history of a run, from its recording. Runs nothing, unless asked to recompute.
 #include "core/session/replay/replay.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -250,20 +252,20 @@ Json json_of(const session::ReplayResult& again) {
 
 void print_recomputed(const session::ReplayResult& again) {
   const auto& told = again.told();
-  std::printf(
-      "computed %s gradients again, in the order of %s events that ranks wrote down: weights %s\n",
-      base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
-      told.parameters_xxh64.c_str());
+  std::printf("recomputed %s gradients in the order of %s recorded events: weights %s\n",
+              base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
+              told.parameters_xxh64.c_str());
   if (again.skipped_events > 0)
     std::printf(
-        "%s events more were written down, and not all that they follow: the run was cut off "
-        "there\n",
+        "%s more events were recorded, but not all events before them: the recording ends there\n",
         base::format_count(again.skipped_events).c_str());
-  const std::string others = "NOT those of the run, " + told.recorded_xxh64 + " of rank " +
-                             std::to_string(told.rank) + ": another machine, or another version";
+  const std::string others = fmt::format(
+      "different from those of the run, {} of rank {}: another machine, or another "
+      "version",
+      told.recorded_xxh64, told.rank);
   std::printf("%s\n", !again.compared()
-                          ? "the run did not come to its end: there is nothing to compare them with"
-                      : again.same() ? "the same to the bit as the run's own"
+                          ? "the run did not complete, so there are no weights to compare"
+                      : again.same() ? "bit for bit equal to the weights of the run"
                                      : others.c_str());
 }
 

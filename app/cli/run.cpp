@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // run: trains an experiment with real ranks. This process is the coordinator.
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -92,17 +93,17 @@ class ProgressLine {
   }
 
   static std::string line(const session::Status& status, const telemetry::History& history) {
-    std::string text = std::string(base::name_of(status.state)) + "  " +
-                       base::format_count(status.step) + " of " + base::format_count(status.steps) +
-                       " steps";
+    std::string text =
+        fmt::format("{}  {} of {} steps", base::name_of(status.state),
+                    base::format_count(status.step), base::format_count(status.steps));
     if (const std::int64_t furthest = session::furthest_step(status);
         telemetry::is_asynchronous_gossip(history) && furthest > status.step)
-      text += " by the slowest rank, " + base::format_count(furthest) + " by the fastest";
+      text += fmt::format(" by the slowest rank, {} by the fastest", base::format_count(furthest));
     if (!history.train_loss().empty())
-      text += "  loss " + number(history.train_loss().back().value, "%.4f");
+      text += fmt::format("  loss {}", number(history.train_loss().back().value, "%.4f"));
     if (!history.held_out_accuracy().empty())
-      text += "  held-out accuracy " +
-              number(100 * history.held_out_accuracy().back().value, "%.2f %%");
+      text += fmt::format("  held-out accuracy {}",
+                          number(100 * history.held_out_accuracy().back().value, "%.2f %%"));
     return text;
   }
 
@@ -150,15 +151,16 @@ std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
   if (!simulated.is_number()) return "";
   const double seconds = simulated.get<double>();
-  return "; simulated from the drawn speeds: " + base::format_seconds(seconds) +
-         ", measured / simulated " +
-         number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f");
+  return fmt::format("; simulated from the drawn speeds: {}, measured / simulated {}",
+                     base::format_seconds(seconds),
+                     number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f"));
 }
 
 void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const base::Json& step = r["step_seconds"];
   const std::int64_t first = r.value("first_step", std::int64_t{0});
-  const std::string from = first > 0 ? " (from " + base::format_count(first) + " on)" : "";
+  const std::string from =
+      first > 0 ? fmt::format(" (resumed at step {})", base::format_count(first)) : "";
   std::printf("%s after %s steps%s in %s\n", r["status"].get<std::string>().c_str(),
               base::format_count(first + r["steps"].get<std::int64_t>()).c_str(), from.c_str(),
               base::format_seconds(r["wall_seconds"].get<double>()).c_str());
@@ -321,9 +323,10 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   if (document.strategy.stages.partition == experiment::Partition::measured)
     note(experiment::stages_line(resolved));
   if (resolved.first_step > 0)
-    note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
+    note(fmt::format("resumes from the checkpoint of step {}",
+                     base::format_count(resolved.first_step)));
   if (experiment::shards_columns(resolved))
-    note("every rank loads its own feature columns alone (vertical sharding)");
+    note("every rank loads only its own feature columns (vertical sharding)");
 }
 
 int run_experiment(const RunArguments& arguments) {

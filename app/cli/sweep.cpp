@@ -268,7 +268,7 @@ void add_sweep(Verb& program) {
       "Each run has its own directory in the sweep directory and can be opened in the workbench. "
       "Variants that are not possible are left out, with the reason.\n"
       "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some runs failed, the others "
-      "are kept; 130 cancelled, finished runs are kept.");
+      "are kept; 130 canceled, finished runs are kept.");
 }
 
 }  // namespace trainyard::cli

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // validate: reports all problems of an experiment at once.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -30,24 +32,23 @@ namespace {
 std::string in_micro_steps(const experiment::TrainingSpec& training) {
   return training.accumulation_steps == 1
              ? ""
-             : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
+             : fmt::format(" in {} micro-steps", base::format_count(training.accumulation_steps));
 }
 
 std::string multiplies_said(const experiment::TrainingSpec& training) {
   return training.multiplies == experiment::Multiplies::full
              ? ""
-             : ", " + std::string(base::name_of(training.multiplies)) + " multiplies";
+             : fmt::format(", {} multiplies", base::name_of(training.multiplies));
 }
 
 std::string summary(const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
-  const auto count = [](std::int64_t value) { return base::format_count(value); };
-  return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) +
-         (resolved.world() == 1 ? " rank, " : " ranks, ") +
-         std::string(base::name_of(document.strategy.kind)) + ", " +
-         count(resolved.model.elements) + " parameters, global batch " +
-         count(resolved.global_batch) + in_micro_steps(document.training) + ", " +
-         count(resolved.steps) + " steps" + multiplies_said(document.training);
+  return fmt::format("{}{}, {}, {}, global batch {}{}, {}{}",
+                     document.name.empty() ? "" : document.name + ": ",
+                     base::counted(resolved.world(), "rank"), base::name_of(document.strategy.kind),
+                     base::counted(resolved.model.elements, "parameter"),
+                     base::format_count(resolved.global_batch), in_micro_steps(document.training),
+                     base::counted(resolved.steps, "step"), multiplies_said(document.training));
 }
 
 bool is_slowed(const topology::Device& device) {
@@ -59,9 +60,8 @@ bool is_as_slow(const topology::Device& a, const topology::Device& b) {
 }
 
 std::string said_to_compute(int first, int last, const topology::Device& device) {
-  if (first == last) return "rank " + std::to_string(first) + ", " + device.name + ", computes ";
-  return "ranks " + std::to_string(first) + (last == first + 1 ? " and " : " to ") +
-         std::to_string(last) + " compute ";
+  if (first == last) return fmt::format("rank {}, {}, computes ", first, device.name);
+  return fmt::format("ranks {} {} {} compute ", first, last == first + 1 ? "and" : "to", last);
 }
 
 // Adds notes on slowed ranks. Consecutive ranks with the same slowdown share a note.
@@ -83,7 +83,8 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
     from = end;
   }
   for (const topology::DeviceId idle : network.with_role(topology::Role::idle))
-    add(network.device(idle).name + " is idle: it makes no odds that it is ", network.device(idle));
+    add(fmt::format("{} is idle, so it does not matter that it is ", network.device(idle).name),
+        network.device(idle));
 }
 
 // True if the document names an algorithm other than the one that the strategy uses anyway. `auto`
@@ -100,7 +101,7 @@ std::vector<std::string> unused_setting_notes(const experiment::Experiment& give
   std::vector<std::string> said;
   for (const std::string& place : base::unused_settings(given))
     if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
-      said.push_back(place + " is set, but changes nothing here");
+      said.push_back(fmt::format("{} is set, but has no effect here", place));
   if (auto tf32 = experiment::tf32_said(given)) said.push_back(std::move(*tf32));
   return said;
 }
@@ -128,7 +129,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given,
   if (const auto savings = experiment::savings(resolved))
     notes.push_back("gradients are " + experiment::savings_line(*savings));
   if (experiment::shards_columns(resolved))
-    notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
+    notes.emplace_back("every rank loads only its own feature columns (vertical sharding)");
   if (const auto again = experiment::recomputation_line(resolved)) notes.push_back(*again);
   if (auto awaited = experiment::times_pending_line(document.strategy))
     notes.push_back(std::move(*awaited));
