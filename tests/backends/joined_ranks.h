@@ -52,7 +52,8 @@ inline base::Result<void> wait_for(Collectives& engine, int group, std::uint64_t
     if (*completed >= count) return {};
     engine.wait(std::chrono::milliseconds(2));
   }
-  return base::fail({base::ProblemCode::failed, "test", "waited for a minute", "", ""});
+  return base::fail(
+      {"made_by_test", base::ProblemCode::failed, "test", "waited for a minute", "", ""});
 }
 
 }  // namespace trainyard::comm

@@ -269,7 +269,7 @@ TEST(AsynchronousGossipOrder, of_another_experiment_is_refused) {
   const auto refused = session::replay_run(directory, replay_services());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
-  EXPECT_THAT(refused.error().what, HasSubstr("is the order of plan"));
+  EXPECT_EQ(refused.error().id, "order_of_other_plan");
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace trainyard::conformance {
 
 inline base::Problem sample_problem() {
-  return {base::ProblemCode::refused, "rank 2 AR.b3", "does not answer", "an answer",
-          "Look at its log."};
+  return {"made_by_test", base::ProblemCode::refused, "rank 2 AR.b3", "does not answer",
+          "an answer",    "Look at its log."};
 }
 
 inline std::vector<telemetry::Event> sample_events(std::size_t count) {

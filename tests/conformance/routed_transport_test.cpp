@@ -85,7 +85,7 @@ TEST(RoutedTransport, an_abort_in_one_part_reaches_the_peers_of_the_other) {
   Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
   const auto end = join(near, far, 0);
   ASSERT_TRUE(good(end));
-  far[3]->abort({base::ProblemCode::failed, "rank 3", "broke", "", ""});
+  far[3]->abort({"made_by_test", base::ProblemCode::failed, "rank 3", "broke", "", ""});
   for (int i = 0; i < 3; ++i) (*end)->wait(milliseconds(1));
   ASSERT_FALSE((*end)->state());
   ASSERT_FALSE(near[1]->state());

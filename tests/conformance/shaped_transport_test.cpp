@@ -85,7 +85,8 @@ TEST_F(ShapedByHand, a_late_receiver_delays_nothing_that_is_queued) {
 TEST_F(ShapedByHand, an_abort_is_not_held_back) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
-  ends_[0]->abort({base::ProblemCode::canceled, "rank 0", "was stopped by a test", "", ""});
+  ends_[0]->abort(
+      {"made_by_test", base::ProblemCode::canceled, "rank 0", "was stopped by a test", "", ""});
   EXPECT_FALSE(ends_[1]->receive(0, 0));
   EXPECT_FALSE(ends_[1]->release(0, 0));
 }

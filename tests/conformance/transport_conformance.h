@@ -202,14 +202,15 @@ TEST_P(TransportConformance, an_abort_wakes_sleepers_and_the_first_reason_stays)
     EXPECT_EQ(exchange_with_all(end, 1, 1), "");
     connected.arrive_and_wait();
     if (end.rank() == 1)
-      end.abort({base::ProblemCode::canceled, "rank 1", "was stopped by a test", "", "none"});
+      end.abort({"made_by_test", base::ProblemCode::canceled, "rank 1", "was stopped by a test", "",
+                 "none"});
     const auto message =
         comm::await_expected(end, (end.rank() + 1) % 3, 0, {tag_of(1), 0}, patient);
     ASSERT_FALSE(message);
     EXPECT_EQ(to_string(message.error()),
-              to_string(base::Problem{base::ProblemCode::canceled, "rank 1",
+              to_string(base::Problem{"made_by_test", base::ProblemCode::canceled, "rank 1",
                                       "was stopped by a test", "", "none"}));
-    end.abort({base::ProblemCode::failed, "", "a later reason", "", ""});
+    end.abort({"made_by_test", base::ProblemCode::failed, "", "a later reason", "", ""});
     EXPECT_EQ(end.state().error().what, "was stopped by a test");
     EXPECT_FALSE(end.post((end.rank() + 1) % 3, 0, tag_of(1), {}));
   });

@@ -108,7 +108,8 @@ TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   std::uint64_t sequence = 0;
   for (const Message& message :
-       {Message(session::Failed{1, 3, "", {base::ProblemCode::failed, "rank 1", "lies", "", ""}}),
+       {Message(session::Failed{
+            1, 3, "", {"made_by_test", base::ProblemCode::failed, "rank 1", "lies", "", ""}}),
         Message(session::Finished{1, 7, "feed", 1, 1, {}}),
         Message(session::Progress{1, 1'000'000, 99, "", -1}),
         Message(session::Hello{1, "guess", "0.1.0", 1})})
@@ -121,8 +122,8 @@ TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
 // An abort of another run, that a peer at the same address would have to believe.
 std::vector<std::string> foreign_abort(std::uint64_t run_key) {
   const std::string payload = [] {
-    const auto bytes =
-        comm::to_bytes({base::ProblemCode::failed, "rank 0", "of another run", "", ""});
+    const auto bytes = comm::to_bytes(
+        {"made_by_test", base::ProblemCode::failed, "rank 0", "of another run", "", ""});
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();
   zmq::FrameHeader header;

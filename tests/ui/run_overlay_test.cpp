@@ -103,8 +103,12 @@ TEST_F(RunOverlayTest, nothing_is_marked_while_all_is_well) {
 
 TEST_F(RunOverlayTest, the_rank_that_the_problem_names_failed_and_those_told_to_stop_did_not) {
   status_.ranks[1].state = status_.ranks[2].state = "lost";
-  status_.problem = base::Problem{base::ProblemCode::failed, "rank 1 (cpu1 on host0)",
-                                  "ended by signal 9, waiting for rank 2", "", ""};
+  status_.problem = base::Problem{"made_by_test",
+                                  base::ProblemCode::failed,
+                                  "rank 1 (cpu1 on host0)",
+                                  "ended by signal 9, waiting for rank 2",
+                                  "",
+                                  ""};
   const Overlay overlay = overlay_.overlay(history_, &status_, false);
   EXPECT_THAT(failed(overlay), ElementsAre("cpu1"));
   EXPECT_EQ(overlay.devices.at("cpu1").state, "failed");

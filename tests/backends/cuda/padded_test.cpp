@@ -26,7 +26,8 @@ class Asked final : public Device {
  private:
   base::Result<Memory> take(std::int64_t bytes) override {
     if (bytes > most)
-      return base::fail({base::ProblemCode::unavailable, "test", "has no room", "", ""});
+      return base::fail(
+          {"made_by_test", base::ProblemCode::unavailable, "test", "has no room", "", ""});
     allocated.push_back(bytes);
     return compute::allocate(bytes, "test");
   }

@@ -108,8 +108,8 @@ TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
                                                                      : "the reason did not come";
   });
   ASSERT_TRUE(ranks.wait_until_ready(2));
-  ASSERT_TRUE(good(shm::abort_all(
-      file->get(), {base::ProblemCode::canceled, "coordinator", "the run was stopped", "", ""})));
+  ASSERT_TRUE(good(shm::abort_all(file->get(), {"made_by_test", base::ProblemCode::canceled,
+                                                "coordinator", "the run was stopped", "", ""})));
   for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks.ended_well(rank)) << rank;
 }
 

@@ -76,7 +76,7 @@ class ControlEndpoint : public testing::Test {
 TEST_F(ControlEndpoint, the_path_of_a_living_server_is_not_taken_from_it) {
   const auto server = must(zmq::serve(directory_.endpoint(), {"a run", 1}));
   EXPECT_EQ(refusal(directory_.endpoint()).code, ProblemCode::unavailable);
-  EXPECT_THAT(refusal(directory_.endpoint()).what, HasSubstr("another server"));
+  EXPECT_EQ(refusal(directory_.endpoint()).id, "endpoint_in_use");
   const auto client = must(zmq::connect(directory_.endpoint()));
   must(client->send(step(3)));
   EXPECT_EQ(step_of(must(server->receive(patience)).value().message), 3);
@@ -118,7 +118,7 @@ TEST_F(ControlEndpoint, a_path_of_107_bytes_serves_and_one_of_108_is_refused) {
   const std::string stem = directory_.path().string() + "/";
   const std::string longest = "ipc://" + stem + std::string(107 - stem.size(), 'x');
   EXPECT_EQ(refusal(longest).what, "");
-  EXPECT_THAT(refusal(longest + "x").what, HasSubstr("108 bytes"));
+  EXPECT_EQ(refusal(longest + "x").id, "path_too_long");
   EXPECT_FALSE(zmq::connect(longest + "x"));
 }
 

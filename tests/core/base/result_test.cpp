@@ -12,15 +12,16 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Problem, reads_as_place_finding_choices_and_advice) {
-  EXPECT_EQ(to_string(Problem{ProblemCode::bad_input, "run.steps", "-1 is out of range",
-                              "at least 1", "Set it."}),
+  EXPECT_EQ(to_string(Problem{"made_by_test", ProblemCode::bad_input, "run.steps",
+                              "-1 is out of range", "at least 1", "Set it."}),
             "run.steps: -1 is out of range (accepted: at least 1). Set it.");
-  EXPECT_EQ(to_string(Problem{ProblemCode::failed, "", "it broke", "", ""}), "it broke");
+  EXPECT_EQ(to_string(Problem{"made_by_test", ProblemCode::failed, "", "it broke", "", ""}),
+            "it broke");
 }
 
 TEST(Problem, a_list_prints_one_a_line) {
-  EXPECT_EQ(to_string(Problems{{ProblemCode::failed, "a", "b", "", ""},
-                               {ProblemCode::failed, "c", "d", "", ""}}),
+  EXPECT_EQ(to_string(Problems{{"made_by_test", ProblemCode::failed, "a", "b", "", ""},
+                               {"made_by_test", ProblemCode::failed, "c", "d", "", ""}}),
             "a: b\nc: d\n");
 }
 
@@ -58,7 +59,7 @@ TEST(Problem, every_code_has_its_own_name) {
 
 TEST(Result, carries_a_value_or_a_problem) {
   const Result<int> good = 3;
-  const Result<int> bad = fail({ProblemCode::refused, "here", "no", "", ""});
+  const Result<int> bad = fail({"made_by_test", ProblemCode::refused, "here", "no", "", ""});
   EXPECT_EQ(good.value(), 3);
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().code, ProblemCode::refused);

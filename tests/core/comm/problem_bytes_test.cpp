@@ -9,15 +9,16 @@ namespace trainyard::comm {
 namespace {
 
 TEST(ProblemBytes, a_problem_comes_back_whole) {
-  const base::Problem problem{base::ProblemCode::refused, "rank 3, op AR.b2", "the plans differ",
-                              "one plan", "Install one version everywhere"};
+  const base::Problem problem{"made_by_test",     base::ProblemCode::refused,
+                              "rank 3, op AR.b2", "the plans differ",
+                              "one plan",         "Install one version everywhere"};
   EXPECT_EQ(problem_from_bytes(to_bytes(problem)), problem);
   EXPECT_EQ(problem_from_bytes(to_bytes({})), base::Problem{});
 }
 
 TEST(ProblemBytes, long_texts_are_cut_to_the_bound) {
   const std::string text(100'000, 'x');
-  const auto bytes = to_bytes({base::ProblemCode::failed, text, text, text, text});
+  const auto bytes = to_bytes({"made_by_test", base::ProblemCode::failed, text, text, text, text});
   EXPECT_LE(bytes.size(), kMaximumProblemBytes);
   EXPECT_EQ(problem_from_bytes(bytes).advice,
             text.substr(0, problem_from_bytes(bytes).advice.size()));

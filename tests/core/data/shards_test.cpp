@@ -169,10 +169,9 @@ TEST(Shards, other_samples_than_were_counted_are_refused) {
     const auto refused = owners(spec_of(kind), table, changed);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
-    EXPECT_THAT(refused.error().what, HasSubstr("of class 2 there are 26, and 25 were counted"));
+    EXPECT_EQ(refused.error().id, "data_changed");
     changed.classes[7] = 4;
-    EXPECT_THAT(owners(spec_of(kind), table, changed).error().what,
-                HasSubstr("there is a class 4"));
+    EXPECT_EQ(owners(spec_of(kind), table, changed).error().id, "data_changed");
   }
 }
 
@@ -182,8 +181,7 @@ TEST(Shards, samples_in_another_order_are_refused_where_it_matters) {
   TrainingLabels sorted = labels;
   std::sort(sorted.classes.begin(), sorted.classes.end());
   const ShardingSpec spec = spec_of(ShardingKind::contiguous);
-  EXPECT_THAT(owners(spec, count_shards(spec, labels, 4, 3), sorted).error().what,
-              HasSubstr("other classes"));
+  EXPECT_EQ(owners(spec, count_shards(spec, labels, 4, 3), sorted).error().id, "data_changed");
 }
 
 }  // namespace

@@ -103,8 +103,7 @@ TEST_F(Document, a_newer_version_is_refused_in_one_sentence) {
   ASSERT_FALSE(loaded.has_value());
   ASSERT_EQ(loaded.error().size(), 1u) << base::to_string(loaded.error());
   EXPECT_EQ(loaded.error().front().code, ProblemCode::refused);
-  EXPECT_EQ(loaded.error().front().what,
-            "the experiment has version 3; this software reads version 2");
+  EXPECT_EQ(loaded.error().front().id, "newer_version");
 }
 
 TEST_F(Document, saving_over_a_read_only_place_is_a_problem) {

@@ -164,9 +164,7 @@ TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
 TEST(Embedding, does_not_go_with_vertical_sharding) {
   Experiment e = of_clicks();
   e.data.sharding.kind = data::ShardingKind::vertical;
-  EXPECT_THAT(
-      validate(e, "."),
-      ElementsAre(Field(&Problem::what, HasSubstr("is embedding_bag, and only a linear layer"))));
+  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::id, "vertical_not_supported")));
 }
 
 TEST(Embedding, goes_with_labels_that_are_dealt_out_unequally) {

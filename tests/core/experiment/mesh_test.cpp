@@ -73,10 +73,9 @@ TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
 TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
   Experiment more = on(meshed(2, 2, 2), tests::drawn_hosts(1, 6));
   EXPECT_EQ(first_problem(more).where, "strategy.mesh");
-  EXPECT_THAT(first_problem(more).what,
-              HasSubstr("a mesh of 2 x 2 x 2 has 8 devices, and 6 devices have the role worker"));
+  EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
   more.strategy.mesh.data = 0;
-  EXPECT_THAT(first_problem(more).what, HasSubstr("replicas of 2 x 2 devices do not cover"));
+  EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
   EXPECT_THAT(first_problem(more).accepted, HasSubstr("a multiple of 4"));
   const Experiment fewer = on(meshed(1, 2, 2), tests::drawn_hosts(1, 8));
   EXPECT_THAT(first_problem(fewer).advice, HasSubstr("strategy.mesh.data to 2"));
@@ -94,9 +93,7 @@ TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
   topology::Topology uneven = tests::drawn_hosts(2, 3);
   const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));
   EXPECT_EQ(problem.where, "strategy.mesh.tensor");
-  EXPECT_THAT(
-      problem.what,
-      HasSubstr("ranks 2 and 3 would share layers, and are on the hosts \"host0\" and \"host1\""));
+  EXPECT_EQ(problem.id, "tensor_group_on_several_hosts");
   EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))).what, "");
 }
 
@@ -111,20 +108,20 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   EXPECT_EQ(first_problem(sharded).what, "") << "all replicas of a place are on the one host";
   Experiment alone = on(sharded, tests::drawn_hosts(4, 1));
   EXPECT_EQ(first_problem(alone).where, "strategy.fsdp.group");
-  EXPECT_THAT(first_problem(alone).what, HasSubstr("nothing is shared out"));
+  EXPECT_EQ(first_problem(alone).id, "fsdp_group_not_even");
   Experiment uneven = on(meshed(3, 1, 1), tests::drawn_hosts(2, 2));
   uneven.topology.hosts[1].devices.pop_back();
   uneven.strategy.mesh.shards_data = true;
   uneven.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_THAT(first_problem(uneven).what, HasSubstr("hosts have 1 to 2 workers"));
+  EXPECT_EQ(first_problem(uneven).id, "fsdp_group_not_even");
   sharded.strategy.algorithm = collective::Algorithm::binary_tree;
   EXPECT_EQ(first_problem(sharded).where, "strategy.algorithm");
   Experiment deep = meshed(1, 9, 1);
   EXPECT_EQ(first_problem(deep).where, "strategy.mesh.pipeline");
-  EXPECT_THAT(first_problem(deep).what, HasSubstr("9 stages are more than the 8 layers"));
+  EXPECT_EQ(first_problem(deep).id, "too_few_layers");
   Experiment compressed = meshed(2, 2, 1);
   compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
-  EXPECT_THAT(first_problem(compressed).what, HasSubstr("hybrid does not compress gradients"));
+  EXPECT_EQ(first_problem(compressed).id, "strategy_without_compression");
   Experiment synchronized = strategy::synchronized(strategy::small_normalized_images(4));
   synchronized.strategy.kind = StrategyKind::hybrid;
   synchronized.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
@@ -136,28 +133,21 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   Experiment e = meshed(6, 2, 1, 3);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
-  EXPECT_THAT(
-      first_problem(e).what,
-      HasSubstr("of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""));
+  EXPECT_EQ(first_problem(e).id, "hosts_not_even");
   e = meshed(4, 2, 1, 4);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).what, "");
   std::swap(e.topology.hosts[2].devices[1], e.topology.hosts[3].devices[0]);
   e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]),
       e.topology.hosts[3].devices.pop_back();
-  EXPECT_THAT(
-      first_problem(e).what,
-      HasSubstr("of the 4 ranks that sum with rank 4, 3 are on \"host2\" and 1 on \"host3\""));
+  EXPECT_EQ(first_problem(e).id, "hosts_not_even");
   e = on(meshed(4, 2, 1), tests::drawn_hosts(3, 2));
   for (topology::Device& device : tests::drawn_host("", 2, 6).devices)
     e.topology.hosts[2].devices.push_back(device);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).what, "");
   e.training.clip_norm = 1;
-  EXPECT_THAT(
-      first_problem(e).what,
-      HasSubstr("of the 8 ranks that sum with rank 0, 2 are on \"host0\" and 4 on \"host2\""))
-      << "the norm is that of all";
+  EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the norm is that of all";
 }
 
 TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {

@@ -143,19 +143,17 @@ TEST(RpcCourse, brings_samples_to_tables_and_their_numbers_to_dropout) {
 TEST(Rpc, refuses_a_drawing_that_it_cannot_use) {
   Experiment none = called(strategy::small(1), 2, 0);
   EXPECT_EQ(first_problem(none).where, "topology.hosts");
-  EXPECT_THAT(first_problem(none).what, HasSubstr("no device has the role parameter_server"));
+  EXPECT_EQ(first_problem(none).id, "no_server");
   Experiment alone = called(strategy::small(1), 0, 2);
   EXPECT_EQ(first_problem(alone).where, "topology.hosts");
-  EXPECT_THAT(first_problem(alone).what, HasSubstr("no device has the role worker"));
+  EXPECT_EQ(first_problem(alone).id, "no_worker");
   Experiment many = called(strategy::small(1), 1, 4);
-  EXPECT_THAT(first_problem(many).what,
-              HasSubstr("4 parameter servers are more than the 3 layers"));
+  EXPECT_EQ(first_problem(many).id, "too_many_servers");
   Experiment tables = called(strategy::small_clicks(1), 1, 2, kTables);
-  EXPECT_THAT(first_problem(tables).what,
-              HasSubstr("2 parameter servers are more than the 1 table "));
+  EXPECT_EQ(first_problem(tables).id, "too_many_servers");
   Experiment evaluates = called(strategy::small(1), 2, 2);
   evaluates.topology.hosts[0].devices[1].role = topology::Role::evaluator;
-  EXPECT_THAT(first_problem(evaluates).what, HasSubstr("is an evaluator"));
+  EXPECT_EQ(first_problem(evaluates).id, "role_not_used");
 }
 
 TEST(Rpc, refuses_what_it_cannot_do) {
@@ -189,10 +187,7 @@ TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
   EXPECT_EQ(first_problem(e).what, "");
   e.training.clip_norm = 1;
   EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
-  EXPECT_THAT(
-      first_problem(e).what,
-      HasSubstr("of the 5 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host2\""))
-      << "the norm is that of all layers";
+  EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the norm is that of all layers";
 }
 
 // Parameters on servers are not reduced.
@@ -219,9 +214,7 @@ TEST(Rpc, auto_goes_by_what_trainers_have_alike) {
 TEST(Rpc, takes_no_schedule_and_says_so) {
   Experiment e = called(strategy::small(1), 2, 2);
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
-  EXPECT_THAT(
-      first_problem(e).what,
-      HasSubstr("pipedream updates after every micro-batch, and rpc takes one after the other"));
+  EXPECT_EQ(first_problem(e).id, "pipedream_not_supported");
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   EXPECT_THAT(*stages_line(strategy::resolved(e)),
               HasSubstr("strategy.stages.schedule=gpipe changes nothing"));
@@ -256,16 +249,13 @@ TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
     return first_problem(e);
   };
   EXPECT_EQ(problem({{"0", 1}, {"1", 0}}).what, "");
-  EXPECT_THAT(problem({{"0", 2}, {"1", 0}}).what, HasSubstr("there is no parameter server 2"));
-  EXPECT_THAT(problem({{"0", 1}}).what,
-              HasSubstr("layer 1 is on parameter server 1, but it has no table"));
-  EXPECT_THAT(problem({{"0", 0}}).what,
-              HasSubstr("layer 0 has parameters, and is with the trainers"));
+  EXPECT_EQ(problem({{"0", 2}, {"1", 0}}).id, "unknown_stage");
+  EXPECT_EQ(problem({{"0", 1}}).id, "layer_not_remote");
+  EXPECT_EQ(problem({{"0", 0}}).id, "layer_not_local");
   e.strategy.rpc.remote = kAll;
-  EXPECT_THAT(problem({{"0", 1}, {"3", 0}}).what,
-              HasSubstr("layer 3 has parameters, and is with the trainers"));
+  EXPECT_EQ(problem({{"0", 1}, {"3", 0}}).id, "layer_not_local");
   e.topology = strategy::drawn_callers(1, 2);
-  EXPECT_THAT(problem({{"0", 1}}).what, HasSubstr("parameter server 2 has no layer"));
+  EXPECT_EQ(problem({{"0", 1}}).id, "stage_without_layer");
   EXPECT_EQ(problem({{"0", 1}, {"1", 2}}).what, "");
 }
 

@@ -186,17 +186,17 @@ TEST(Servers, keep_whole_rows_of_tables) {
 TEST(Servers, what_is_missing_is_said) {
   Experiment e = served(2, 1);
   e.topology.hosts[0].devices[0].role = topology::Role::idle;
-  EXPECT_THAT(refused(e).what, HasSubstr("no device has the role parameter_server"));
+  EXPECT_EQ(refused(e).id, "no_server");
   e = served(1, 1);
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_THAT(refused(e).what, HasSubstr("no device has the role worker"));
+  EXPECT_EQ(refused(e).id, "no_worker");
 }
 
 TEST(Servers, a_server_in_another_strategy_is_refused_at_its_role) {
   Experiment e = served(2, 1);
   e.strategy.kind = StrategyKind::mirrored;
   EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
-  EXPECT_THAT(refused(e).what, HasSubstr("mirrored has none"));
+  EXPECT_EQ(refused(e).id, "role_not_used");
 }
 
 TEST(Servers, numbers_of_modes_fit_the_workers) {
@@ -214,7 +214,7 @@ TEST(Servers, numbers_of_modes_fit_the_workers) {
 TEST(Servers, backups_need_one_server) {
   Experiment e = served(3, 2);
   e.strategy.servers.mode = ServerMode::backup_workers;
-  EXPECT_THAT(refused(e).what, HasSubstr("2 servers would take those of different workers"));
+  EXPECT_EQ(refused(e).id, "backups_with_several_servers");
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_EQ(refused(e).what, "");
 }

@@ -60,11 +60,11 @@ TEST(Variant, of_a_global_batch_that_cannot_be_shared_evenly_is_refused) {
   const auto three = variant(on_hosts(1, 4), of(3, Algorithm::ring, Scaling::strong));
   ASSERT_FALSE(three);
   EXPECT_EQ(three.error().where, "training.batch_per_rank");
-  EXPECT_THAT(three.error().what, HasSubstr("32 samples cannot be shared evenly by 3 ranks"));
+  EXPECT_EQ(three.error().id, "batch_not_divisible");
   Experiment in_micro_steps = on_hosts(1, 4);
   in_micro_steps.training.accumulation_steps = 3;
-  EXPECT_THAT(variant(in_micro_steps, of(3, Algorithm::ring, Scaling::strong)).error().what,
-              HasSubstr("a micro-step of 32 samples cannot be shared"));
+  EXPECT_EQ(variant(in_micro_steps, of(3, Algorithm::ring, Scaling::strong)).error().id,
+            "batch_not_divisible");
 }
 
 TEST(Variant, of_more_ranks_than_are_drawn_is_refused_and_says_how_many_are) {
@@ -79,7 +79,7 @@ TEST(Variant, of_one_device_is_refused) {
   Experiment whole = on_hosts(1, 1);
   whole.strategy.kind = StrategyKind::one_device;
   ASSERT_FALSE(variant(whole, of(1)));
-  EXPECT_THAT(variant(whole, of(1)).error().what, HasSubstr("nothing to scale"));
+  EXPECT_EQ(variant(whole, of(1)).error().id, "strategy_does_not_scale");
 }
 
 TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
@@ -107,8 +107,7 @@ TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are
   EXPECT_TRUE(variant(whole, of(2, Algorithm::sharded_hierarchical))) << "both on one host";
   const auto three = variant(whole, of(3, Algorithm::sharded_hierarchical));
   ASSERT_FALSE(three);
-  EXPECT_THAT(three.error().what,
-              HasSubstr("sharded_hierarchical asks for equally many ranks on every host"));
+  EXPECT_EQ(three.error().id, "hosts_not_even");
 }
 
 TEST(Variant, by_an_algorithm_that_a_compression_does_not_go_with_is_refused) {

@@ -92,7 +92,7 @@ TEST(Vertical, is_refused_by_an_engine_that_only_all_reduces) {
   base::Problems problems = semantic_problems(e, nullptr);
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].where, "data.sharding.kind");
-  EXPECT_THAT(problems[0].what, HasSubstr("gloo only all-reduces here"));
+  EXPECT_EQ(problems[0].id, "vertical_not_supported");
   EXPECT_THAT(problems[0].advice, HasSubstr("Set strategy.engine to own"));
 }
 

@@ -42,7 +42,7 @@ TEST(topology, every_problem_is_found_at_once) {
 TEST(topology, a_taken_name_says_who_has_it) {
   const auto problems = validate({{host("a", {"x"}), host("b", {"x"})}, {}, {}}, "topology");
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_EQ(problems[0].what, "the name \"x\" is taken by topology.hosts[0].devices[0]");
+  EXPECT_EQ(problems[0].id, "duplicate_name");
 }
 
 TEST(topology, both_ends_of_a_link_are_looked_at) {

@@ -40,7 +40,8 @@ class NoPlane final : public session::DataPlane {
  public:
   std::string endpoint() const override { return ""; }
   base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>&) override {
-    return base::fail({base::ProblemCode::failed, "impostor", "was let in", "", ""});
+    return base::fail(
+        {"made_by_test", base::ProblemCode::failed, "impostor", "was let in", "", ""});
   }
 };
 

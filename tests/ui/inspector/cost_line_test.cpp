@@ -43,7 +43,7 @@ class Judges {
       for (const QDeadlineTimer limit(20'000); !stop.stop_requested() && !limit.hasExpired();)
         QThread::msleep(1);
       if (stop.stop_requested()) ++freed;
-      return base::fail({base::ProblemCode::canceled, "", "given up", "", ""});
+      return base::fail({"made_by_test", base::ProblemCode::canceled, "", "given up", "", ""});
     };
   }
   std::atomic<int> begun{0}, freed{0};

@@ -110,9 +110,12 @@ TEST_F(ProblemsPanelTest, counts_are_told_and_an_empty_list_says_so) {
 
 TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_its_advice) {
   const std::string advice(400, 'x');
-  const base::Problem found{base::ProblemCode::bad_input,
+  const base::Problem found{"made_by_test",
+                            base::ProblemCode::bad_input,
                             "topology.hosts[0].devices[0].memory_bytes",
-                            "cpu1 would be out of memory", "2 GB or more", advice};
+                            "cpu1 would be out of memory",
+                            "2 GB or more",
+                            advice};
   panel_.resize(900, 400);
   panel_.show();
   QSignalSpy counted(&panel_, &ProblemsPanel::count_changed);

@@ -114,7 +114,7 @@ class HostQueue final : public StreamQueue {
   Result<void> state() override {
     if (stream_->refused) return base::fail(*stream_->refused);
     if (static_cast<std::int64_t>(marks_) <= breaks_after_) return {};
-    return base::fail({base::ProblemCode::failed, "cuda",
+    return base::fail({"made_by_test", base::ProblemCode::failed, "cuda",
                        "cannot run what was asked of it: it broke, as it should", "", ""});
   }
 
@@ -210,7 +210,7 @@ class HostCompute final : public compute::Compute {
   }
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
     if (bytes > how_.memory_bytes)  // as that of a GPU says it
-      return base::fail({base::ProblemCode::unavailable, where,
+      return base::fail({"made_by_test", base::ProblemCode::unavailable, where,
                          "has no room for " + base::format_bytes(static_cast<double>(bytes)), "",
                          "Use a smaller batch or model, or put less on this GPU."});
     return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) {

@@ -12,7 +12,9 @@ using base::Result;
 template <class OneOp>
 Result<Run> make_any(Device& device, const OneOp& op) {
   if constexpr (requires { make<float>(device, op); }) return make<float>(device, op);
-  else return base::fail({base::ProblemCode::bad_input, "op", "is no attention", "", ""});
+  else
+    return base::fail(
+        {"made_by_test", base::ProblemCode::bad_input, "op", "is no attention", "", ""});
 }
 
 }  // namespace

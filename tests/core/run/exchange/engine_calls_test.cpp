@@ -85,12 +85,12 @@ TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
   Engine engine;
   WarmUpCallbacks stops = kGoesOn;
   stops.may_continue = [] {
-    return base::Result<void>(
-        base::fail({base::ProblemCode::canceled, "test", "was told to stop", "", ""}));
+    return base::Result<void>(base::fail(
+        {"made_by_test", base::ProblemCode::canceled, "test", "was told to stop", "", ""}));
   };
   const auto made = warm_up_engine(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().what, "was told to stop");
+  EXPECT_EQ(made.error().id, "made_by_test");
   EXPECT_EQ(engine.given.size(), 1u);
 }
 

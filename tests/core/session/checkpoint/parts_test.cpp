@@ -132,7 +132,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
   const auto no_moment =
       check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
   ASSERT_FALSE(no_moment);
-  EXPECT_THAT(no_moment.error().what, testing::HasSubstr("no moment1"))
+  EXPECT_EQ(no_moment.error().id, "checkpoint_without_moments")
       << "an optimizer with momentum cannot go on from it";
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";

@@ -31,8 +31,8 @@ class Line {
     base::Result<void> send(const Message& message) override {
       if (line_.shut_) {
         ++line_.refused_;
-        return base::fail(
-            {base::ProblemCode::unavailable, "line", "does not take messages", "", ""});
+        return base::fail({"made_by_test", base::ProblemCode::unavailable, "line",
+                           "does not take messages", "", ""});
       }
       const std::lock_guard lock(line_.mutex_);
       line_.taken_.push_back(message);

@@ -86,11 +86,10 @@ TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
   std::ofstream(directory_ / "experiment.json") << "{}";
   EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "put down by the workbench";
   std::ofstream(directory_ / "mine.txt") << "x";
-  EXPECT_THAT(make_sweep_directory(directory_, "x").error().what, HasSubstr("holds mine.txt"));
+  EXPECT_EQ(make_sweep_directory(directory_, "x").error().id, "directory_in_use");
   fs::remove(directory_ / "mine.txt");
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
-  EXPECT_THAT(make_sweep_directory(directory_, "x").error().what,
-              HasSubstr("holds a sweep already"));
+  EXPECT_EQ(make_sweep_directory(directory_, "x").error().id, "directory_in_use");
 }
 
 // A child takes the lock and is killed: then no process runs the sweep, whatever the manifest says.
@@ -112,7 +111,7 @@ TEST_F(SweepFile, is_locked_by_the_process_that_sweeps_as_long_as_it_lives) {
   EXPECT_EQ(sweeping_process(directory_), child);
   const auto second = SweepLock::take(directory_);
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().what, HasSubstr("another process sweeps here"));
+  EXPECT_EQ(second.error().id, "directory_in_use");
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_FALSE(sweeping_process(directory_));

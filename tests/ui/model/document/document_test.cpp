@@ -139,8 +139,12 @@ TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_
 
 TEST(Document, another_one_takes_no_refused_text_over) {
   Document document;
-  const base::Problem typed{base::ProblemCode::bad_input, "training.batch_per_rank",
-                            "not a whole number", "", ""};
+  const base::Problem typed{"made_by_test",
+                            base::ProblemCode::bad_input,
+                            "training.batch_per_rank",
+                            "not a whole number",
+                            "",
+                            ""};
   document.set_refused(typed);
   ASSERT_EQ(document.problems(), base::Problems{typed});
   EXPECT_EQ(document.readable_problems().front().told.where, "Training: Batch per rank");

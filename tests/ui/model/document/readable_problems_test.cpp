@@ -18,7 +18,8 @@ experiment::Experiment drawn() {
 
 // Returns the displayed location of a problem at that path.
 std::string said(const char* path) {
-  return readable_problems(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}})
+  return readable_problems(drawn(),
+                           {{"made_by_test", base::ProblemCode::bad_input, path, "", "", ""}})
       .at(0)
       .told.where;
 }
@@ -41,14 +42,16 @@ TEST(PlaceWords, what_is_no_place_stays) {
 }
 
 TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_found) {
-  const base::Problem found{base::ProblemCode::bad_input, "run.emulate", "run.emulate is off",
+  const base::Problem found{"made_by_test",   base::ProblemCode::bad_input,
+                            "run.emulate",    "run.emulate is off",
                             "training.steps", "Raise run.hang_seconds; see data.csv."};
   const ReadableProblems all = readable_problems(drawn(), {found, found});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].found, found);
   EXPECT_EQ(all[1].told,
-            (base::Problem{base::ProblemCode::bad_input, "Run: Emulate", "\"Run: Emulate\" is off",
-                           "\"Training: Steps\"", "Raise \"Run: Hang timeout\"; see data.csv."}));
+            (base::Problem{"made_by_test", base::ProblemCode::bad_input, "Run: Emulate",
+                           "\"Run: Emulate\" is off", "\"Training: Steps\"",
+                           "Raise \"Run: Hang timeout\"; see data.csv."}));
 }
 
 }  // namespace

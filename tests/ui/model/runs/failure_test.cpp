@@ -34,7 +34,7 @@ TEST(Failure, is_read_from_the_result_of_a_run) {
 }
 
 Ranks ranks_at(const std::string& where) {
-  return ranks_in_problem({base::ProblemCode::failed, where, "", "", ""});
+  return ranks_in_problem({"made_by_test", base::ProblemCode::failed, where, "", "", ""});
 }
 
 TEST(Failure, is_of_the_ranks_that_its_place_names) {
