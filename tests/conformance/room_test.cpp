@@ -148,7 +148,7 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
       testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2",
                            "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
                            "strategy.stages.partition=memory", "training.accumulation_steps=2"));
-  EXPECT_EQ(stages->besides, "devices idle at least 33 % of the time");
+  EXPECT_EQ(stages->besides, "devices are idle at least 33 % of the time");
   EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
   const std::vector<Way> third = options_that_fit(resolved(with_memory(e, 0.4)));
   EXPECT_TRUE(way_with(third, "strategy.kind=pipeline"));
@@ -182,7 +182,7 @@ TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   const Way* pipedream = way_with(of_pipedream, "strategy.stages.schedule=1f1b");
   ASSERT_TRUE(pipedream);
   EXPECT_THAT(pipedream->besides,
-              testing::EndsWith(", and of all micro-batches of a step there is one update"));
+              testing::EndsWith(", and one update per step instead of one per micro-batch"));
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_forward_one_backward),
                        "strategy.stages.schedule=naive"));
 }
@@ -198,7 +198,7 @@ TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_
     }));
     const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
     EXPECT_EQ(
-        way.besides.find("of all micro-batches of a step there is one update") == std::string::npos,
+        way.besides.find("one update per step instead of one per micro-batch") == std::string::npos,
         experiment::updates_each_micro_batch(other.strategy));
   }
   EXPECT_TRUE(way_with(

@@ -118,7 +118,7 @@ TEST(SessionFaults, the_table_waits_for_ranks_that_have_not_said_what_they_have)
                      hello->software = "0.0.7-other";
                    return true;
                  }));
-  EXPECT_THAT(problem_of(run.result()).what, testing::Not(HasSubstr("(not said)")));
+  EXPECT_THAT(problem_of(run.result()).what, testing::Not(HasSubstr("(not reported)")));
 }
 
 TEST(SessionFaults, events_that_a_rank_had_to_drop_are_in_the_recording) {

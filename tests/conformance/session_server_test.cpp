@@ -191,7 +191,7 @@ TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
     bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(file) / 2));
     bytes.put('!');
   }
-  const std::string remedy = "Copy " + file.string() + " again from where the run was made";
+  const std::string remedy = "Copy " + file.string() + " again from the machine of the run";
   EXPECT_NE(why().find(file.string() + ", byte "), std::string::npos) << why();
   EXPECT_NE(why().find("is damaged (its checksum does not match)"), std::string::npos) << why();
   EXPECT_NE(why().find(remedy), std::string::npos) << why();
@@ -212,7 +212,7 @@ TEST(SessionOrder, of_another_experiment_is_refused) {
   const auto refused = again();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
-  EXPECT_NE(refused.error().what.find("is the order of plan"), std::string::npos)
+  EXPECT_NE(refused.error().what.find("the order belongs to plan"), std::string::npos)
       << base::to_string(refused.error());
 }
 

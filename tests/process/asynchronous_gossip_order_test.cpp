@@ -97,8 +97,8 @@ TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refuse
                 fs::copy_options::overwrite_existing);
   const Ran refused = recomputed(directory_of(result));
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr(file.string()), HasSubstr("is the order of plan"),
-                                 HasSubstr("resolved.json was changed since")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(file.string()), HasSubstr("the order belongs to plan"),
+                                 HasSubstr("resolved.json was changed")));
 }
 
 TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
@@ -110,7 +110,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
     const Ran ran = recomputed(directory_of(result));
     EXPECT_GT(ran.exit_code, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr("Copy " + file.string() +
-                                                          " again from where the run was made")));
+                                                          " again from the machine of the run")));
   };
   {
     std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);

@@ -83,7 +83,7 @@ TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modeled_is_refused) 
   const Ran simulated = cli({"simulate", kGossip, "--set", kAsynchronous});
   EXPECT_NE(simulated.exit_code, 0);
   EXPECT_THAT(simulated.err, AllOf(HasSubstr("strategy.gossip.mode"),
-                                   HasSubstr("the simulator does not model it")));
+                                   HasSubstr("the simulator does not model asynchronous gossip")));
   const Ran on_clock =
       cli({"validate", kGossip, "--set", kAsynchronous, "--set", "run.clock=virtual"});
   EXPECT_EQ(on_clock.exit_code, 2);
@@ -92,7 +92,7 @@ TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modeled_is_refused) 
       cli({"validate", kGossip, "--set", kAsynchronous, "--set", "strategy.gossip.graph=complete"});
   EXPECT_EQ(odd.exit_code, 2);
   EXPECT_THAT(odd.err, AllOf(HasSubstr("strategy.gossip.graph"),
-                             HasSubstr("ranks 1, 0 and 2 are neighbours in a circle of 3")));
+                             HasSubstr("ranks 1, 0 and 2 form a cycle of 3")));
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ std::vector<Bad> files() {
   return {
       {"missing_images",
        set(kOne, {"data.kind=idx", "data.images=none", "data.labels=nothing"}),
-       {"data.images", "none", "the file is not there"}},
+       {"data.images", "none", "the file does not exist"}},
       {"empty_idx", on_idx("images", "", kThreeLabels), {"data.images"}},
       {"truncated_header",
        on_idx("images", kThreeImages.substr(0, 9), kThreeLabels),
@@ -293,7 +293,7 @@ TEST_P(BadInput, is_refused_in_words) {
 TEST(BadUsage, ends_with_a_result_too) {
   const std::vector<std::pair<Arguments, std::string>> lines = {
       {{"--json"}, "trainyard-cli"},
-      {{"dance", "--json"}, "\"dance\" is no verb"},
+      {{"dance", "--json"}, "\"dance\" is not a verb"},
       {{"run", "--json"}, "experiment is required"},
       {{"run", kOne, "--steps", "many", "--json"},
        "trainyard-cli run: --steps: \"many\" is no whole number (accepted: 1 to 1000000000)"},

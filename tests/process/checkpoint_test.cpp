@@ -97,7 +97,7 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
     const std::int64_t committed = ran.result().value("committed_step", -1);
     EXPECT_EQ(newest(run.run_directory()), committed);
     if (committed < 0) continue;
-    EXPECT_THAT(ran.err, HasSubstr("go on from it with --resume " + run.run_directory().string()));
+    EXPECT_THAT(ran.err, HasSubstr("resume from it with --resume " + run.run_directory().string()));
     if (committed >= 400) continue;
     const Json rest =
         completed(resumed(short_run(kServed, 400, is_lockstep()), run.run_directory()));
@@ -114,7 +114,7 @@ TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_ho
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_FALSE(ran.result().contains("committed_step"));
   EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(),
-              HasSubstr("Nothing is kept of it: set run.checkpoint_every_steps"));
+              HasSubstr("It wrote no checkpoint: with run.checkpoint_every_steps"));
 }
 
 TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
@@ -169,7 +169,7 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
                               HasSubstr("The checkpoint of step 40 is used instead")));
   EXPECT_THAT(
       base::read_file(fs::path(directory(rest.result())) / "run.log", 1 << 20).value(),
-      AllOf(HasSubstr("goes on from the checkpoint of step 40"), HasSubstr("is used instead")));
+      AllOf(HasSubstr("resumes from the checkpoint of step 40"), HasSubstr("is used instead")));
   const Ran other = cli(
       resumed(short_run(kServed, 60, is_lockstep({"model.layers[0].units=77"})), directory(half)));
   EXPECT_EQ(other.exit_code, 4);
@@ -181,7 +181,7 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   EXPECT_THAT(enough.err, AllOf(HasSubstr("run.resume_from"), HasSubstr("Raise training.steps")));
   const Ran none = cli(resumed(short_run(kServed, 40, is_lockstep()), (home / "nowhere").string()));
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.err, HasSubstr("holds no checkpoint"));
+  EXPECT_THAT(none.err, HasSubstr("contains no checkpoint"));
 }
 
 TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_before_it_is_used) {

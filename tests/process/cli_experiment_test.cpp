@@ -18,7 +18,7 @@ TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   const Ran unknown = cli({"frobnicate"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err,
-              testing::AllOf(HasSubstr("\"frobnicate\" is no verb"), HasSubstr("simulate"),
+              testing::AllOf(HasSubstr("\"frobnicate\" is not a verb"), HasSubstr("simulate"),
                              testing::Not(HasSubstr("bench-rank"))));
   EXPECT_EQ(cli({"validate", kMirrored, "--frobnicate"}).exit_code, 2);
   EXPECT_EQ(cli({"validate"}).exit_code, 2);

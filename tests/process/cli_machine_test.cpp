@@ -161,7 +161,7 @@ TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
 
 TEST(CliBenchUsage, names_what_can_be_measured_and_the_help_that_has_its_options) {
   EXPECT_THAT(cli({"bench", "dance"}).err,
-              HasSubstr("trainyard-cli bench: \"dance\" is no verb (accepted: allreduce). "
+              HasSubstr("trainyard-cli bench: \"dance\" is not a verb (accepted: allreduce). "
                         "trainyard-cli bench --help"));
   EXPECT_THAT(cli({"bench"}).err,
               HasSubstr("trainyard-cli bench: a verb is missing (accepted: allreduce)"));

@@ -114,7 +114,7 @@ TEST(CliCompressionInput, validate_says_that_it_is_not_one_device) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(
       ran.out,
-      HasSubstr("note: gradients are compressed (sign): this is not the training of one device"));
+      HasSubstr("note: gradients are compressed (sign): this is not equivalent to one device"));
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   const Ran ran = run.wait();
   for (const RankProcess& left : ranks)
     EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("does not answer any more")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("stopped responding")));
 }
 
 TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
@@ -156,7 +156,7 @@ TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
                            "--set", "run.transport=shm"});
   EXPECT_EQ(imposed.exit_code, 2);
   EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"),
-                                 HasSubstr("brings its own transport (TCP)")));
+                                 HasSubstr("uses its own transport (TCP)")));
 }
 
 TEST_F(Engine, its_plan_is_coarse_and_proved) {

@@ -198,7 +198,7 @@ TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (cpu3 on host0)");
-  EXPECT_THAT(ran.err, HasSubstr("3 of 4 workers were lost before it, and too few are left"));
+  EXPECT_THAT(ran.err, HasSubstr("3 of 4 workers failed before it, and too few are left"));
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
 }
 
@@ -238,7 +238,7 @@ TEST(RanksOfOneProcess, cannot_be_harmed_one_by_one) {
     const Ran ran = run.stop();
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_THAT(kinds(ran.result()), testing::IsEmpty());
-    EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("it is no process of its own"));
+    EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("the rank is not a separate process"));
   }
 }
 

@@ -42,8 +42,8 @@ TEST_P(Lending, trains_to_the_bit_what_is_trained_in_shared_memory) {
   const std::vector<std::string> run =
       few_samples(example(one.experiment), all_on_gpus(one.ranks, one.overrides));
   const Json lent = machine.completed(run), shared = machine.completed(run, kLendsNothing);
-  EXPECT_THAT(log_of(lent), HasSubstr("are on the GPU, where peers reach it"));
-  EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr("are on the GPU, where peers reach it")),
+  EXPECT_THAT(log_of(lent), HasSubstr("are on the GPU and exported to peers"));
+  EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr("are on the GPU and exported to peers")),
                                     HasSubstr("shared, all of it with the host: ")));
   EXPECT_EQ(lent["wire_bytes"], shared["wire_bytes"]);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(one.ranks); ++rank)
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Run, Lending, testing::ValuesIn(kCases),
 TEST(LendingNothing, are_ranks_beside_one_on_a_cpu) {
   const Home home;
   const Json result = Machine(home).completed(few_samples(kMirrored, all_on_gpus(3)));
-  EXPECT_THAT(log_of(result), Not(HasSubstr("are on the GPU, where peers reach it")));
+  EXPECT_THAT(log_of(result), Not(HasSubstr("are on the GPU and exported to peers")));
 }
 
 }  // namespace

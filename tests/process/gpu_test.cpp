@@ -260,7 +260,7 @@ TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {
   }
   EXPECT_FALSE(fs::exists(home.runs()));
   EXPECT_THAT(cli(with_set({"validate", kMirrored}, on_gpu(2, 1000))).err,
-              HasSubstr("devices[2].gpu: cpu2 is said to be GPU 1000 of this machine"));
+              HasSubstr("devices[2].gpu: cpu2 is mapped to GPU 1000 of this machine"));
 }
 
 TEST(Gpus, that_this_machine_lacks_start_no_sweep) {
@@ -343,10 +343,10 @@ TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room for "),
-                             HasSubstr("what the rank keeps takes "),
+                             HasSubstr("the buffers of the rank need "),
                              HasSubstr("parameters 941 kB, gradients 941 kB"),
                              HasSubstr("put less on this GPU. Or draw \"cpu1\" with as much memory "
-                                       "as is free: validate then says what would fit.")));
+                                       "as is free: validate then lists options that fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 

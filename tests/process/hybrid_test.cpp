@@ -28,7 +28,7 @@ TEST(CliHybrid, refuses_a_mesh_that_the_drawing_cannot_hold) {
               HasSubstr("a mesh of 2 x 2 x 3 has 12 devices, and 8 devices have the role worker"));
   EXPECT_THAT(
       refused({"strategy.mesh.data=1", "strategy.mesh.pipeline=1", "strategy.mesh.tensor=8"}),
-      HasSubstr("ranks 3 and 4 would share layers, and are on the hosts \"host0\" and \"host1\""));
+      HasSubstr("ranks 3 and 4 would share layers, but are on the hosts \"host0\" and \"host1\""));
   EXPECT_THAT(refused({"strategy.mesh.shards_data=true", "strategy.algorithm=binary_tree"}),
               HasSubstr("gather parameters"));
 }

@@ -118,7 +118,7 @@ TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
   EXPECT_THAT(
       checked.err,
       testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"),
-                     HasSubstr("would be out of memory")));
+                     HasSubstr("would run out of memory")));
   const Ran said = cli({"check", kMirrored, "--set", small});
   EXPECT_THAT(
       said.out,
@@ -133,7 +133,7 @@ TEST(CliMemory, of_a_rank_is_one_number) {
   const std::string takes = word_after(checked.out, "rank 0 takes ");
   const Ran refused =
       cli({"validate", kMirrored, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
-  EXPECT_THAT(refused.err, HasSubstr("its buffers take " + takes));
+  EXPECT_THAT(refused.err, HasSubstr("its buffers need " + takes));
   EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
 }
 
@@ -142,7 +142,7 @@ TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
   const Ran refused = cli(with_memory("run", tight));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory: its buffers take "),
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would run out of memory: its buffers need "),
                                           HasSubstr(" more than the 10 MB that it has"),
                                           HasSubstr("moments 7.01 MB")));
   EXPECT_THAT(
@@ -200,8 +200,9 @@ TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
                                   "made again before the backward pass: "));
   const Ran vain =
       cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
-  EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no "
-                                  "output can be given up here"));
+  EXPECT_THAT(vain.out,
+              HasSubstr("note: nothing is recomputed: no output of 1 consecutive segments no "
+                        "output can be given up here"));
   const Ran proved =
       cli({"check", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
   EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
@@ -222,7 +223,7 @@ TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   const Ran refused = cli(with_memory("validate", 1'000'000));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err,
-              testing::AllOf(HasSubstr("would be out of memory"),
+              testing::AllOf(HasSubstr("would run out of memory"),
                              HasSubstr("saves enough at this global batch: give it more memory, "
                                        "draw more devices, or take a smaller model or batch.")));
 }

@@ -200,7 +200,7 @@ TEST(ParameterServer, a_server_that_would_be_out_of_memory_is_refused_before_any
     EXPECT_EQ(ran.exit_code, 2) << verb;
     EXPECT_THAT(
         ran.err,
-        HasSubstr("server (rank 4, parameter_server) would be out of memory: its buffers take "));
+        HasSubstr("server (rank 4, parameter_server) would run out of memory: its buffers need "));
     EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[4].memory_bytes"));
   }
 }

@@ -210,10 +210,11 @@ TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {
               HasSubstr("strategy.stages.places: no layer is on any device"));
   EXPECT_THAT(refused({"strategy.stages.partition=by_hand",
                        R"(strategy.stages.places=[{"segment": "1", "rank": 0}])"}),
-              HasSubstr("\"1\" is no layer that can be on a device by itself"));
-  EXPECT_THAT(refused({"strategy.kind=pipeline", "strategy.stages.schedule=interleaved_1f1b",
-                       "training.accumulation_steps=3"}),
-              HasSubstr("interleaved_1f1b gives each of 2 workers two runs of layers at least"));
+              HasSubstr("\"1\" is no layer that can be placed"));
+  EXPECT_THAT(
+      refused({"strategy.kind=pipeline", "strategy.stages.schedule=interleaved_1f1b",
+               "training.accumulation_steps=3"}),
+      HasSubstr("interleaved_1f1b needs at least two ranges of layers for each of 2 workers"));
   EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("hands on activations"));
 }
 

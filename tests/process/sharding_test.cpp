@@ -31,7 +31,7 @@ TEST(CliSharding, validate_says_who_owns_what_and_that_it_is_not_one_device) {
   const Ran skewed = cli(with({"validate", kMirrored}, kSkewed));
   EXPECT_EQ(skewed.exit_code, 0);
   EXPECT_THAT(skewed.out, HasSubstr("note: every rank trains on samples of its own (label_skew "
-                                    "sharding): this is not the training of one device"));
+                                    "sharding): this is not equivalent to one device"));
   EXPECT_THAT(skewed.out, testing::ContainsRegex("rank 3 +[0-9,]+ samples, by class [0-9,]+, "));
   EXPECT_THAT(cli({"validate", kMirrored}).out, Not(HasSubstr("note")));
 }
@@ -108,9 +108,9 @@ TEST(CliVertical, validate_says_who_has_which_columns_and_promises_one_device) {
   const Ran ran = cli({"validate", kVertical});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out,
-              testing::AllOf(HasSubstr("every rank loads its own feature columns alone"),
+              testing::AllOf(HasSubstr("every rank loads only its own feature columns"),
                              HasSubstr("196 of 784 feature columns, 588 to 783, of every sample")));
-  EXPECT_THAT(ran.out, Not(HasSubstr("not the training of one device")));
+  EXPECT_THAT(ran.out, Not(HasSubstr("not equivalent to one device")));
 }
 
 TEST(CliVertical, a_first_layer_that_is_no_sum_over_columns_is_bad_input) {

@@ -78,9 +78,10 @@ TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
       kMirrored, 3,
       deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("training.swap.directory: no file can be made in /no/such/directory"),
-                    HasSubstr("put aside to host")));
+  EXPECT_THAT(
+      ran.err,
+      AllOf(HasSubstr("training.swap.directory: cannot create a file in /no/such/directory"),
+            HasSubstr("put aside to host")));
 }
 
 // Two cases for any user: a file in place of the directory, and a file system that accepts no
@@ -101,10 +102,10 @@ TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
       if (verb == "run") arguments.insert(arguments.end(), {"--out", out});
       const Ran ran = cli(arguments);
       EXPECT_EQ(ran.exit_code, 2);
-      EXPECT_THAT(
-          ran.err,
-          AllOf(HasSubstr("training.swap.directory: no file can be made in " + directory + ": "),
-                HasSubstr("(accepted: "), HasSubstr("name another one, or put aside to host")));
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: cannot create a file in " +
+                                           directory + ": "),
+                                 HasSubstr("(accepted: "),
+                                 HasSubstr("choose another directory, or offload to host")));
       EXPECT_FALSE(fs::exists(out));
     }
   }

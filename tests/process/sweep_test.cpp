@@ -137,8 +137,8 @@ TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   for (const char* words :
-       {"ranks  algorithm", "speed-up against 1 rank", "strong scaling: the global batch stays",
-        "after 2 of warm-up, of 10; evaluation off", "drawn, not imposed", "equal"})
+       {"ranks  algorithm", "speed-up against 1 rank", "strong scaling: constant global batch",
+        "10 steps with 2 of warm-up; evaluation off", "drawn, not imposed", "equal"})
     EXPECT_THAT(ran.out, HasSubstr(words));
   EXPECT_THAT(ran.err, HasSubstr("1 of 2 over"));
 }
@@ -152,7 +152,7 @@ TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_sha
   const Json result = ran.result();
   EXPECT_THAT(states(result), ElementsAre("done", "left_out", "done"));
   EXPECT_THAT(result["variants"][1]["reason"].get<std::string>(),
-              HasSubstr("64 samples cannot be shared evenly by 3 ranks"));
+              HasSubstr("64 samples cannot be divided evenly among 3 ranks"));
   for (const int i : {0, 2}) EXPECT_EQ(result["variants"][i]["step_samples"], 64);
   EXPECT_EQ(result["baseline"]["ranks"], 2) << "1 rank was not measured";
 }
@@ -236,12 +236,12 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
 TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   const Home home;
   const std::vector<std::pair<std::vector<std::string>, const char*>> bad{
-      {{"--ranks", "8"}, "ranks: cannot be 8: the drawing has 4 ranks"},
+      {{"--ranks", "8"}, "ranks: 8 exceeds the 4 ranks of the drawing"},
       {{"--ranks", "1,zwei"}, "ranks: cannot be \"zwei\""},
       {{"--algorithms", "rang"}, "algorithms: cannot be \"rang\""},
       {{"--scaling", "medium"}, "medium"},
       {{"--steps", "1"}, "1"},
-      {{"--set", "strategy.kind=one_device"}, "nothing to scale"},
+      {{"--set", "strategy.kind=one_device"}, "nothing to compare"},
       {{"--set", "training.batch_per_rank=0"}, "training.batch_per_rank"},
       {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "nowhere.csv"}};
   for (const auto& [arguments, words] : bad) {

@@ -111,7 +111,7 @@ TEST(Tpus, are_proved_and_simulated_and_say_their_torus) {
 TEST(Tpus, are_asked_for_where_there_are_none) {
   const Ran refused = cli({"validate", kMirrored, "--set", "strategy.kind=tpu"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("cpu0 (cpu) and 3 others are none"),
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("cpu0 (cpu) and 3 others are not TPUs"),
                                  HasSubstr("Drag TPUs from the palette"),
                                  HasSubstr("ring is not how TPUs sum")));
   const Ran full = cli({"validate", kTpus, "--set", "training.multiplies=full"});

@@ -157,7 +157,7 @@ TEST_F(MainWindowTest, what_devices_have_no_room_for_is_not_run_and_it_is_said_w
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().errors().isVisible(); }));
   EXPECT_TRUE(window_->center().errors().text().startsWith("This experiment cannot run yet"))
       << window_->center().errors().text().toStdString();
-  EXPECT_TRUE(window_->center().errors().text().contains("would be out of memory"))
+  EXPECT_TRUE(window_->center().errors().text().contains("would run out of memory"))
       << window_->center().errors().text().toStdString();
   EXPECT_EQ(window_->runs().current(), nullptr);
   window_->document().undo_stack().undo();

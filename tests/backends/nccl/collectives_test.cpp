@@ -284,7 +284,7 @@ TEST(Nccl, has_no_minimum_and_sums_no_bytes) {
   std::vector<float> buffer(4);
   EXPECT_EQ(
       ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce, Reduction::min)).error().what,
-      "nccl has no all_reduce of fp32 for Trainyard");
+      "nccl does not support all_reduce of fp32 here");
   EXPECT_FALSE(supports(CollectiveKind::reduce_scatter, Reduction::sum, DType::byte));
   EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::byte));
   EXPECT_TRUE(ranks[0]->state()) << "and the engine goes on";

@@ -87,7 +87,7 @@ TEST_F(OnDevices, bytes_on_both_sides_are_refused) {
   EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(kFrom - 10, 20)).value());
   const auto message = second_->receive(0, 0);
   ASSERT_FALSE(message);
-  EXPECT_NE(message.error().what.find("rank 0 posted 20 bytes that lie outside its arena"),
+  EXPECT_NE(message.error().what.find("rank 0 posted 20 bytes that are outside its arena"),
             std::string::npos)
       << message.error().what;
 }

@@ -81,10 +81,10 @@ TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {
   EXPECT_THAT(equivalence_caveats(e).value_or(""), testing::Not(HasSubstr("moments")));
   e.strategy.local_sgd.rule = LocalRule::elastic;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              HasSubstr("weights are pulled to a centre every 8 steps"));
+              HasSubstr("weights are pulled toward a center every 8 steps"));
   e.training.steps = 7;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              HasSubstr("never moves: the run is over after 7 steps, and they meet every 8 steps"));
+              HasSubstr("never moves: the run has 7 steps, but ranks synchronize every 8 steps"));
   e.strategy.local_sgd.rule = LocalRule::average;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
               HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));

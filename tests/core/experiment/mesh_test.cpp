@@ -67,7 +67,7 @@ TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
   EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
   EXPECT_EQ(resolved.global_batch, 16);
   EXPECT_EQ(mesh_line(resolved),
-            "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers");
+            "2 x 2 x 2: 2 replicas of 2 stages, each with 2 devices that share its layers");
 }
 
 TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
@@ -154,7 +154,7 @@ TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
   Experiment e = meshed(1, 2, 2);
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(*mesh_line(strategy::resolved(e)),
-              HasSubstr("; strategy.mesh.shards_data changes nothing"));
+              HasSubstr("; strategy.mesh.shards_data has no effect"));
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(*mesh_line(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));

@@ -208,9 +208,10 @@ std::string refusal(const MixingMatrix& mixing) {
 TEST(MixingMatrix, that_is_no_good_is_refused_and_says_which_rank) {
   EXPECT_EQ(refusal({2, 4, {3, 1, 1, 3}}), "");
   EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}),
-              HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
+              HasSubstr("rank 1 has the weight -0.25 in the average of rank 0"));
   EXPECT_THAT(refusal({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}),
-              HasSubstr("rank 0 counts 0.5 for rank 1, but the other way round it is 0.25"));
+              HasSubstr("rank 0 has the weight 0.5 in the average of rank 1, but rank 1 has 0.25 "
+                        "in that of rank 0"));
   EXPECT_THAT(refusal({2, 4, {3, 1, 1, 2}}),
               AllOf(HasSubstr("by which rank 1 averages sum to 0.75"), HasSubstr("drift")));
   EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}),
@@ -241,7 +242,7 @@ TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
   };
   EXPECT_EQ(problem({{0, 0, 0.333333333333}}), "") << "the last digit is nobody's fault";
   EXPECT_THAT(problem({{0, 2, 0.25}}), AllOf(HasSubstr("strategy.gossip.weights[0]"),
-                                             HasSubstr("ranks 0 and 2 are no neighbours")));
+                                             HasSubstr("ranks 0 and 2 are not neighbors")));
   EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), "");
   EXPECT_THAT(problem({{0, 9, 0.25}}), HasSubstr("there is no rank 9"));
   EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 counts -0.23"));

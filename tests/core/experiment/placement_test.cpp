@@ -80,7 +80,7 @@ TEST(Placement, replicas_on_cpus_and_on_gpus_are_alike_among_themselves) {
     e.topology.hosts[0].devices[d].kind = topology::DeviceKind::gpu,
     e.topology.hosts[0].devices[d].gpu = 0;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              testing::HasSubstr("replicas on CPUs and on GPUs, which round otherwise"));
+              testing::HasSubstr("replicas on CPUs and on GPUs round differently"));
   EXPECT_EQ(identical_parameter_groups(resolve(e, ".").value()),
             (std::vector<std::vector<int>>{{0, 3}, {1, 2}}));
 }

@@ -45,17 +45,17 @@ TEST(MixedPrecision, in_fp16_needs_ranks_that_see_one_gradient) {
     EXPECT_EQ(base::to_string(validate(in(Precision::fp16, kind), ".")), "");
   for (const StrategyKind kind : {gossip, local_sgd})
     expect_problem(in(Precision::fp16, kind), "training.precision",
-                   "every rank updates by its own gradient");
+                   "every rank updates with its local gradient");
   Experiment served = in(Precision::fp16, parameter_server);
   served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
   expect_problem(served, "training.precision",
                  "in parameter_server every worker's gradient is applied by itself");
   Experiment weights = in(Precision::fp16);
   weights.strategy.average = AveragedQuantity::weights;
-  expect_problem(weights, "training.precision", "where weights are averaged");
+  expect_problem(weights, "training.precision", "with averaged weights");
   Experiment pipedream = in(Precision::fp16, pipeline);
   pipedream.strategy.stages.schedule = PipelineSchedule::pipedream;
-  expect_problem(pipedream, "training.precision", "in pipedream every stage updates by itself");
+  expect_problem(pipedream, "training.precision", "in pipedream every stage updates independently");
 }
 
 TEST(MixedPrecision, in_fp16_refuses_what_would_hide_an_infinite_gradient) {
@@ -63,7 +63,7 @@ TEST(MixedPrecision, in_fp16_refuses_what_would_hide_an_infinite_gradient) {
   Experiment e = in(Precision::fp16);
   for (const Scheme kind : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::power_sgd}) {
     e.strategy.compression.kind = kind;
-    expect_problem(e, "training.precision", "may hide that a gradient is infinite");
+    expect_problem(e, "training.precision", "may hide infinite gradients");
   }
   for (const Scheme kind : {Scheme::fp16, Scheme::bf16}) {
     e.strategy.compression.kind = kind;

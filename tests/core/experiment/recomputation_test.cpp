@@ -85,8 +85,7 @@ TEST(Recomputation, of_stages_keeps_what_comes_in_and_what_is_taken_back_at_once
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 0)),
             "0-2 again 0 1 2");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 1)), "");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "")
-      << "one micro-batch after the other";
+  EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "") << "one at a time";
 }
 
 TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
@@ -109,7 +108,7 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   EXPECT_EQ(in_words(one), "0-10 again 1 2 3 5 6 7 8");
   EXPECT_FALSE(one.frees(0) || one.frees(4) || one.frees(9));
   EXPECT_THAT(*recomputation_line(strategy::resolved(e)),
-              HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
+              HasSubstr("frees 7 of 13 outputs after the forward pass and recomputes 7"));
 }
 
 // The parameters of a unit are gathered and released together.
@@ -129,9 +128,9 @@ TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
 TEST(Recomputation, is_said_with_what_it_costs) {
   EXPECT_EQ(recomputation_line(strategy::resolved(chain(2, 9, 0))), std::nullopt);
   EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 3))),
-              HasSubstr("of 9 outputs 4 are given up after the forward pass, and 4 made again"));
+              HasSubstr("frees 4 of 9 outputs after the forward pass and recomputes 4"));
   EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 1))),
-              HasSubstr("nothing is computed again: of 1 segments in a row"));
+              HasSubstr("nothing is recomputed: no output of 1 consecutive segments"));
   EXPECT_EQ(recomputed_share(strategy::resolved(chain(2, 9, 1))), 0);
   EXPECT_GT(recomputed_share(strategy::resolved(chain(2, 9, 3))), 0.1);
 }

@@ -205,7 +205,7 @@ TEST(Received, damage_is_told_and_never_fatal) {
   EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()),
               HasSubstr("no device has the role worker"));
   EXPECT_THAT(broken("document.training.batch_per_rank", 5000),
-              HasSubstr("are more than the 8,000 training samples"));
+              HasSubstr("exceed the 8,000 training samples"));
   EXPECT_THAT(broken("document.model.layers[2].units", 9), HasSubstr("the data has 10 classes"));
   EXPECT_THAT(broken("data.classes", -1), HasSubstr("data.classes: the number -1 is out of range"));
   EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
@@ -226,7 +226,7 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
   EXPECT_EQ(error_of(good), "");
   Json counts = good["shards"];
   EXPECT_THAT(with(Json::array()), HasSubstr("shards: are not the samples of each rank and class"));
-  EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, together 8,000"));
+  EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, with a sum of 8,000"));
   EXPECT_THAT(with({counts[0], "x"}), HasSubstr("shards"));
   EXPECT_THAT(with({counts[0], counts[0]}), HasSubstr("shards"));
   counts[1][3] = -5;

@@ -34,8 +34,9 @@ TEST(Sequences, an_embedding_needs_them) {
 TEST(Sequences, every_character_has_a_row) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers[0].rows = 5;
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[0].rows"),
-                                    HasSubstr("is 5, and the text has"), HasSubstr("Set it to 0")));
+  EXPECT_THAT(problems_of(e),
+              AllOf(HasSubstr("model.layers[0].rows"), HasSubstr("has 5 rows, but the text has"),
+                    HasSubstr("Set it to 0")));
 }
 
 TEST(Sequences, what_is_flattened_foretells_one_class_only) {

@@ -253,9 +253,9 @@ TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_
   EXPECT_EQ(said(8, 5),
             "8 workers / softsync 5 is no whole number: an update takes 1 gradient, which is "
             "asynchronous");
-  EXPECT_EQ(
-      said(8, 3),
-      "8 workers / softsync 3 is no whole number: an update takes 2 gradients, as with softsync 4");
+  EXPECT_EQ(said(8, 3),
+            "8 workers / softsync 3 is not a whole number: an update takes 2 gradients, as with "
+            "softsync 4");
   EXPECT_EQ(said(7, 3),
             "7 workers / softsync 3 is no whole number: an update takes 2 gradients, and theory "
             "says nothing of the mean staleness");

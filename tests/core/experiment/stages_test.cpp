@@ -143,9 +143,8 @@ TEST(Schedule, that_changes_nothing_is_said_to) {
   e.strategy.kind = StrategyKind::model_parallel;
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_THAT(
-      *stages_line(strategy::resolved(e)),
-      HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other"));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)),
+              HasSubstr("strategy.stages.schedule=gpipe changes nothing: one at a time"));
   e.strategy.kind = StrategyKind::pipeline;
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.kind = StrategyKind::hybrid;
@@ -188,7 +187,7 @@ TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
   for (const model::Segment& segment : r.model.segments)
     times.push_back({place_name(segment), 0.001});
   set_measured_times(r, times);
-  EXPECT_THAT(*stages_line(r), HasSubstr("as measured, 2 ms, 2 ms, 3 ms for a sample"));
+  EXPECT_THAT(*stages_line(r), HasSubstr("measured 2 ms, 2 ms, 3 ms per sample"));
 }
 
 TEST(Partition, by_times_of_other_layers_is_refused) {
@@ -199,8 +198,9 @@ TEST(Partition, by_times_of_other_layers_is_refused) {
       problem_of(e),
       HasSubstr("strategy.stages.times: the times of 2 layers are not those of the model's 3"));
   e.strategy.stages.times = {{"0", 1}, {"2", 1}, {"1", 1}};
-  EXPECT_THAT(problem_of(e),
-              HasSubstr("strategy.stages.times[1].segment: \"2\" is where layer 1 should be"));
+  EXPECT_THAT(
+      problem_of(e),
+      HasSubstr("strategy.stages.times[1].segment: found layer \"2\" where layer 1 is expected"));
 }
 
 TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
@@ -287,9 +287,9 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
       HasSubstr(
           "places[1].segment: layer 1 is several, and goes by its parts (accepted: 1.0 to 1."));
   EXPECT_THAT(problem_of(by_hand(e, {{"1", 0}, {"2", 1}})),
-              HasSubstr("places[0].segment: layers before 1 are on no device"));
+              HasSubstr("places[0].segment: the layers before 1 are not placed"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})),
-              HasSubstr("places[2].segment: 1 does not come after 2"));
+              HasSubstr("places[2].segment: 1 does not follow 2"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})),
               HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}})), HasSubstr("worker 1 has no layer"));
@@ -314,8 +314,7 @@ TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_bes
 TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(
       problem_of(deep(4, {9, 9})),
-      HasSubstr(
-          "topology.hosts: 4 workers are more than the 3 layers that the model can be cut into"));
+      HasSubstr("topology.hosts: 4 workers exceed the 3 layers that the model can be cut into"));
   Experiment e = deep(2, {9, 9, 9});
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   EXPECT_EQ(problem_of(e), "");

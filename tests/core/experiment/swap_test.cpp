@@ -57,11 +57,10 @@ TEST(Swap, of_moments_that_there_are_not_is_refused) {
 
 TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
   EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, "here")),
-              HasSubstr("training.swap.directory: \"here\" does not begin with /"));
-  EXPECT_THAT(
-      problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, "/no/such/directory")),
-      HasSubstr(
-          "training.swap.directory: no file can be made in /no/such/directory: no such directory"));
+              HasSubstr("training.swap.directory: \"here\" is a relative path"));
+  EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, "/no/such/directory")),
+              HasSubstr("training.swap.directory: cannot create a file in /no/such/directory: no "
+                        "such directory"));
   EXPECT_EQ(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere,
                              std::filesystem::temp_directory_path())),
             "");
@@ -70,7 +69,7 @@ TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
       << "nothing goes there";
   Experiment far = with(OffloadTarget::disk, OffloadTarget::nowhere, "/no/such/directory");
   far.topology.hosts[0].address = "elsewhere";
-  EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("no file can be made")))
+  EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("cannot create a file")))
       << "who is there says so";
 }
 
@@ -80,16 +79,16 @@ TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
                            ("trainyard-no-directory-" + std::to_string(::getpid()));
   std::ofstream(here) << "a file";
   EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, here)),
-              HasSubstr("no file can be made in " + here + ": it is no directory"));
+              HasSubstr("cannot create a file in " + here + ": it is no directory"));
   std::filesystem::remove(here);
   for (const char* directory : {"/proc", "/proc/self", "/sys"}) {
     if (!std::filesystem::is_directory(directory)) continue;
     EXPECT_THAT(
         problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, directory)),
-        testing::AllOf(HasSubstr(std::string("training.swap.directory: no file can be made in ") +
+        testing::AllOf(HasSubstr(std::string("training.swap.directory: cannot create a file in ") +
                                  directory + ": "),
                        HasSubstr("a directory that can be written to"),
-                       HasSubstr("name another one, or put aside to host")));
+                       HasSubstr("choose another directory, or offload to host")));
   }
 }
 

@@ -83,7 +83,7 @@ TEST(Synchronized, trains_as_one_device_does) {
   EXPECT_EQ(equivalence_caveats(e), std::nullopt);
   e.model.layers[1].synchronized = false;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              HasSubstr("batch_norm normalises by the samples of each rank"));
+              HasSubstr("batch_norm normalizes over the samples of each rank"));
   e.model.layers[1].synchronized = true;
   e.training.accumulation_steps = 2;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),

@@ -55,7 +55,7 @@ TEST(Tpu, asks_for_tpus_alone) {
       [](Experiment& e) { e.topology.hosts[0].devices[2].kind = topology::DeviceKind::cpu; },
       "strategy.kind", "tpu trains on TPUs alone, and tpu2 (cpu) is none");
   expect_problem([](Experiment& e) { e.topology = tests::drawn_storage(2); }, "strategy.kind",
-                 "cpu0 (cpu) and 2 others are none");
+                 "cpu0 (cpu) and 2 others are not TPUs");
   Experiment idle = on_tpus(1, 4);
   idle.topology.hosts[0].devices[0].kind = topology::DeviceKind::cpu;
   idle.topology.hosts[0].devices[0].role = topology::Role::idle;
@@ -98,9 +98,9 @@ TEST(Tpu, resolves_auto_to_its_torus_and_says_which) {
     EXPECT_EQ(r.document.strategy.algorithm, Algorithm::torus);
     return r.algorithm_reason;
   };
-  EXPECT_THAT(reason(1, 8), HasSubstr("rows and columns of a torus of 2 x 4"));
-  EXPECT_THAT(reason(4, 2), HasSubstr("rows and columns of a torus of 4 x 2")) << "a row is a host";
-  EXPECT_THAT(reason(1, 7), HasSubstr("one row of a torus of 1 x 7, which is a ring"));
+  EXPECT_THAT(reason(1, 8), HasSubstr("rows and columns of a 2 x 4 torus"));
+  EXPECT_THAT(reason(4, 2), HasSubstr("rows and columns of a 4 x 2 torus")) << "a row is a host";
+  EXPECT_THAT(reason(1, 7), HasSubstr("row of a 1 x 7 torus, which is a ring"));
   EXPECT_EQ(reason(1, 1), "") << "nothing is summed";
   EXPECT_EQ(resolve(on_tpus(1, 8), ".")->algorithm_reason, "") << "the user named it";
 }

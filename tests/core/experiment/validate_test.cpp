@@ -149,7 +149,7 @@ TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host)
 
 TEST(Validate, another_machine_is_not_available) {
   expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; },
-                 "topology.hosts[1].address", "this version starts ranks on this machine only");
+                 "topology.hosts[1].address", "this version starts ranks only on this machine");
   Experiment experiment = small();
   experiment.topology.hosts[0].address = "node7.example.org";
   EXPECT_EQ(validated(experiment).front().code, ProblemCode::unavailable);
@@ -239,7 +239,7 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.clip_norm = 1;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("clipped by its own norm: this is not the training of one device"));
+              HasSubstr("clipped by its own norm: this is not equivalent to one device"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("momentum of its own"));
@@ -310,7 +310,7 @@ TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
     EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-                HasSubstr("not the training of one device"))
+                HasSubstr("not equivalent to one device"))
         << base::name_of(kind);
     experiment.topology = star(1, 1);
     EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all";

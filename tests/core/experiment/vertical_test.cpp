@@ -68,22 +68,22 @@ void expect_columns_refused(const Experiment& e, const std::string& reason,
 TEST(Vertical, is_refused_where_ranks_exchange_no_rows) {
   Experiment e = vertical(1, 3);
   e.strategy.kind = StrategyKind::data_parallel;
-  expect_columns_refused(e, "rank 0 alone reads samples", "Take mirrored");
+  expect_columns_refused(e, "rank 0 reads all samples", "Use mirrored");
   e.strategy.kind = StrategyKind::central_storage;
   e.topology.hosts[0].devices[1].kind = e.topology.hosts[0].devices[2].kind =
       topology::DeviceKind::gpu;
-  expect_columns_refused(e, "central_storage only sums gradients", "Take mirrored");
+  expect_columns_refused(e, "central_storage only sums gradients", "Use mirrored");
   e.strategy.kind = StrategyKind::tpu;
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (topology::Device& device : e.topology.hosts[0].devices)
     device.kind = topology::DeviceKind::tpu;
-  expect_columns_refused(e, "a tpu sums along the rows and columns of its torus", "Take mirrored");
+  expect_columns_refused(e, "tpu reduces along the rows and columns of a torus", "Use mirrored");
 }
 
 TEST(Vertical, is_refused_where_weights_are_averaged) {
   Experiment e = vertical();
   e.strategy.average = AveragedQuantity::weights;
-  expect_columns_refused(e, "that of its columns alone", "Set strategy.average to gradients");
+  expect_columns_refused(e, "would cover only the columns", "Set strategy.average to gradients");
 }
 
 TEST(Vertical, is_refused_by_an_engine_that_only_all_reduces) {
@@ -108,7 +108,7 @@ TEST(Vertical, is_refused_where_the_first_layer_is_no_sum_over_columns) {
     e.model.layers = {layer, {LayerKind::linear, 0}};
     expect_columns_refused(e,
                            std::string("model.layers[0], is ") + name +
-                               ", and only a linear layer is a sum over feature columns",
+                               ", but only a linear layer is a sum over feature columns",
                            "linear");
   }
   Experiment e = vertical();

@@ -93,7 +93,8 @@ TEST(simulator_problem, a_rank_without_the_program_of_a_step_is_a_problem) {
 }
 
 TEST(simulator_problem, ranks_need_workers_and_routes) {
-  EXPECT_THAT(problem(replica({.ranks = 3})), HasSubstr("the plan has 3 ranks and the drawing 2"));
+  EXPECT_THAT(problem(replica({.ranks = 3})),
+              HasSubstr("the plan has 3 ranks, but the drawing has 2"));
   topology::Topology apart = star({});
   apart.links.pop_back();
   EXPECT_THAT(problem(replica({}), apart), HasSubstr("there is no route from d0 to d1"));

@@ -237,7 +237,7 @@ TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has
   ASSERT_TRUE(QTest::qWaitFor([&] { return room.size() == 1; }));
   EXPECT_EQ(room.front().found.where, "topology.hosts[0].devices[1].memory_bytes");
   EXPECT_EQ(room.front().told.where, "cpu1 on host0: Memory");
-  EXPECT_NE(room.front().told.what.find("would be out of memory"), std::string::npos)
+  EXPECT_NE(room.front().told.what.find("would run out of memory"), std::string::npos)
       << room.front().told.what;
   EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos)
       << room.front().told.advice;

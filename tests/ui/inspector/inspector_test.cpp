@@ -257,7 +257,7 @@ TEST_F(InspectorTest, going_to_a_problem_of_a_window_gives_its_field_the_focus) 
     e.model.layers.insert(e.model.layers.begin(), {.kind = model::LayerKind::conv2d, .kernel = 29});
   });
   wait_for_problems(1);
-  EXPECT_TRUE(inspector_.layers().problem_text(0).contains("does not fit the image of 28 x 28"));
+  EXPECT_TRUE(inspector_.layers().problem_text(0).contains("exceeds the input image of 28 x 28"));
   inspector_.go_to("model.layers[0].kernel");
   EXPECT_TRUE(inspector_.layers().editor(0, "kernel")->focusProxy()->hasFocus());
 }

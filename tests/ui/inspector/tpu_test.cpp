@@ -34,7 +34,7 @@ TEST_F(TpuInspector, the_strategy_asks_for_tpus_and_for_their_torus) {
   document_.set_value("strategy.kind", "tpu");
   wait_for_problems(2);
   FieldForm& strategy = inspector_.form("strategy");
-  EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are none"))
+  EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are not TPUs"))
       << strategy.problem_text("kind").toStdString();
   EXPECT_TRUE(strategy.problem_text("algorithm").contains("ring is not how TPUs sum"))
       << strategy.problem_text("algorithm").toStdString();

@@ -297,7 +297,7 @@ TEST(ModelPicture, shows_places_that_are_wrong_as_they_are_and_what_is_wrong_wit
   const ModelPicture picture = model_picture(e, "");
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{-1, 1, -1}));
   EXPECT_EQ(picture.columns.back().title, "No device");
-  EXPECT_THAT(said(picture.misplaced), HasSubstr("layers before 2 are on no device"));
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("the layers before 2 are not placed"));
   EXPECT_EQ(picture.kept, "Each device holds some of the layers, placed by hand.");
 }
 

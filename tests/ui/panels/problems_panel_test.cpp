@@ -113,7 +113,7 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   const base::Problem found{"made_by_test",
                             base::ProblemCode::bad_input,
                             "topology.hosts[0].devices[0].memory_bytes",
-                            "cpu1 would be out of memory",
+                            "cpu1 would run out of memory",
                             "2 GB or more",
                             advice};
   panel_.resize(900, 400);
@@ -126,7 +126,7 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   const auto* in_full = panel_.findChild<QTextEdit*>();
   list().setCurrentItem(list().topLevelItem(2));
   EXPECT_EQ(in_full->toPlainText().toStdString(),
-            "cpu1 would be out of memory\n" + advice + " Accepted: 2 GB or more");
+            "cpu1 would run out of memory\n" + advice + " Accepted: 2 GB or more");
   EXPECT_TRUE(in_full->isVisible() && in_full->isReadOnly());
   QSignalSpy activated(&panel_, &ProblemsPanel::activated);
   emit list().itemActivated(list().topLevelItem(2), 0);

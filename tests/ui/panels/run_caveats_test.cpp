@@ -84,7 +84,7 @@ TEST(Truths, ranks_that_own_samples_are_said_not_to_train_as_one_device) {
         {"experiment", {{"document", experiment::to_json(experiment)}}}});
   EXPECT_THAT(said_of(history),
               Contains(QString("every rank trains on samples of its own (label_skew sharding): "
-                               "this is not the training of one device on "
+                               "this is not equivalent to one device on "
                                "the same global batch")));
 }
 
@@ -102,7 +102,7 @@ TEST(Truths, ranks_that_normalize_their_own_samples_are_said_to_differ) {
   EXPECT_THAT(
       said_of(history),
       Contains(testing::ResultOf(
-          [](const QString& said) { return said.contains("batch_norm normalises"); }, true)));
+          [](const QString& said) { return said.contains("batch_norm normalizes"); }, true)));
 }
 
 TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {

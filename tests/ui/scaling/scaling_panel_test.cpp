@@ -226,7 +226,7 @@ TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   open(sweep);
   EXPECT_THAT(panel_->truths().toStdString(), HasSubstr("4 ranks share 2 cores"));
   for (const char* words :
-       {"strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
+       {"strong scaling", "speed-up against 1 rank", "50 steps with 10 of warm-up; evaluation off"})
     EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
   EXPECT_EQ(panel_->status(), "Strong-scaling sweep completed");
 }

@@ -184,7 +184,7 @@ TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
   for (const int step : {1, 2}) ASSERT_TRUE(write(step, numbered(step)));
   for (const int step : {1, 2}) overwrite(model_file(step), "not a model");
   EXPECT_THAT(loaded(), testing::AllOf(HasSubstr("step-2/"), HasSubstr("step-1/"),
-                                       HasSubstr("No checkpoint there is whole")));
+                                       HasSubstr("No checkpoint there is complete")));
 }
 
 // Never prune before verify: what is kept is the last whole one, not merely the last.
@@ -263,7 +263,7 @@ TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
 }
 
 TEST_F(Checkpoint, without_a_manifest_there_is_no_checkpoint) {
-  EXPECT_THAT(loaded(), HasSubstr("holds no checkpoint"));
+  EXPECT_THAT(loaded(), HasSubstr("contains no checkpoint"));
   ASSERT_TRUE(write(1, numbered(1)));
   fs::remove(of_step(1) / "manifest.json");
   EXPECT_THAT(loaded(), HasSubstr("manifest.json"));

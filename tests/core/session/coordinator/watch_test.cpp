@@ -96,8 +96,8 @@ TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
     return std::string();
   };
   EXPECT_EQ(problem_after(40, 0), "");
-  EXPECT_THAT(problem_after(60, 0), HasSubstr("nothing was done for 50 s"));
-  EXPECT_THAT(problem_after(40, 1), HasSubstr("nothing was done for 20 s"));
+  EXPECT_THAT(problem_after(60, 0), HasSubstr("no progress for 50 s"));
+  EXPECT_THAT(problem_after(40, 1), HasSubstr("no progress for 20 s"));
 }
 
 TEST_F(WatchTest, while_one_rank_is_before_its_first_op_the_others_wait_for_it) {
@@ -114,7 +114,7 @@ TEST_F(WatchTest, while_one_rank_is_before_its_first_op_the_others_wait_for_it) 
     return std::string();
   };
   EXPECT_EQ(problem_at(40), "");
-  EXPECT_THAT(problem_at(60), HasSubstr("nothing was done for 50 s"));
+  EXPECT_THAT(problem_at(60), HasSubstr("no progress for 50 s"));
 }
 
 TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {

@@ -54,7 +54,7 @@ TEST(SweepPlan, of_more_ranks_than_are_drawn_is_refused) {
   const auto sweep = make_sweep(four_ranks(), {.ranks = {1, 8}});
   ASSERT_FALSE(sweep);
   EXPECT_EQ(base::to_string(sweep.error()),
-            "ranks: cannot be 8: the drawing has 4 ranks (accepted: 1 to 4). Draw more devices, or "
+            "ranks: 8 exceeds the 4 ranks of the drawing (accepted: 1 to 4). Draw more devices, or "
             "give some idle ones the role worker.");
 }
 
@@ -204,11 +204,11 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
 
 TEST(SweepWords, tell_weak_from_strong_scaling) {
   Sweep sweep = measured_sweep();
-  EXPECT_THAT(scaling_said(sweep), HasSubstr("weak scaling: the batch of each rank stays"));
+  EXPECT_THAT(scaling_said(sweep), HasSubstr("weak scaling: constant batch per rank"));
   sweep.scaling = experiment::Scaling::strong;
-  EXPECT_THAT(scaling_said(sweep), HasSubstr("strong scaling: the global batch stays"));
+  EXPECT_THAT(scaling_said(sweep), HasSubstr("strong scaling: constant global batch"));
   EXPECT_EQ(measured_said(sweep),
-            "median of the full steps after 10 of warm-up, of 50; evaluation off");
+            "median of full steps, 50 steps with 10 of warm-up; evaluation off");
 }
 
 TEST(SweepWords, of_a_row_are_a_dash_where_nothing_was_measured) {
