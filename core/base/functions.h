@@ -19,7 +19,8 @@ class Functions {
   template <class Function>
   void find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(look_for(name));
-    if (function == nullptr && error_.empty()) error_ = std::string("has no ") + name;
+    if (function == nullptr && error_.empty())
+      error_.append("the library has no function ").append(name);
   }
   template <class Function>
   void find_optional(Function*& function, const char* name) {

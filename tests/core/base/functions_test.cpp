@@ -27,8 +27,9 @@ TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
   EXPECT_EQ(none, nullptr);
   const auto state = functions.state();
   ASSERT_FALSE(state);
-  EXPECT_EQ(state.error(), (Problem{"library_unavailable", ProblemCode::unavailable, "libm.so.6",
-                                    "has no no_such_function", "", "Install another."}));
+  EXPECT_EQ(state.error(),
+            (Problem{"library_unavailable", ProblemCode::unavailable, "libm.so.6",
+                     "the library has no function no_such_function", "", "Install another."}));
 }
 
 TEST(Functions, of_no_library_are_none) {
