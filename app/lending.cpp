@@ -44,7 +44,8 @@ std::optional<Named> named(const std::string& endpoint) {
 }
 
 base::Problem with_advice(base::Problem problem) {
-  problem.advice = "With run.transport zmq or inproc ranks lend each other no memory of GPUs.";
+  problem.advice =
+      "Set run.transport to zmq or inproc, which do not share GPU memory between ranks.";
   return problem;
 }
 

@@ -37,18 +37,19 @@ Result<const Module*> open_module(const fs::path& file) {
   if (opened == nullptr) {
     const std::string why = ::dlerror();
     const bool lacks_library = why.find("cannot open shared object file") != std::string::npos;
-    return base::fail(unavailable(file, "cannot be opened: " + why,
-                                  lacks_library ? "Install the libraries of CUDA that it names."
-                                                : "Build or install it anew."));
+    return base::fail(unavailable(file, "the module cannot be opened: " + why,
+                                  lacks_library ? "Install the CUDA libraries that it names."
+                                                : "Build or install it again."));
   }
   const auto* const module = static_cast<const Module*>(::dlsym(opened, kModuleSymbol));
   if (module == nullptr)
-    return base::fail(unavailable(file, "is no module of Trainyard", "Build or install it anew."));
+    return base::fail(
+        unavailable(file, "the file is not a module of Trainyard", "Build or install it again."));
   if (std::string(module->version) != TRAINYARD_VERSION)
-    return base::fail(unavailable(
-        file,
-        std::string("is of Trainyard ") + module->version + ", and this is " TRAINYARD_VERSION,
-        "Build or install it anew."));
+    return base::fail(unavailable(file,
+                                  std::string("the module is of Trainyard ") + module->version +
+                                      ", but this is " TRAINYARD_VERSION,
+                                  "Build or install it again."));
   return module;
 }
 

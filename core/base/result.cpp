@@ -20,30 +20,29 @@ struct Remedy {
 };
 
 constexpr Remedy kRemedies[] = {
-    {ENOSPC, "Free space there, or choose a place on another disk."},
-    {EDQUOT, "Free space within your quota there, or choose a place on another disk."},
+    {ENOSPC, "Free space there, or choose a directory on another disk."},
+    {EDQUOT, "Free space within your quota there, or choose a directory on another disk."},
     {EFBIG,
-     "Raise the limit on the size of a file (ulimit -f), or choose a place on another disk."},
-    {EROFS, "Choose a place on another disk: this one is read-only."},
-    {EIO,
-     "Choose a place on another disk, and look at this one: the kernel's log (dmesg) says more."},
-    {EACCES, "Change its permissions (chmod), or choose another place."},
-    {EPERM, "Change its permissions or owner (chmod, chown), or choose another place."},
-    {ENOENT, "Check the path: something on it is not there."},
-    {ENOTDIR, "Check the path: a file stands where a directory should."},
+     "Raise the limit on the size of a file (ulimit -f), or choose a directory on another disk."},
+    {EROFS, "Choose a directory on another disk: this one is read-only."},
+    {EIO, "Choose a directory on another disk, and check this one with the kernel's log (dmesg)."},
+    {EACCES, "Change its permissions (chmod), or choose another directory."},
+    {EPERM, "Change its permissions or owner (chmod, chown), or choose another directory."},
+    {ENOENT, "Check the path: a part of it does not exist."},
+    {ENOTDIR, "Check the path: it contains a file where a directory is expected."},
     {EISDIR, "Choose another name: a directory has this one."},
-    {EEXIST, "Choose another name, or move away what has this one."},
-    {ENOTEMPTY, "Choose another name, or move away what has this one."},
+    {EEXIST, "Choose another name, or move the existing file or directory."},
+    {ENOTEMPTY, "Choose another name, or move the existing directory."},
     {ENAMETOOLONG, "Choose a shorter name or path."},
-    {ELOOP, "Check the links on the path: they lead in a circle."},
-    {EBUSY, "Wait until nobody else uses it, and try again."},
-    {ETXTBSY, "Wait until nobody else uses it, and try again."},
-    {EMFILE, "Close what is open besides, or raise the limit on open files (ulimit -n)."},
-    {ENFILE, "Close other programs: they hold all the files that this machine can have open."},
+    {ELOOP, "Check the symbolic links on the path: they form a cycle."},
+    {EBUSY, "Wait until no other process uses it, and try again."},
+    {ETXTBSY, "Wait until no other process uses it, and try again."},
+    {EMFILE, "Raise the limit on open files (ulimit -n)."},
+    {ENFILE, "Close other programs: the machine has too many open files."},
     {EAGAIN, "Close other programs, or raise the limit on processes (ulimit -u), and try again."},
     {ENOMEM, kUseLessMemory},
-    {ENOEXEC, "Build or install it again: it is no program for this machine."},
-    {EADDRINUSE, "Choose another address or port, or end what listens there."},
+    {ENOEXEC, "Build or install it again: it is not a program for this machine."},
+    {EADDRINUSE, "Choose another address or port, or end the program that listens there."},
     {EADDRNOTAVAIL, "Choose an address of this machine."},
 };
 
@@ -52,7 +51,7 @@ const char* advice_on(int error_number) {
       std::find_if(std::begin(kRemedies), std::end(kRemedies),
                    [=](const Remedy& remedy) { return remedy.error_number == error_number; });
   return known != std::end(kRemedies) ? known->advice
-                                      : "Put right what the system says, and try again.";
+                                      : "Correct the reported cause, and try again.";
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2.
-constexpr char kFetchAnew[] = "Fetch or copy it anew; \"gzip --test\" says whether a file is whole";
+constexpr char kFetchAnew[] = "Download or copy it again; gzip --test checks a file.";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
 bool begins_gzip(std::span<const std::uint8_t> bytes) {
@@ -155,7 +155,7 @@ Result<void> ByteSource::end_member() {
       unused_.size() == 1 && unused_[0] == kMagic[0];  // The block may end within the magic number.
   if (!split && !begins_gzip(unused_))
     return fail(
-        problem("bytes follow the end of the gzip data", "", "Unpack and pack the file anew"));
+        problem("bytes follow the end of the gzip data", "", "Unpack and pack the file again."));
   inflateReset(stream_.get());
   return {};
 }

@@ -19,8 +19,9 @@ bool needs_measured_times(const StrategySpec& strategy) {
 
 std::optional<std::string> times_pending_line(const StrategySpec& strategy) {
   if (!needs_measured_times(strategy)) return std::nullopt;
-  return "what layers take on this machine is measured before the run; until then they are shared "
-         "out by cost, and so memory and bytes are told";
+  return "layer times are measured on this machine before the run; until then layers are "
+         "partitioned "
+         "by cost, which determines the memory and bytes shown";
 }
 
 void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times) {

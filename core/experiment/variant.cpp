@@ -69,15 +69,11 @@ Problem nothing_to_scale() {
 
 Problem without_algorithm(StrategyKind kind) {
   const char* why =
-      kind == StrategyKind::hybrid
-          ? " is a mesh of so many devices: with fewer it would be another one"
-      : kind == StrategyKind::rpc
-          ? " is of so many trainers and servers: with fewer of the one it would be another"
-      : has_stages(kind)
-          ? " hands activations from layer to layer: there is no all-reduce to compare"
-      : has_servers(kind)
-          ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
-          : " is bound to one rank of the drawing, and has one way to sum";
+      kind == StrategyKind::hybrid ? "has a mesh of a fixed size, which fewer devices cannot have"
+      : kind == StrategyKind::rpc  ? "has a fixed number of trainers and servers"
+      : has_stages(kind)  ? "sends activations between layers, so there is no all-reduce to compare"
+      : has_servers(kind) ? "updates on its servers, so there is no all-reduce to compare"
+                          : "depends on one rank of the drawing, and has only one way to reduce";
   return {"strategy_does_not_scale",
           ProblemCode::bad_input,
           "strategy.kind",

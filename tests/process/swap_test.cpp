@@ -65,11 +65,11 @@ TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
   std::vector<std::string> arguments{"validate", kMirrored, "--set",
                                      "training.swap.activations=host"};
   EXPECT_THAT(cli(arguments).out,
-              HasSubstr("note: nothing is put aside: no output is asked for again so late"))
+              HasSubstr("note: nothing is offloaded: no activation is idle long enough"))
       << "of two layers";
   for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
   EXPECT_THAT(cli(arguments).out,
-              HasSubstr(" are put aside and come back in a step, of the rank with most"));
+              HasSubstr(" per step, and fetches them again"));
 }
 
 TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {

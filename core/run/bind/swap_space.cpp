@@ -2,6 +2,7 @@
 #include "core/run/bind/swap_space.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,8 +15,7 @@ namespace trainyard::run {
 namespace {
 
 constexpr const char* kAdvice =
-    "Name a directory with room that can be written to (training.swap.directory), or put aside to "
-    "host.";
+    "Set training.swap.directory to a writable directory with free space, or offload to host.";
 
 base::Problem problem(const std::string& where, const std::string& what, int error) {
   base::Problem said = base::system_problem(where, what, error);
@@ -59,19 +59,20 @@ base::Result<void> SwapSpace::make_file(std::int64_t bytes, const std::string& w
   std::string name = directory_ + "/swap-XXXXXX";
   file_ = base::Descriptor(::mkostemp(name.data(), O_CLOEXEC));
   if (file_.get() < 0)
-    return base::fail(
-        problem(where, "cannot make a file in " + directory_ + ", to put things aside", errno));
+    return base::fail(problem(
+        where, fmt::format("cannot create a file in {} for offloading", directory_), errno));
   ::unlink(name.c_str());
   const int error = ::posix_fallocate(file_.get(), 0, bytes);
   if (error != 0)
-    return base::fail(problem(where,
-                              "cannot put " + base::format_bytes(static_cast<double>(bytes)) +
-                                  " aside in a file in " + directory_,
-                              error));
+    return base::fail(
+        problem(where,
+                fmt::format("cannot reserve {} in a file in {}",
+                            base::format_bytes(static_cast<double>(bytes)), directory_),
+                error));
   void* mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                         MAP_SHARED, file_.get(), 0);
   if (mapped == MAP_FAILED)
-    return base::fail(problem(where, "cannot map a file in " + directory_, errno));
+    return base::fail(problem(where, fmt::format("cannot map a file in {}", directory_), errno));
   mapped_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped),
                                                     UnmapMemory{static_cast<std::size_t>(bytes)});
   return {};
@@ -83,11 +84,11 @@ base::Result<void> SwapSpace::write(std::int64_t offset, std::span<const std::by
                     offset + static_cast<off_t>(done));
   });
   if (error == 0) return {};
-  return base::fail(problem("",
-                            "cannot write " +
-                                base::format_bytes(static_cast<double>(bytes.size())) +
-                                " to the file in " + directory_,
-                            error));
+  return base::fail(
+      problem("",
+              fmt::format("cannot write {} to the file in {}",
+                          base::format_bytes(static_cast<double>(bytes.size())), directory_),
+              error));
 }
 
 base::Result<void> SwapSpace::read(std::int64_t offset, std::span<std::byte> bytes) const {
@@ -96,10 +97,11 @@ base::Result<void> SwapSpace::read(std::int64_t offset, std::span<std::byte> byt
                    offset + static_cast<off_t>(done));
   });
   if (error == 0) return {};
-  return base::fail(problem("",
-                            "cannot read " + base::format_bytes(static_cast<double>(bytes.size())) +
-                                " of the file in " + directory_,
-                            error));
+  return base::fail(
+      problem("",
+              fmt::format("cannot read {} from the file in {}",
+                          base::format_bytes(static_cast<double>(bytes.size())), directory_),
+              error));
 }
 
 }  // namespace trainyard::run

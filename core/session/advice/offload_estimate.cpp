@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/advice/offload_estimate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -35,11 +37,9 @@ std::optional<std::string> offload_line(const experiment::Resolved& resolved,
                                         const plan::Plan& plan) {
   if (!experiment::swaps(resolved.document.training)) return std::nullopt;
   const std::int64_t bytes = offloaded_bytes(plan);
-  if (bytes == 0)
-    return "nothing is put aside: no output is asked for again so late that it could go and come "
-           "back";
-  return base::format_bytes(static_cast<double>(bytes)) +
-         " are put aside and come back in a step, of the rank with most";
+  if (bytes == 0) return "nothing is offloaded: no activation is idle long enough";
+  return fmt::format("the rank that offloads most moves {} per step, and fetches them again",
+                     base::format_bytes(static_cast<double>(bytes)));
 }
 
 }  // namespace trainyard::session

@@ -41,7 +41,7 @@ TEST_F(Module, that_is_no_library_is_refused_by_name) {
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
   EXPECT_THAT(opened.error().what,
               testing::AllOf(HasSubstr("cannot be opened"), HasSubstr(kModuleFile)));
-  EXPECT_EQ(opened.error().advice, "Build or install it anew.");
+  EXPECT_EQ(opened.error().advice, "Build or install it again.");
 }
 
 TEST_F(Module, that_is_another_library_is_refused) {

@@ -49,7 +49,7 @@ std::string Library::name() const { return "cuDNN " + in_words(version()); }
 
 base::Result<Library> open_library(const std::string& file) {
   Functions functions(file.empty() ? "libcudnn.so." + std::to_string(CUDNN_MAJOR) : file,
-                      "Install cuDNN, or go by columns: nothing else needs it.");
+                      "Install cuDNN. Without it, convolutions use the im2col method.");
   Library library;
   functions.find(library.version, "cudnnGetVersion");
   functions.find(library.error_string, "cudnnGetErrorString");
