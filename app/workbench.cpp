@@ -107,7 +107,7 @@ bool may_run(const ui::Document& document) {
 bool starts_run(ui::MainWindow& window) {
   window.start_run();
   while (window.run_wanted()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
-  return window.errors().isHidden();
+  return window.center().errors().isHidden();
 }
 
 // Applies the options as far as possible. Returns 0, or the exit code of the part that failed.
@@ -117,10 +117,11 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
     window.workspace().reset();
   }
   if (!options.experiment.isEmpty() && !window.open(options.experiment))
-    return refuse(window.errors().text().toStdString(), 2);
+    return refuse(window.center().errors().text().toStdString(), 2);
   if (!options.run_directory.isEmpty()) window.open(options.run_directory);
   if (options.run && !starts_run(window))
-    return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
+    return refuse(window.center().errors().text().toStdString(),
+                  may_run(window.document()) ? 3 : 2);
   return 0;
 }
 
@@ -139,7 +140,7 @@ int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
   meanwhile.exec();
   if (!options.run_directory.isEmpty() && !has_run(window))
-    return refuse(window.errors().text().toStdString(), 2);
+    return refuse(window.center().errors().text().toStdString(), 2);
   if (!window.grab().save(options.screenshot))
     return refuse(options.screenshot.toStdString() + " cannot be written", 3);
   return 0;

@@ -16,6 +16,12 @@ std::vector<Run*> RunSession::live_runs() const {
   return runs;
 }
 
+QStringList RunSession::live_names() const {
+  QStringList names;
+  for (const Run* run : live_runs()) names << run->name();
+  return names;
+}
+
 Run* RunSession::commanded() const {
   const std::vector<Run*> live = live_runs();
   return live.empty() || (current_ && current_->live()) ? current_ : live.back();

@@ -21,6 +21,7 @@ class RunSession : public QObject {
 
   Run* current() const { return current_; }
   std::vector<Run*> live_runs() const;  // by directory, and therefore by time; usually one
+  QStringList live_names() const;       // of `live_runs`, for display
   bool live() const { return !live_runs().empty(); }
   // target of the controls: the current run if it is live or no run is, else the newest live run
   Run* commanded() const;

@@ -29,7 +29,7 @@ class AnotherRunShown : public OpenedRun {
   static bool wait(const std::function<bool()>& condition) {
     return QTest::qWaitFor(condition, 60'000);
   }
-  RunsPanel& panel() { return window_->runs_panel(); }
+  RunsPanel& panel() { return window_->panels().runs; }
   const QString live_ = live_run_of("four_devices_mirrored_digits.json"),
                 old_ = run_of("four_devices_mirrored_mnist.json");
   QString name_;  // of the live one
@@ -49,7 +49,7 @@ TEST_F(AnotherRunShown, the_live_one_goes_on_and_comes_back_where_it_is) {
   EXPECT_TRUE(wait([&] { return losses() == 45; })) << "and its chart goes on";
   EXPECT_TRUE(wait([&] {
     return document().data.kind == data::DataKind::digits &&
-           window_->canvas().topology_scene().live();
+           window_->center().canvas().topology_scene().live();
   }));
 }
 
@@ -104,13 +104,14 @@ TEST_F(AnotherRunShown, a_failure_of_the_live_one_is_told_by_name_and_leads_to_i
       {"code", "failed"}, {"where", "rank 2"}, {"what", "It died."}, {"advice", "Run again"}};
   ASSERT_TRUE(end_live("failed", {{"problem", problem}}));
   ASSERT_TRUE(wait([&] {
-    return window_->errors().isVisible() && window_->errors().text().contains("It died.");
+    return window_->center().errors().isVisible() &&
+           window_->center().errors().text().contains("It died.");
   }));
-  EXPECT_TRUE(window_->errors().text().startsWith(name_ + " failed"))
-      << window_->errors().text().toStdString();
-  window_->errors().findChild<QPushButton*>()->click();
+  EXPECT_TRUE(window_->center().errors().text().startsWith(name_ + " failed"))
+      << window_->center().errors().text().toStdString();
+  window_->center().errors().findChild<QPushButton*>()->click();
   EXPECT_EQ(window_->runs().current()->directory(), live_);
-  EXPECT_TRUE(wait([&] { return !window_->log().visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(wait([&] { return !window_->panels().log.visibleRegion().isEmpty(); }));
 }
 
 class AnotherRealRunShown : public RealWindow {

@@ -92,18 +92,18 @@ TEST_F(Dialogs, of_help_come_and_go) {
 }
 
 TEST_F(Dialogs, of_charts_come_and_go) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   for (const char* text : {"Export as PNG…", "Export as SVG…", "Export all points as CSV…"}) {
-    QAction* action = find(window_->charts().plot(ChartKind::loss).menu(), text);
+    QAction* action = find(window_->panels().charts.plot(ChartKind::loss).menu(), text);
     ASSERT_TRUE(action) << text;
     EXPECT_EQ(dialogs_of([action] { action->trigger(); }), QStringList("Export chart"));
   }
 }
 
 TEST_F(Dialogs, of_a_run_that_goes_to_the_trash_ask_first) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->workspace().raise("runs");
-  RunsPanel& panel = window_->runs_panel();
+  RunsPanel& panel = window_->panels().runs;
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries().size() == 1; }));
   EXPECT_EQ(dialogs_of([&] { panel.ask_delete(panel.entries().front().directory); }),
             QStringList("Move run to trash"));

@@ -54,7 +54,7 @@ class DrawAndRun : public RealWindow {
     press("Run");
     ASSERT_TRUE(wait([&] {
       return state() == RunState::running || points(ChartKind::loss, "train") > 0;
-    })) << window_->errors().text().toStdString();
+    })) << window_->center().errors().text().toStdString();
   }
 
   // Finds processes by their environment: all processes of a run have the test's directories in
@@ -76,7 +76,7 @@ class DrawAndRun : public RealWindow {
   void begin_to_run() {
     press("Run");
     ASSERT_TRUE(wait([&] { return window_->runs().live(); }))
-        << window_->errors().text().toStdString();
+        << window_->center().errors().text().toStdString();
     EXPECT_TRUE(wait([&] { return any_process_of_it(); })) << "or its end would not be seen either";
   }
 
@@ -164,7 +164,7 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   press(window_->controls().pause_action());  // which now resumes
   ASSERT_TRUE(wait([&] { return step() > paused + 20; }));
   press(window_->controls().stop_action());
-  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
+  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->panels().charts.reading(); }));
   EXPECT_FALSE(window_->runs().current()->history().result().is_null());
   expect_every_step(*series(ChartKind::loss, "train"), static_cast<std::size_t>(paused) + 20);
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
@@ -235,10 +235,10 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   const experiment::Experiment saved = window_->document().experiment();
   EXPECT_EQ(experiment::load(file_.toStdString()).value(), saved);
   run();
-  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
+  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->panels().charts.reading(); }));
   const ui::Run& ran = *window_->runs().current();
   ASSERT_EQ(ran.history().result().value("status", ""), "completed")
-      << window_->errors().text().toStdString();
+      << window_->center().errors().text().toStdString();
   EXPECT_TRUE(ran.name().startsWith("drawn "))
       << ran.name().toStdString() << ": nothing but the file has a name";
   expect_every_step(*series(ChartKind::loss, "train"), 60);
@@ -249,11 +249,12 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   const QString directory = ran.directory();
   window_ = make_window();
   ASSERT_TRUE(window_->open(directory));
-  ASSERT_TRUE(
-      wait([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
+  ASSERT_TRUE(wait([&] {
+    return window_->runs().current()->complete() && !window_->panels().charts.reading();
+  }));
   for (const ChartKind kind : kChartKinds) {
-    const auto &before = first->charts().plot(kind).model().series(),
-               &after = window_->charts().plot(kind).model().series();
+    const auto &before = first->panels().charts.plot(kind).model().series(),
+               &after = window_->panels().charts.plot(kind).model().series();
     ASSERT_EQ(before.size(), after.size()) << chart_title(kind).name;
     for (std::size_t line = 0; line < before.size(); ++line) {
       EXPECT_EQ(before[line]->id, after[line]->id);
@@ -275,14 +276,14 @@ TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
   configure("100000");
   run();
   ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 10; }));
-  press(*window_->charts().freeze_action());
-  const PlotView& loss = window_->charts().plot(ChartKind::loss);
+  press(*window_->panels().charts.freeze_action());
+  const PlotView& loss = window_->panels().charts.plot(ChartKind::loss);
   const double shown = loss.shown().x.high;
   const std::size_t logged = points(ChartKind::loss, "train");
   ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > logged + 100; }));
   EXPECT_EQ(loss.shown().x.high, shown);
   EXPECT_TRUE(loss.badges().join(" ").contains("frozen"));
-  press(*window_->charts().freeze_action());
+  press(*window_->panels().charts.freeze_action());
   ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
 }
 

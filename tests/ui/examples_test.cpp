@@ -35,7 +35,7 @@ TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
   const QByteArray before = bytes(four);
   ASSERT_FALSE(before.isEmpty());
   const auto by_card = [&] {
-    return window_->welcome().cards().at(1)->open_button().click(), true;
+    return window_->center().welcome().cards().at(1)->open_button().click(), true;
   };
   const auto by_command_line = [&] { return window_->open(four); };
   const auto by_another_path = [&] {

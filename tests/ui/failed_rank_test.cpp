@@ -65,7 +65,7 @@ TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_c
   ASSERT_GT(committed, 0);
   QPushButton* go_on = nullptr;
   ASSERT_TRUE(wait([&] {
-    for (QPushButton* button : window_->errors().findChildren<QPushButton*>())
+    for (QPushButton* button : window_->center().errors().findChildren<QPushButton*>())
       if (button->isVisible() && button->text().startsWith("Resume from step")) go_on = button;
     return go_on != nullptr;
   }));
@@ -77,7 +77,7 @@ TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_c
            step() > committed + 5;
   }));
   EXPECT_EQ(window_->runs().current()->history().header().value("first_step", -1), committed);
-  EXPECT_TRUE(window_->errors().isHidden());
+  EXPECT_TRUE(window_->center().errors().isHidden());
 }
 
 // The coordinator starts the ranks itself.
@@ -100,7 +100,7 @@ TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_tha
   ASSERT_NE(coordinator, ::getpid());
   ASSERT_EQ(::kill(coordinator, SIGKILL), 0);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
-  const QString said = window_->errors().text();
+  const QString said = window_->center().errors().text();
   EXPECT_TRUE(said.startsWith("The run ended unexpectedly")) << said.toStdString();
   const QString steps = counted(
       static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
@@ -108,10 +108,10 @@ TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_tha
       << said.toStdString();
   EXPECT_FALSE(said.contains("of 100,000") || said.contains("starting"))
       << "how far it was is said once";
-  auto* show = window_->errors().findChild<QPushButton*>();
+  auto* show = window_->center().errors().findChild<QPushButton*>();
   ASSERT_EQ(show->text(), "Show log");
   show->click();
-  EXPECT_TRUE(wait([&] { return !window_->log().visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(wait([&] { return !window_->panels().log.visibleRegion().isEmpty(); }));
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
 }
 

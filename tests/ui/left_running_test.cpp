@@ -71,12 +71,13 @@ TEST_F(LeftRunning,
   QDir().mkpath(directory_.filePath("recovery"));
   ASSERT_TRUE(QFile::copy(autosave.copy(), directory_.filePath("recovery/left.json")));
   window_->offer_recoveries();
-  ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
-  EXPECT_TRUE(window_->left_unsaved().isVisible()) << "one offer does not hide the other";
-  EXPECT_TRUE(window_->offers().text().contains("still running"))
-      << window_->offers().text().toStdString();
+  ASSERT_TRUE(wait([&] { return window_->center().offers().isVisible(); }));
+  EXPECT_TRUE(window_->center().recovery_banner().isVisible())
+      << "one offer does not hide the other";
+  EXPECT_TRUE(window_->center().offers().text().contains("still running"))
+      << window_->center().offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
-  QTest::mouseClick(window_->offers().findChild<QPushButton*>(), Qt::LeftButton);
+  QTest::mouseClick(window_->center().offers().findChild<QPushButton*>(), Qt::LeftButton);
   ASSERT_TRUE(wait([&] {
     return state() == session::RunState::running && points(ChartKind::loss, "train") >= known;
   }));

@@ -13,20 +13,20 @@ namespace {
 
 class ModelWindow : public AnsweredWindow {
  protected:
-  ModelPanel& panel() { return window_->model(); }
+  ModelPanel& panel() { return window_->panels().model; }
   void look(const char* name) {
     ASSERT_TRUE(window_->open(example(name)));
     window_->workspace().raise("model");
     ASSERT_TRUE(QTest::qWaitFor([&] { return panel().picture().count() > 0; }));
   }
   QPoint pixel(const std::string& device) {
-    TopologyView& canvas = window_->canvas();
+    TopologyView& canvas = window_->center().canvas();
     return canvas.mapFromScene(canvas.topology_scene().layout().rect_of(device).center());
   }
   template <class Event>
   bool tell(const QMimeData& data, QPoint at) {
     Event event(at, Qt::MoveAction, &data, Qt::LeftButton, {});
-    QApplication::sendEvent(window_->canvas().viewport(), &event);
+    QApplication::sendEvent(window_->center().canvas().viewport(), &event);
     return event.isAccepted();
   }
 };
@@ -52,10 +52,10 @@ TEST_F(ModelWindow, what_is_selected_is_marked_on_the_drawing_while_it_is_looked
   look("four_devices_pipeline_gpt_grammar.json");
   const auto drawn = [&] {
     QCoreApplication::processEvents();
-    return window_->canvas().grab().toImage();
+    return window_->center().canvas().grab().toImage();
   };
   ASSERT_TRUE(QTest::qWaitFor([&] {
-    return !window_->canvas().topology_scene().logical().arrows().empty();
+    return !window_->center().canvas().topology_scene().logical().arrows().empty();
   })) << "its tiles name their layers";
   const QImage plain = drawn();
   panel().view().select({0}, 0);
@@ -65,7 +65,7 @@ TEST_F(ModelWindow, what_is_selected_is_marked_on_the_drawing_while_it_is_looked
 }
 
 TEST_F(ModelWindow, has_a_key_of_its_own) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->workspace().dock("model").hide();
   window_->activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(window_.get()));

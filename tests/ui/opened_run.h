@@ -49,7 +49,7 @@ class OpenedRun : public AnsweredWindow {
   bool open_whole(const QString& directory) {
     return window_->open(directory) && QTest::qWaitFor([&] {
              return window_->runs().current()->directory() == directory &&
-                    window_->runs().current()->complete() && !window_->charts().reading();
+                    window_->runs().current()->complete() && !window_->panels().charts.reading();
            });
   }
   bool open_live(const QString& directory) {
@@ -58,7 +58,7 @@ class OpenedRun : public AnsweredWindow {
            });
   }
   std::size_t losses() {  // on the chart, of the run that is shown
-    const PlotSeries* line = window_->charts().plot(ChartKind::loss).model().find("1/train");
+    const PlotSeries* line = window_->panels().charts.plot(ChartKind::loss).model().find("1/train");
     return line ? line->points.size() : 0;
   }
   void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second

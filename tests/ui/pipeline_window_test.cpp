@@ -11,7 +11,7 @@ namespace {
 
 class PipelineWindow : public RealWindow {
  protected:
-  const PipelinePicture& picture() { return window_->timeline().pipeline().picture(); }
+  const PipelinePicture& picture() { return window_->panels().timeline.pipeline().picture(); }
   const std::optional<Overlay>& overlay() { return canvas().topology_scene().overlay(); }
   const topology::Device& device(std::size_t number) {
     return window_->document().experiment().topology.hosts[0].devices[number];
@@ -44,7 +44,7 @@ class PipelineWindow : public RealWindow {
 
 TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_below_it) {
   open("four_devices_pipeline_gpt_grammar.json");
-  TimelinePanel& timeline = window_->timeline();
+  TimelinePanel& timeline = window_->panels().timeline;
   ASSERT_TRUE(wait([&] { return timeline.shows_pipeline() && picture().planned(); }));
   EXPECT_TRUE(timeline.figures().contains("(p-1)/(m+p-1) = 3/11"))
       << timeline.figures().toStdString();
@@ -69,7 +69,7 @@ TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_be
   EXPECT_LT(ran.bubble(), 1);
   timeline.pipeline().select(CellAddress{CellBlock::run, 2, 3});
   QTest::keyClick(&timeline.pipeline(), Qt::Key_Return);
-  QPlainTextEdit& plan = window_->plan().view();
+  QPlainTextEdit& plan = window_->panels().plan.view();
   ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("F.s"); }))
       << plan.textCursor().selectedText().toStdString();
   EXPECT_TRUE(plan.textCursor().selectedText().contains(
@@ -89,7 +89,7 @@ TEST_F(
   EXPECT_TRUE(wait([&] {
     return canvas().topology_scene().model_share_on(device(3)).startsWith("keeps 1/4");
   })) << "also while it runs";
-  EXPECT_FALSE(window_->timeline().shows_pipeline());
+  EXPECT_FALSE(window_->panels().timeline.shows_pipeline());
   stop();
 }
 

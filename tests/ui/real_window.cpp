@@ -140,8 +140,8 @@ void RealWindow::rename(const std::string& name, const QString& to) {
 }
 
 void RealWindow::choose(const QString& section, const QString& field, const QString& choice) {
-  auto* box =
-      qobject_cast<QComboBox*>(window_->inspector().form(section).editor(field)->focusProxy());
+  auto* box = qobject_cast<QComboBox*>(
+      window_->panels().inspector.form(section).editor(field)->focusProxy());
   ASSERT_TRUE(box && box->isVisible()) << field.toStdString();
   box->setFocus();
   QTest::keyClicks(box, choice);
@@ -149,7 +149,7 @@ void RealWindow::choose(const QString& section, const QString& field, const QStr
 }
 
 void RealWindow::type(const QString& section, const QString& field, const QString& text) {
-  QWidget* editor = window_->inspector().form(section).editor(field)->focusProxy();
+  QWidget* editor = window_->panels().inspector.form(section).editor(field)->focusProxy();
   ASSERT_TRUE(editor->isVisible()) << field.toStdString();
   editor->setFocus();
   QTest::keyClick(editor, Qt::Key_A, Qt::ControlModifier);
@@ -158,7 +158,7 @@ void RealWindow::type(const QString& section, const QString& field, const QStrin
 }
 
 const PlotSeries* RealWindow::series(ChartKind kind, const QString& id) {
-  return window_->charts().plot(kind).model().find("1/" + id);
+  return window_->panels().charts.plot(kind).model().find("1/" + id);
 }
 
 std::size_t RealWindow::points(ChartKind kind, const QString& id) {

@@ -30,7 +30,7 @@ class RealWindow : public testing::Test {
   void press(QAction& action);
   void press(const char* text);  // that the action begins with
   // On the canvas.
-  TopologyView& canvas() { return window_->canvas(); }
+  TopologyView& canvas() { return window_->center().canvas(); }
   QPoint pixel(const std::string& name,
                QPointF off = {});  // the middle of a thing, or `off` from its corner
   void key(int key, Qt::KeyboardModifiers modifiers = {});

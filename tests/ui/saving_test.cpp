@@ -26,14 +26,15 @@ TEST_F(Saving, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
   change();
   file_ = "/proc/nothing/mine.json";
   EXPECT_FALSE(window_->files().save());
-  EXPECT_TRUE(window_->errors().isVisible());
-  EXPECT_TRUE(window_->errors().text().contains("cannot be saved"));
+  EXPECT_TRUE(window_->center().errors().isVisible());
+  EXPECT_TRUE(window_->center().errors().text().contains("cannot be saved"));
   EXPECT_TRUE(window_->isWindowModified());
 }
 
 TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_before) {
   const auto said = [&] {
-    return window_->errors().isVisible() && window_->errors().text().contains("cannot be saved");
+    return window_->center().errors().isVisible() &&
+           window_->center().errors().text().contains("cannot be saved");
   };
   change();
   file_ = "/proc/nothing/mine.json";
@@ -46,7 +47,7 @@ TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_b
   EXPECT_TRUE(said()) << "it is still so";
   file_ = directory_.filePath("mine.json");
   EXPECT_TRUE(window_->files().save());
-  EXPECT_TRUE(window_->errors().isHidden());
+  EXPECT_TRUE(window_->center().errors().isHidden());
 }
 
 TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
@@ -54,10 +55,10 @@ TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
   window_->document().set_refused(base::Problem{
       base::ProblemCode::bad_input, "training.batch_per_rank", "0 is out of range", "", ""});
   EXPECT_FALSE(window_->files().save());
-  ASSERT_TRUE(window_->errors().isVisible());
-  ASSERT_TRUE(window_->errors().text().contains("cannot be saved"));
+  ASSERT_TRUE(window_->center().errors().isVisible());
+  ASSERT_TRUE(window_->center().errors().text().contains("cannot be saved"));
   window_->document().set_refused({});
-  EXPECT_TRUE(window_->errors().isHidden());
+  EXPECT_TRUE(window_->center().errors().isHidden());
 }
 
 TEST_F(Saving, leaves_what_was_said_of_other_things) {
@@ -65,7 +66,7 @@ TEST_F(Saving, leaves_what_was_said_of_other_things) {
   ASSERT_FALSE(window_->open(directory_.filePath("missing.json")));
   change();
   EXPECT_TRUE(window_->files().save());
-  EXPECT_FALSE(window_->errors().isHidden());
+  EXPECT_FALSE(window_->center().errors().isHidden());
 }
 
 TEST_F(Saving, unsaved_changes_are_asked_about_before_another_document) {

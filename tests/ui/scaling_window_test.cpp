@@ -22,7 +22,7 @@ class ScalingWindow : public RealWindow {
     panel().cancel();
     wait([&] { return !panel().sweeping(); });
   }
-  ScalingPanel& panel() { return window_->scaling(); }
+  ScalingPanel& panel() { return window_->panels().scaling; }
   const session::Sweep* sweep() {
     return panel().follower().sweep() ? &*panel().follower().sweep() : nullptr;
   }
@@ -81,11 +81,11 @@ TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_canceled) {
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
   window_->start_run();
   EXPECT_FALSE(window_->run_wanted());
-  EXPECT_TRUE(window_->errors().text().contains("A sweep is running"))
-      << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->center().errors().text().contains("A sweep is running"))
+      << window_->center().errors().text().toStdString();
   panel().cancel();
   ASSERT_TRUE(over());
-  EXPECT_TRUE(wait([&] { return window_->errors().isHidden(); })) << "it is no longer so";
+  EXPECT_TRUE(wait([&] { return window_->center().errors().isHidden(); })) << "it is no longer so";
   window_->start_run();
   EXPECT_TRUE(wait([&] { return window_->runs().live(); }));
   EXPECT_TRUE(wait([&] { return !panel().start_button().isEnabled(); }))
@@ -107,7 +107,7 @@ TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
   ASSERT_TRUE(over());
   EXPECT_EQ(sweep()->state, session::SweepState::canceled);
   ASSERT_TRUE(window_->open(directory)) << "by its directory, too";
-  EXPECT_FALSE(window_->shows_welcome());
+  EXPECT_FALSE(window_->center().shows_welcome());
   EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u)
       << "with its experiment, in place of an empty drawing";
   EXPECT_TRUE(window_->document().file().isEmpty());

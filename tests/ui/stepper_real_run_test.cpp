@@ -11,7 +11,7 @@ namespace {
 
 class StepperOfRealRun : public RealWindow {
  protected:
-  StepperPanel& panel() { return window_->stepper(); }
+  StepperPanel& panel() { return window_->panels().stepper; }
   QComboBox* combo(const char* field) { return panel().findChild<QComboBox*>(field); }
   void choose(const char* field, int index) {
     combo(field)->setCurrentIndex(index);

@@ -13,8 +13,8 @@ namespace {
 
 class StepperWindow : public OpenedRun {
  protected:
-  StepperPanel& panel() { return window_->stepper(); }
-  const TransitItem* transit() { return window_->canvas().topology_scene().transit(); }
+  StepperPanel& panel() { return window_->panels().stepper; }
+  const TransitItem* transit() { return window_->center().canvas().topology_scene().transit(); }
   QComboBox& ranks() { return *panel().findChild<QComboBox*>("ranks"); }
   void look() {
     window_->workspace().raise("stepper");

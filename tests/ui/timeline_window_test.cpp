@@ -19,7 +19,7 @@ namespace {
 class TimelineWindow : public RealWindow {
  protected:
   const SpanStore& spans() { return window_->runs().current()->spans(); }
-  TimelineView& view() { return window_->timeline().view(); }
+  TimelineView& view() { return window_->panels().timeline.view(); }
 
   void run_until(std::size_t steps, const char* example = "four_devices_mirrored_digits.json") {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/" + example));
@@ -71,8 +71,8 @@ void expect_whole_steps(const SpanStore& spans, const telemetry::History& histor
 TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_selected_in_the_plan) {
   run_until(60);
   ASSERT_TRUE(wait([&] {
-    return window_->timeline().figures().contains("overlapped with compute");
-  })) << window_->timeline().figures().toStdString();
+    return window_->panels().timeline.figures().contains("overlapped with compute");
+  })) << window_->panels().timeline.figures().toStdString();
   stop();
   ASSERT_EQ(spans().ranks(), 4);
   EXPECT_EQ(spans().lacking(), 0u);
@@ -82,14 +82,14 @@ TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_sel
   ASSERT_TRUE(place);
   view().select(place);
   ASSERT_TRUE(
-      window_->timeline().selected_text().startsWith("RED.b0.t0.c0<r1: transfer on rank 2"));
+      window_->panels().timeline.selected_text().startsWith("RED.b0.t0.c0<r1: transfer on rank 2"));
   view().setFocus();
   QTest::keyClick(&view(), Qt::Key_Return);
-  QPlainTextEdit& plan = window_->plan().view();
+  QPlainTextEdit& plan = window_->panels().plan.view();
   ASSERT_TRUE(wait([&] {
     return plan.textCursor().selectedText().startsWith("RED.b0.t0.c0<r1 @recv.g0");
   })) << plan.textCursor().selectedText().toStdString();
-  EXPECT_EQ(window_->plan().marked(), "RED.b0.t0.c0<r1");
+  EXPECT_EQ(window_->panels().plan.marked(), "RED.b0.t0.c0<r1");
   EXPECT_TRUE(plan.document()->findBlockByNumber(0).text().startsWith("rank 2"));
   EXPECT_TRUE(wait([&] { return !plan.visibleRegion().isEmpty(); }));
 }
@@ -139,11 +139,11 @@ TEST_F(TimelineWindow,
   }
   const int lane = spans().names(1).first_bucket_lane;
   view().select(SpanAddress{1, lane, 0, spans().lane(1, lane).tracks()[0]->first()});
-  const QString token = window_->timeline().selected_text().section(':', 0, 0);
+  const QString token = window_->panels().timeline.selected_text().section(':', 0, 0);
   ASSERT_TRUE(token.startsWith("AR.b")) << token.toStdString();
   view().setFocus();
   QTest::keyClick(&view(), Qt::Key_Return);
-  QPlainTextEdit& plan = window_->plan().view();
+  QPlainTextEdit& plan = window_->panels().plan.view();
   ASSERT_TRUE(wait([&] {
     return plan.textCursor().selectedText().startsWith(token + " @comm.g0");
   })) << plan.textCursor().selectedText().toStdString();
@@ -152,13 +152,13 @@ TEST_F(TimelineWindow,
 TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on) {
   run_until(30);
   ASSERT_TRUE(wait([&] { return view().view().width() > 0; }));
-  window_->charts().freeze_action()->trigger();
+  window_->panels().charts.freeze_action()->trigger();
   EXPECT_TRUE(view().frozen());
   const TimeRange frozen = view().view();
   const std::uint64_t before = spans().taken();
   ASSERT_TRUE(wait([&] { return spans().taken() > before + 2000; }));
   EXPECT_EQ(view().view(), frozen);
-  window_->charts().freeze_action()->trigger();
+  window_->panels().charts.freeze_action()->trigger();
   EXPECT_TRUE(wait([&] { return view().view().begin > frozen.begin; })) << "it follows again";
   stop();
 }
@@ -170,8 +170,8 @@ TEST_F(TimelineWindow, a_run_of_another_experiment_does_not_point_into_the_plan_
   view().select(last(1, "F.s0.m0"));
   QTest::keyClick(&view(), Qt::Key_Return);
   QCoreApplication::processEvents();
-  EXPECT_TRUE(window_->plan().view().visibleRegion().isEmpty());
-  EXPECT_EQ(window_->plan().marked(), "");
+  EXPECT_TRUE(window_->panels().plan.view().visibleRegion().isEmpty());
+  EXPECT_EQ(window_->panels().plan.marked(), "");
 }
 
 TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushed) {
@@ -181,7 +181,7 @@ TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushe
   auto& table = window_->findChild<StalenessPanel*>()->table();
   ASSERT_TRUE(wait([&] { return table.topLevelItemCount() == 5; }));
   emit table.itemActivated(table.topLevelItem(2), 0);
-  ASSERT_TRUE(wait([&] { return !window_->timeline().visibleRegion().isEmpty(); }));
+  ASSERT_TRUE(wait([&] { return !window_->panels().timeline.visibleRegion().isEmpty(); }));
   ASSERT_TRUE(view().selected());
   const SpanAddress push = *view().selected();
   const OpSpan& span = *span_at(spans(), push);

@@ -40,7 +40,7 @@ TEST_F(WindowLayout, every_action_of_the_menus_has_a_shortcut_of_its_own) {
 }
 
 TEST_F(WindowLayout, a_key_shows_each_panel) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(window_.get()));
   window_->workspace().dock("inspector").hide();
@@ -50,7 +50,7 @@ TEST_F(WindowLayout, a_key_shows_each_panel) {
 
 TEST_F(WindowLayout, the_welcome_page_has_the_window_for_itself) {
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
 }
 
@@ -58,7 +58,7 @@ TEST_F(WindowLayout, resetting_the_layout_leaves_the_welcome_page_the_window) {
   window_->workspace().reset();
   for (const char* dock : {"inspector", "palette", "charts", "runs"})
     EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
 }
 
@@ -75,11 +75,11 @@ TEST_F(WindowLayout, a_clicked_tab_gives_its_panel_the_keys) {
     QCoreApplication::processEvents();
   };
   click("Stepper");
-  EXPECT_EQ(QApplication::focusWidget(), &window_->stepper().table());
+  EXPECT_EQ(QApplication::focusWidget(), &window_->panels().stepper.table());
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Right);
-  EXPECT_EQ(window_->stepper().stepper().step(), 1);
+  EXPECT_EQ(window_->panels().stepper.stepper().step(), 1);
   click("Timeline");
-  EXPECT_EQ(QApplication::focusWidget(), &window_->timeline().view());
+  EXPECT_EQ(QApplication::focusWidget(), &window_->panels().timeline.view());
 }
 
 TEST_F(WindowLayout, no_layout_leaves_a_stray_bar_of_tabs) {
@@ -100,29 +100,29 @@ TEST_F(WindowLayout, no_layout_leaves_a_stray_bar_of_tabs) {
     window_->workspace().reset();
     QCoreApplication::processEvents();
     EXPECT_EQ(stray(), "");
-    window_->show_welcome(round == 1);
+    window_->center().show_welcome(round == 1);
     QCoreApplication::processEvents();
   }
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   QCoreApplication::processEvents();
   EXPECT_EQ(stray(), "");
 }
 
 TEST_F(WindowLayout, the_arrangement_of_the_charts_is_kept) {
-  window_->charts().grid().move("memory", 0);
-  window_->charts().grid().set_shown("accuracy", false);
-  const QStringList arranged = window_->charts().grid().arrangement();
+  window_->panels().charts.grid().move("memory", 0);
+  window_->panels().charts.grid().set_shown("accuracy", false);
+  const QStringList arranged = window_->panels().charts.grid().arrangement();
   ASSERT_TRUE(window_->close());
   window_ = make();
-  EXPECT_EQ(window_->charts().grid().arrangement(), arranged);
+  EXPECT_EQ(window_->panels().charts.grid().arrangement(), arranged);
 }
 
 TEST_F(WindowLayout, panels_are_hidden_and_come_back_where_they_were) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->workspace().dock("palette").hide();
   ASSERT_TRUE(window_->close());
   window_ = make();
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
   EXPECT_FALSE(window_->workspace().dock("palette").isVisible());
   window_->workspace().reset();
@@ -130,7 +130,7 @@ TEST_F(WindowLayout, panels_are_hidden_and_come_back_where_they_were) {
 }
 
 TEST_F(WindowLayout, perspectives_arrange_the_panels) {
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->workspace().set_perspective(Workspace::Perspective::compare);
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
   EXPECT_TRUE(window_->workspace().dock("runs").isVisible());
@@ -148,12 +148,12 @@ TEST_F(WindowLayout, perspectives_arrange_the_panels) {
 
 TEST_F(WindowLayout, charts_have_most_of_the_window_where_runs_are_compared) {
   window_->resize(1600, 1000);
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   window_->workspace().set_perspective(Workspace::Perspective::compare);
   const QDockWidget& charts = window_->workspace().dock("charts");
   EXPECT_TRUE(QTest::qWaitFor([&] { return charts.height() > 700 && charts.width() > 900; }))
       << charts.width() << " x " << charts.height();
-  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height())
+  EXPECT_GE(window_->center().canvas().height(), 2 * window_->fontMetrics().height())
       << "the drawing stays in sight";
 }
 
@@ -175,7 +175,7 @@ std::pair<int, int> blank_columns(QWidget& widget) {
 TEST_F(WindowLayout,
        pausing_and_resuming_share_a_place_on_the_toolbar_that_neither_jumps_nor_has_a_hole) {
   window_->resize(1600, 1000);
-  window_->show_welcome(false);
+  window_->center().show_welcome(false);
   QCoreApplication::processEvents();
   QAction &pause = window_->controls().pause_action(), &step = window_->controls().step_action();
   QWidget *button = nullptr, *next = nullptr;
@@ -199,7 +199,7 @@ TEST_F(WindowLayout,
 int whole_charts(MainWindow& window) {
   int whole = 0;
   for (const ChartKind kind : kChartKinds) {
-    const PlotView& plot = window.charts().plot(kind);
+    const PlotView& plot = window.panels().charts.plot(kind);
     whole += plot.visibleRegion().boundingRect() == plot.rect() ? 1 : 0;
   }
   return whole;
@@ -214,10 +214,11 @@ TEST_F(WindowLayout, four_charts_are_seen_whole_and_readable_as_the_window_comes
       return window_->size() == size && whole_charts(*window_) >= charts;
     };
     ASSERT_TRUE(QTest::qWaitFor(seen)) << size.width() << ": " << whole_charts(*window_);
-    const QSizeF area = window_->charts().plot(ChartKind::loss).canvas().plot_area().size();
+    const QSizeF area = window_->panels().charts.plot(ChartKind::loss).canvas().plot_area().size();
     EXPECT_GT(area.width(), 220) << size.width();
     EXPECT_GT(area.height(), 90) << size.width();
-    EXPECT_GT(window_->canvas().height(), size.height() / 3) << "the drawing stays in sight";
+    EXPECT_GT(window_->center().canvas().height(), size.height() / 3)
+        << "the drawing stays in sight";
   }
 }
 
@@ -240,8 +241,9 @@ class SmallWindow : public WindowLayout,
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_long");
     test::SyntheticRun().record(directory.toStdString(), 300);
     ASSERT_TRUE(window_->open(directory));
-    ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+      return window_->runs().current()->complete() && !window_->panels().charts.reading();
+    }));
     Theme::instance().apply(Theme::Kind::light, scale);
     window_->resize(size);
     for (int round = 0; round < 3; ++round) QCoreApplication::processEvents();
@@ -264,7 +266,7 @@ TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
   EXPECT_TRUE(cut.isEmpty()) << cut.join(" | ").toStdString();
   RunControls& controls = window_->controls();
   for (QAction* action : {&controls.run_action(), &controls.pause_action(), &controls.step_action(),
-                          &controls.stop_action(), window_->charts().freeze_action()}) {
+                          &controls.stop_action(), window_->panels().charts.freeze_action()}) {
     ASSERT_TRUE(button(*action)) << action->text().toStdString();
     EXPECT_TRUE(button(*action)->isVisible()) << action->text().toStdString();
     EXPECT_GE(button(*action)->width(), button(*action)->sizeHint().width())
@@ -276,9 +278,9 @@ TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
 std::vector<double> whole_plots(MainWindow& window) {
   std::vector<double> lines;
   for (const ChartKind kind : kChartKinds) {
-    const PlotView& plot = window.charts().plot(kind);
+    const PlotView& plot = window.panels().charts.plot(kind);
     if (plot.visibleRegion().boundingRect() == plot.rect())
-      lines.push_back(window.charts().plot(kind).canvas().plot_area().height() /
+      lines.push_back(window.panels().charts.plot(kind).canvas().plot_area().height() /
                       plot.fontMetrics().height());
   }
   return lines;
@@ -298,7 +300,7 @@ TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return window_->height() < 1000 || charts.height() > 480; }))
       << charts.height() << ": large letters have half the window";
   EXPECT_EQ(window_->size(), std::get<0>(GetParam())) << "the window does not grow for it";
-  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height())
+  EXPECT_GE(window_->center().canvas().height(), 2 * window_->fontMetrics().height())
       << "the drawing stays in sight";
   window_->workspace().reset();
   ASSERT_TRUE(window_->open(window_->runs().current()->directory()));
@@ -309,12 +311,12 @@ TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
   show_run();
   window_->workspace().set_perspective(Workspace::Perspective::run);
   const auto choice = [&]() -> const QWidget* {
-    for (const QComboBox* one : window_->charts().findChildren<QComboBox*>())
+    for (const QComboBox* one : window_->panels().charts.findChildren<QComboBox*>())
       if (one->accessibleName().contains("axis")) return one;
     return nullptr;
   };
   QToolButton* asks = nullptr;
-  for (QToolButton* one : window_->charts().findChildren<QToolButton*>())
+  for (QToolButton* one : window_->panels().charts.findChildren<QToolButton*>())
     if (one->text() == "Options") asks = one;
   ASSERT_TRUE(asks && choice());
   ASSERT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));

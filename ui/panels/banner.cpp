@@ -8,6 +8,7 @@
 #include <QPushButton>
 #include <QTextLayout>
 #include <QToolButton>
+#include <algorithm>
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -15,7 +16,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;        // maximum lines of the text; more are shown on request
+constexpr int kLines = 4;  // maximum lines of the text; more are shown on request
+constexpr std::size_t kProblemsShown = 3;
 constexpr int kFewLetters = 30;  // minimum width beside the buttons; otherwise these go below
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
@@ -170,6 +172,17 @@ void Banner::show_problem(const QString& title, const base::Problem& problem) {
     text += "\n" + tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
   if (!problem.advice.empty())
     text += "\n" + tr("What to do: %1").arg(QString::fromStdString(problem.advice));
+  show_text(Kind::error, title, text);
+}
+
+void Banner::show_problems(const QString& title, const base::Problems& problems) {
+  if (problems.size() == 1) return show_problem(title, problems.front());
+  const base::Problems first(
+      problems.begin(),
+      problems.begin() + static_cast<std::ptrdiff_t>(std::min(problems.size(), kProblemsShown)));
+  QString text = QString::fromStdString(base::to_string(first));
+  if (problems.size() > first.size())
+    text += "\n" + tr("and %1 more").arg(problems.size() - first.size());
   show_text(Kind::error, title, text);
 }
 

@@ -26,6 +26,7 @@ class Banner : public QFrame {
   void show_text(Kind kind, const QString& title, const QString& text);
   // shows the place, the problem and the advice
   void show_problem(const QString& title, const base::Problem& problem);
+  void show_problems(const QString& title, const base::Problems& problems);  // the first few
   // Adds a button for an action, until the next text. The banner closes if `act` returns true,
   // unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);

@@ -128,14 +128,15 @@ class Workbench {
     act("an edit", grown(100),
         [&] { edit([](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
     act("saving", grown(100), [&] { window_.files().save_as(); });
-    act("zooming", grown(100),
-        [&] { window_.charts().plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false); });
+    act("zooming", grown(100), [&] {
+      window_.panels().charts.plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false);
+    });
     choose();
   }
 
   // Lines are read again. Of the run that is alone on the charts.
   void choose() {
-    RunCharts& charts = window_.charts();
+    RunCharts& charts = window_.panels().charts;
     const std::size_t steps = points("1/train");  // as many as the others then have
     act("another choice of gradients", painted("1/reduced0", steps, ChartKind::gradient_norm),
         [&] { charts.set_choice({.segment = -1}); });
@@ -146,7 +147,7 @@ class Workbench {
   }
 
   void compare() {
-    RunsPanel& panel = window_.runs_panel();
+    RunsPanel& panel = window_.panels().runs;
     const auto listed = [&] {
       return std::ranges::count(panel.entries(), long_run_, &RunEntry::directory) == 1;
     };
@@ -159,7 +160,7 @@ class Workbench {
   void open_long_run() {
     stop();
     act("opening a long run", painted("1/train", kLongSteps),
-        [&] { emit window_.runs_panel().open_requested(long_run_); });
+        [&] { emit window_.panels().runs.open_requested(long_run_); });
     choose();
   }
 
@@ -173,7 +174,7 @@ class Workbench {
   }
 
   std::size_t points(const QString& line, ChartKind chart = ChartKind::loss) {
-    const PlotSeries* series = window_.charts().plot(chart).model().find(line);
+    const PlotSeries* series = window_.panels().charts.plot(chart).model().find(line);
     return series ? series->points.size() : 0;
   }
   // True after `steps` more steps were trained and are on the charts.
@@ -201,7 +202,7 @@ class Workbench {
     if (stalls_.longest_milliseconds() > before) worst_ = what;
     if (!is_done)
       failed_ = std::string(what) + " led to nothing in a minute. The window says: " +
-                window_.errors().text().toStdString();
+                window_.center().errors().text().toStdString();
   }
 
   QTemporaryDir directory_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Panels in the docks around the canvas, connected to each other and to the canvas.
+#pragma once
+
+#include <QObject>
+
+#include "ui/central_area.h"
+#include "ui/charts/run_charts.h"
+#include "ui/inspector/inspector.h"
+#include "ui/modelview/model_panel.h"
+#include "ui/panels/log_panel.h"
+#include "ui/panels/plan_panel.h"
+#include "ui/panels/problems_panel.h"
+#include "ui/panels/text_panel.h"
+#include "ui/runs/runs_panel.h"
+#include "ui/scaling/scaling_panel.h"
+#include "ui/staleness/staleness_panel.h"
+#include "ui/stepper/stepper_panel.h"
+#include "ui/timeline/timeline_panel.h"
+#include "ui/workspace.h"
+
+namespace trainyard::ui {
+
+class DockPanels : public QObject {
+  Q_OBJECT
+ public:
+  DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& center, Document& document,
+             Selection& selection, const Services& services);
+
+  // Owned by the window.
+  Inspector& inspector;
+  RunCharts& charts;
+  TimelinePanel& timeline;
+  PlanPanel& plan;
+  StepperPanel& stepper;
+  StalenessPanel& staleness;
+  LogPanel& log;
+  ProblemsPanel& problems;
+  RunsPanel& runs;
+  ScalingPanel& scaling;
+  SampledTextPanel& text;
+  ModelPanel& model;
+
+ private:
+  QWidget* make_palette(CentralArea& center, const Services& services);
+  QWidget* make_tree(Document& document, Selection& selection);
+  void connect_inspector(TopologyView& canvas);
+  void connect_problems(Workspace& workspace);
+  void connect_stepper(TopologyView& canvas, Workspace& workspace);
+  void connect_model(TopologyView& canvas, Workspace& workspace);
+
+  QMainWindow& window_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Live runs, as controls, status line, list of runs and welcome page show them. Also runs that an
+// earlier workbench left running, which it offers to attach to.
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+
+#include "ui/dock_panels.h"
+#include "ui/panels/run_controls.h"
+#include "ui/run_session.h"
+
+namespace trainyard::ui {
+
+class LiveRunStatus : public QObject {
+  Q_OBJECT
+ public:
+  LiveRunStatus(RunSession& runs, RunControls& controls, CentralArea& center, DockPanels& panels);
+
+  void find_earlier_runs(const Services& services);  // in the background
+  void run_ended(const Run& run);
+
+ signals:
+  void attach_requested(const QString& run_directory);
+
+ private:
+  void update();
+  void offer_to_attach(const QStringList& live);
+
+  RunSession& runs_;
+  RunControls& controls_;
+  CentralArea& center_;
+  DockPanels& panels_;
+  QStringList earlier_;  // directories of runs that were already live when this window started
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reports in a banner how runs fail or end, and offers their log and to resume them.
+#pragma once
+
+#include <QMainWindow>
+#include <QObject>
+#include <QStringList>
+#include <optional>
+
+#include "ui/run_display.h"
+
+namespace trainyard::ui {
+
+class RunReports : public QObject {
+  Q_OBJECT
+ public:
+  RunReports(QMainWindow& window, RunSession& runs, RunDisplay& display, RunStarter& starter,
+             Workspace& workspace, CentralArea& center, DockPanels& panels);
+  void run_ended(const Run& run);
+
+ private:
+  QString name_of(const Run& run) const;
+  void forget_failure();
+  void run_updated(const Run& run);
+  void run_in_trouble(const Run& run, const QString& text);
+  void report_failure(const Run& run);
+  void report_lost_coordinator(const Run& run);
+  void offer_resume(const Run& run);
+  void offer_log(const Run& run, std::optional<int> rank);
+
+  QMainWindow& window_;
+  RunSession& runs_;
+  RunDisplay& display_;
+  RunStarter& starter_;
+  Workspace& workspace_;
+  CentralArea& center_;
+  DockPanels& panels_;
+  QStringList reported_failures_;  // directories of runs whose failure was shown
+};
+
+}  // namespace trainyard::ui

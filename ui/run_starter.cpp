@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run_starter.h"
+
+#include <QStatusBar>
+#include <utility>
+
+namespace trainyard::ui {
+
+RunStarter::RunStarter(QMainWindow& window, Document& document, RunSession& runs,
+                       RunControls& controls, Workspace& workspace, CentralArea& center,
+                       DockPanels& panels)
+    : window_(window),
+      document_(document),
+      runs_(runs),
+      controls_(controls),
+      workspace_(workspace),
+      center_(center),
+      panels_(panels) {
+  connect(&document, &Document::judged, this, &RunStarter::start_wanted);
+  connect(&controls, &RunControls::run_requested, this, &RunStarter::start);
+}
+
+// Runs the current document, saved or not. Validates it again, because data files may have changed;
+// large files take a while.
+void RunStarter::start() {
+  if (runs_.live() || wanted_) return;
+  if (panels_.scaling.sweeping()) return refuse_beside_sweep();
+  center_.show_welcome(false);
+  if (!document_.has_devices()) return invite_to_draw();
+  wanted_ = true;
+  controls_.set_startable(false);
+  window_.statusBar()->showMessage(tr("Checking the experiment and its data ..."));
+  document_.judge();
+}
+
+void RunStarter::resume(const QString& run_directory) {
+  start();
+  if (wanted_) resume_from_ = run_directory;
+}
+
+void RunStarter::cancel() {
+  resume_from_.clear();
+  if (!std::exchange(wanted_, false)) return;
+  controls_.set_startable(true);
+  window_.statusBar()->clearMessage();
+}
+
+void RunStarter::start_wanted() {
+  const QString resume_from = std::exchange(resume_from_, {});
+  if (!std::exchange(wanted_, false) || window_.isHidden()) return;  // closed meanwhile
+  controls_.set_startable(true);
+  window_.statusBar()->clearMessage();
+  if (runs_.live()) return;  // a run was attached meanwhile
+  if (panels_.scaling.sweeping()) return refuse_beside_sweep();
+  if (!document_.problems().empty())
+    return refuse(document_.readable_problems(), [this] { return document_.problems().empty(); });
+  const CostLine& cost = panels_.inspector.cost();
+  if (const ReadableProblems room = cost.room(); !room.empty())
+    return refuse(room, [&cost] { return cost.room().empty(); });
+  center_.errors().hide();
+  emit starting();
+  experiment::Experiment experiment = document_.experiment();
+  if (!resume_from.isEmpty()) experiment.run.resume_from = resume_from.toStdString();
+  if (const auto started = runs_.start(experiment, document_.directory(), document_.name());
+      !started)
+    return center_.errors().show_problem(tr("The run could not start"), started.error());
+  workspace_.show_charts();
+}
+
+// Runs and sweeps exclude each other, because shared cores would falsify the figures of both.
+void RunStarter::refuse_beside_sweep() {
+  center_.show_welcome(false);
+  workspace_.raise("scaling");
+  Banner& errors = center_.errors();
+  errors.show_text(Banner::Kind::information, tr("A sweep is running"),
+                   tr("A concurrent run would share its CPU cores and distort its figures. Wait "
+                      "until the sweep ends or cancel it; finished runs are kept."));
+  errors.offer(tr("Cancel the sweep"), [this] {
+    panels_.scaling.cancel();
+    return true;
+  });
+  errors.stays_until([this] { return !panels_.scaling.sweeping(); });
+}
+
+void RunStarter::refuse(const ReadableProblems& problems, std::function<bool()> mended) {
+  workspace_.raise("problems");
+  base::Problems told;
+  for (const ReadableProblem& problem : problems) told.push_back(problem.told);
+  Banner& errors = center_.errors();
+  errors.show_problems(tr("This experiment cannot run yet"), told);
+  errors.offer(tr("Show location"),
+               [this, where = QString::fromStdString(problems.front().found.where)] {
+                 emit location_wanted(where);
+                 return true;
+               });
+  errors.stays_until(std::move(mended));
+}
+
+void RunStarter::invite_to_draw() {
+  Banner& errors = center_.errors();
+  errors.show_text(Banner::Kind::information, tr("There is nothing to train on yet"),
+                   tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. Its "
+                      "host is added with it."));
+  errors.offer(tr("Place a CPU"), [this] {
+    center_.canvas().place_in_middle(PaletteKind::cpu);
+    return true;
+  });
+  errors.stays_until([this] { return document_.has_devices(); });
+}
+
+}  // namespace trainyard::ui

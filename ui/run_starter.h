@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Run command: validates the document and its data in the background, then starts the run, or
+// shows why it cannot run.
+#pragma once
+
+#include <QMainWindow>
+#include <functional>
+
+#include "ui/dock_panels.h"
+#include "ui/panels/run_controls.h"
+#include "ui/run_session.h"
+
+namespace trainyard::ui {
+
+class RunStarter : public QObject {
+  Q_OBJECT
+ public:
+  RunStarter(QMainWindow& window, Document& document, RunSession& runs, RunControls& controls,
+             Workspace& workspace, CentralArea& center, DockPanels& panels);
+
+  void start();
+  // As `start`, from the latest checkpoint of the run in that directory.
+  void resume(const QString& run_directory);
+  bool wanted() const { return wanted_; }  // requested, but validation is not finished
+  void cancel();                           // the requested run is not started
+
+ signals:
+  void starting();
+  void location_wanted(const QString& path);  // of a problem in the document
+
+ private:
+  void start_wanted();
+  void refuse_beside_sweep();
+  void refuse(const ReadableProblems& problems, std::function<bool()> mended);
+  void invite_to_draw();
+
+  QMainWindow& window_;
+  Document& document_;
+  RunSession& runs_;
+  RunControls& controls_;
+  Workspace& workspace_;
+  CentralArea& center_;
+  DockPanels& panels_;
+  bool wanted_ = false;
+  // Directory of the run from which the requested run resumes; not part of the document.
+  QString resume_from_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Toolbars of the main window, in one line if they fit, with text where it fits.
+#pragma once
+
+#include <QObject>
+
+#include "ui/file_actions.h"
+#include "ui/panels/run_controls.h"
+#include "ui/workspace.h"
+
+class QMainWindow;
+class QToolBar;
+
+namespace trainyard::ui {
+
+class Toolbars : public QObject {
+  Q_OBJECT
+ public:
+  // The window has actions named "undo" and "redo". `freeze`: freezes the charts.
+  Toolbars(QMainWindow& window, FileActions& files, Workspace& workspace, RunControls& controls,
+           QAction& freeze);
+  void fit();  // adapts to the width of the window and to the font
+
+ private:
+  QToolBar* add(const char* name, const QString& title);
+  void hide_button_text(int actions);
+
+  QMainWindow& window_;
+  RunControls& controls_;
+  QAction& freeze_;
+  QToolBar *tools_, *run_tools_;
+};
+
+}  // namespace trainyard::ui
