@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QMimeData>
 #include <QStatusBar>
+#include <utility>
 
 #include "core/experiment/document.h"
 #include "core/session/sweep/sweep_file.h"

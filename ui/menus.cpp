@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/menus.h"
 
+#include <QAction>
 #include <QMainWindow>
+#include <QMenu>
 #include <QMenuBar>
 #include <QObject>
+#include <QUndoStack>
 
 #include "ui/help.h"
 #include "ui/theme/icons.h"

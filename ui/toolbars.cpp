@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/toolbars.h"
 
+#include <QAction>
 #include <QLayout>
 #include <QMainWindow>
 #include <QToolBar>

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "backends/shm/transport.h"
+#include "backends/shm/limits.h"
 #include "core/comm/mailbox_block.h"
 
 namespace trainyard::shm {

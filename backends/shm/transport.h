@@ -20,14 +20,11 @@
 #include <optional>
 #include <vector>
 
+#include "backends/shm/limits.h"
 #include "core/comm/bell.h"
 #include "core/comm/mailbox_transport.h"
 
 namespace trainyard::shm {
-
-constexpr std::size_t kMaximumStagedBytes = std::size_t{64} << 10;
-constexpr int kMaximumRanks = 1024;
-constexpr int kMaximumChannels = 64;
 
 // Creates a sealed memfd for arena_bytes.size() ranks (at least one), for one generation. It closes
 // on exec: the launcher passes it on with posix_spawn_file_actions_adddup2 or by clearing the flag.

@@ -8,7 +8,6 @@ const KnownCycles& known_unit_cycles() {
   static const KnownCycles known{
       {"backends/cuda/module/fragments", "backends/cuda/module/warp_gpu"},
       {"backends/cuda/module/kernels/sum", "backends/cuda/module/prepare"},
-      {"backends/shm/layout", "backends/shm/transport"},
       {"backends/zmq/transport", "backends/zmq/transport_end", "backends/zmq/transport_link"},
       {"core/base/field_description", "core/base/fields", "core/base/json"},
       {"core/check/check", "core/check/proofs"},
@@ -58,12 +57,7 @@ const KnownCycles& known_unit_cycles() {
       {"core/strategy/compression", "core/strategy/replica", "core/strategy/replica_buffers",
        "core/strategy/replica_ops", "core/strategy/replica_spans", "core/strategy/replica_step",
        "core/strategy/vertical"},
-      {"ui/canvas/flow", "ui/canvas/painting", "ui/canvas/traffic_text"},
-      {"ui/charts/line_painting", "ui/charts/plot_lines"},
       {"ui/inspector/field_form", "ui/inspector/field_row"},
-      {"ui/model/runs/detached", "ui/model/runs/run"},
-      {"ui/model/spans/bucket_spans", "ui/model/spans/span_store"},
-      {"ui/model/topology/topology_edit", "ui/model/topology/topology_selection"},
   };
   return known;
 }

@@ -15,6 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kSmallest = 4;            // pixels on the screen
+constexpr double kSmallestReadable = 5;    // the same
 constexpr qsizetype kMostWritings = 4096;  // maximum number of cached texts
 constexpr int kAnyWidth = 0xffff;
 
@@ -61,6 +62,11 @@ const Writing& writing(const QString& text, double size, bool strong, int room) 
 }
 
 }  // namespace
+
+bool is_far(double scale) {
+  return kSmallSize * scale < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize);
+}
+bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 double scale_of(const QPainter& painter) {
   return std::sqrt(std::fabs(painter.worldTransform().determinant()));

@@ -8,6 +8,13 @@
 
 namespace trainyard::ui {
 
+constexpr double kSmallSize = 11;  // size of text in pixels at 100 %
+
+// True at scales where small text is unreadable and therefore omitted.
+bool is_far(double scale);
+// True at scales where boxes have no rounded corners and no line is wider than a pixel.
+bool is_tiny(double scale);
+
 double scale_of(const QPainter& painter);
 double width_of(const QString& text, double size, bool strong);
 // Writes one vertically centered line. Text that does not fit is elided in the middle; text too

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "ui/canvas/canvas_text.h"
-#include "ui/canvas/painting.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -17,8 +17,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kNameSize = 13, kTinySize = 9;  // pixels at 100 %
-constexpr double kSmallestReadable = 5,
-                 kFarSize = 10;  // pixels on the screen, times the theme's scale
+constexpr double kFarSize = 10;                  // pixels on the screen, times the theme's scale
 
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
 // Returns the size of names and ranks, which grow when zoomed out, up to `room`.
@@ -280,13 +279,6 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostAppearance& look,
 }
 
 }  // namespace
-
-QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
-
-bool is_far(double scale) {
-  return kSmallSize * scale < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize);
-}
-bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look) {
   const bool idle = look.device.role == topology::Role::idle && !look.live;

@@ -69,15 +69,6 @@ struct LinkAppearance {
   bool operator==(const LinkAppearance&) const = default;
 };
 
-constexpr double kSmallSize = 11;  // size of text in pixels at 100 %
-
-QString rate(double bytes_per_second);  // "203 MB/s"
-
-// True at scales where small text is unreadable and therefore omitted.
-bool is_far(double scale);
-// True at scales where boxes have no rounded corners and no line is wider than a pixel.
-bool is_tiny(double scale);
-
 // `clock_seconds` animates the flow along links; it is constant under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look);
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);

@@ -8,6 +8,7 @@
 #include "core/base/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
+#include "ui/canvas/canvas_text.h"
 #include "ui/model/plan/stage_assignment.h"
 #include "ui/model/topology/topology_words.h"
 #include "ui/theme/theme.h"

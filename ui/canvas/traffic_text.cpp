@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "ui/canvas/painting.h"
+#include "core/base/units.h"
+#include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_words.h"
 
 namespace trainyard::ui {
@@ -30,6 +31,8 @@ QStringList with_head(const QString& head, const LinkOverlay& live, const QStrin
 }
 
 }  // namespace
+
+QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
 
 QString traffic_kinds(const LinkOverlay& live) {
   QStringList kinds;

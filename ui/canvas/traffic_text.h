@@ -8,6 +8,8 @@
 
 namespace trainyard::ui {
 
+QString rate(double bytes_per_second);  // "203 MB/s"
+
 // Returns the payload kinds, largest first: "activations, gradients of activations". Empty if only
 // the number of bytes is known.
 QString traffic_kinds(const LinkOverlay& live);

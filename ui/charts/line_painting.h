@@ -3,7 +3,7 @@
 
 #include <QTransform>
 
-#include "ui/charts/plot_lines.h"
+#include "ui/charts/drawn_series.h"
 
 class QPainter;
 

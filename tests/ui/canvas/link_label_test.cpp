@@ -6,6 +6,7 @@
 
 #include "core/experiment/document.h"
 #include "tests/ui/canvas/canvas_fixture.h"
+#include "ui/canvas/canvas_text.h"
 #include "ui/canvas/traffic_text.h"
 
 namespace trainyard::ui {

@@ -6,8 +6,8 @@
 
 #include "core/experiment/document.h"
 #include "core/session/system/run_directory.h"
-#include "ui/model/runs/run.h"
 #include "ui/model/runs/run_directory.h"
+#include "ui/model/runs/services.h"
 
 namespace trainyard::ui {
 

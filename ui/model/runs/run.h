@@ -10,21 +10,13 @@
 #include <optional>
 
 #include "core/experiment/experiment.h"
-#include "core/session/protocol/control.h"
+#include "core/session/protocol/messages.h"
 #include "core/telemetry/history.h"
+#include "ui/model/runs/services.h"
 #include "ui/model/spans/span_store.h"
 #include "ui/model/spans/traffic_meter.h"
 
 namespace trainyard::ui {
-
-// Access to the control plane and paths of programs. Supplied by app, the only part that knows
-// backends.
-struct Services {
-  session::Connect connect;
-  QString command_line_program;  // trainyard-cli
-  QString runs_directory;        // $XDG_DATA_HOME/trainyard/runs
-  QString examples_directory;
-};
 
 class Run : public QObject {
   Q_OBJECT

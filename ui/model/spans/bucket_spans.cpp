@@ -1,70 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/spans/bucket_spans.h"
 
-#include <algorithm>
-
 namespace trainyard::ui {
 namespace {
-
-enum Doing : int { nothing, sending, waiting, transfer };
-
-// Changes in the number of active transfers, waiting receives and active sends at a time.
-struct Change {
-  Nanoseconds at = 0;
-  int transfers = 0, waits = 0, sends = 0;
-};
-
-std::vector<Change> changes_of(const std::vector<OpSpan>& ops) {
-  std::vector<Change> changes;
-  for (const OpSpan& op : ops) {
-    if (op.kind == SpanKind::send) {
-      changes.push_back({op.begin, 0, 0, 1}), changes.push_back({op.end, 0, 0, -1});
-    } else {
-      changes.push_back({op.begin, 0, 1, 0}), changes.push_back({op.ready, 1, -1, 0}),
-          changes.push_back({op.end, -1, 0, 0});
-    }
-  }
-  std::ranges::stable_sort(changes, {}, &Change::at);
-  return changes;
-}
-
-Doing doing(const Change& under_way) {
-  if (under_way.transfers > 0) return transfer;
-  if (under_way.waits > 0) return waiting;
-  return under_way.sends > 0 ? sending : nothing;
-}
-
-// Builds the pieces. Extends the previous piece where possible: equal states merge, and a wait
-// merges into its transfer.
-class Pieces {
- public:
-  explicit Pieces(const OpSpan& like) : like_(like) {}
-
-  void add(Nanoseconds begin, Nanoseconds end, Doing doing) {
-    if (doing == nothing || begin == end) return;
-    const SpanKind kind = doing == sending ? SpanKind::send : SpanKind::receive;
-    const bool goes_on =
-        !pieces_.empty() && pieces_.back().end == begin && pieces_.back().kind == kind;
-    if (goes_on && doing == last_ && doing != waiting) {
-      pieces_.back().end = end;
-    } else if (goes_on && last_ == waiting) {
-      pieces_.back().end = end;
-      if (doing == waiting) pieces_.back().ready = end;
-    } else {
-      OpSpan piece = like_;
-      piece.begin = begin, piece.end = end, piece.kind = kind;
-      piece.ready = doing == waiting ? end : begin;
-      pieces_.push_back(piece);
-    }
-    last_ = doing;
-  }
-  std::vector<OpSpan> take() { return std::move(pieces_); }
-
- private:
-  OpSpan like_;
-  std::vector<OpSpan> pieces_;
-  Doing last_ = nothing;
-};
 
 bool same_collective(const OpSpan& a, const OpSpan& b) {
   return a.step == b.step && a.program == b.program && a.op == b.op;
@@ -83,25 +21,6 @@ Nanoseconds computing_within(const SpanStore& store, int rank, const TimeRange& 
 }
 
 }  // namespace
-
-std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16_t first) {
-  if (ops.empty()) return {};
-  OpSpan like = ops.front();
-  like.op = first, like.ops = 1, like.bytes = 0;
-  Pieces pieces(like);
-  Change under_way;
-  for (const Change& change : changes_of(ops)) {
-    pieces.add(under_way.at, change.at, doing(under_way));
-    under_way = {change.at, under_way.transfers + change.transfers, under_way.waits + change.waits,
-                 under_way.sends + change.sends};
-  }
-  std::vector<OpSpan> all = pieces.take();
-  if (all.empty())
-    all.push_back(like), all.back().begin = all.back().ready = all.back().end =
-                             ops.front().begin;  // its duration was below the clock's resolution
-  for (const OpSpan& op : ops) all.back().bytes += op.bytes;
-  return all;
-}
 
 BucketSpan bucket_at(const SpanStore& store, int rank, const SpanTrack& track, std::size_t piece) {
   const OpSpan& one = track[piece];

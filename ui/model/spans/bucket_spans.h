@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bucket's collective on one rank as one span, from the first begin of its ops to their last end,
-// split by the rank's state:
-//
-//   transfer   a receive moved or added bytes: its peer was ready
-//   waiting    no transfer, and a receive was posted
-//   sending    neither, and a send was not consumed; only the peer knows if it was ready
-//   nothing    none of these: the next op had not begun
+// A bucket's collective on one rank as one span (bucket_pieces.h).
 #pragma once
 
-#include <vector>
+#include <cstddef>
 
 #include "ui/model/spans/span_store.h"
 
 namespace trainyard::ui {
-
-// Returns the pieces of one collective (a receive with its wait, or a send), in order and disjoint.
-// `ops`: all its ops on the rank, in any order. Each piece has the program and number of `first`,
-// which identify it; together the pieces have the bytes of all ops.
-std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16_t first);
 
 // All adjacent pieces of one collective on a track.
 struct BucketSpan {

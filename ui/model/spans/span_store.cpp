@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/model/spans/bucket_spans.h"
+#include "ui/model/spans/bucket_pieces.h"
 
 namespace trainyard::ui {
 namespace {

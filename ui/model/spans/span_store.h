@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All ops of a run by rank and lane, sorted for a timeline, and full collectives beside their
-// chunks (bucket_spans.h) once all their ops are known. Fed from a history by cursor. Overlapping
+// chunks (bucket_pieces.h) once all their ops are known. Fed from a history by cursor. Overlapping
 // ops of one lane (the sends of one round) go on separate tracks; beyond eight tracks they are
 // joined on the last one. Each rank's storage is bounded: the oldest ops are dropped and counted.
 #pragma once

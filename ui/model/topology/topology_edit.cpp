@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace trainyard::ui {
 namespace {
@@ -63,6 +64,17 @@ std::set<std::string> object_names(const Topology& topology) {
   }
   for (const Switch& one : topology.switches) names.insert(one.name);
   return names;
+}
+
+SelectedObjects existing_objects(const SelectedObjects& picked,
+                                 const topology::Topology& topology) {
+  SelectedObjects there;
+  const std::set<std::string> names = object_names(topology);
+  std::ranges::set_intersection(picked.names, names, std::inserter(there.names, there.names.end()));
+  for (const topology::Link& link : topology.links)
+    if (const LinkName name{link.from, link.to}; picked.links.contains(name))
+      there.links.insert(name);
+  return there;
 }
 
 Topology without_positions(Topology topology) {

@@ -22,6 +22,8 @@ Place snapped(Place place, double grid = 8);
 
 // Look-up.
 std::set<std::string> object_names(const topology::Topology& topology);
+// Returns the elements of `picked` that are still in the topology.
+SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
 topology::Topology without_positions(
     topology::Topology topology);  // resets all positions, to compare drawings
 std::string free_name(const std::set<std::string>& taken,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/topology/topology_selection.h"
 
-#include <algorithm>
-
-#include "ui/model/topology/topology_edit.h"
+#include <utility>
 
 namespace trainyard::ui {
 namespace {
@@ -15,17 +13,6 @@ void toggle_each(std::set<T>& set, const std::set<T>& others) {
 }
 
 }  // namespace
-
-SelectedObjects existing_objects(const SelectedObjects& picked,
-                                 const topology::Topology& topology) {
-  SelectedObjects there;
-  const std::set<std::string> names = object_names(topology);
-  std::ranges::set_intersection(picked.names, names, std::inserter(there.names, there.names.end()));
-  for (const topology::Link& link : topology.links)
-    if (const LinkName name{link.from, link.to}; picked.links.contains(name))
-      there.links.insert(name);
-  return there;
-}
 
 SelectedObjects everything(const topology::Topology& topology) {
   SelectedObjects all;

@@ -27,8 +27,6 @@ struct SelectedObjects {
   bool operator==(const SelectedObjects&) const = default;
 };
 
-// Returns the elements of `picked` that are still in the topology.
-SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
 // Returns all hosts, switches and links; devices are included by their hosts.
 SelectedObjects everything(const topology::Topology& topology);
 

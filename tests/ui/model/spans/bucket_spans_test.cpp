@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/ui/recorded_ops.h"
+#include "ui/model/spans/bucket_pieces.h"
 
 namespace trainyard::ui {
 namespace {

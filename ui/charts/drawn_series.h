@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One series, ready to draw. All parts are in order from left to right.
+#pragma once
+
+#include <QPen>
+#include <QPolygonF>
+#include <vector>
+
+#include "ui/charts/plot_model.h"
+
+namespace trainyard::ui {
+
+struct DrawnSeries {
+  QPen pen;
+  std::vector<QLineF> lines;
+  std::vector<QRect>
+      columns;  // rows that the lines cover in each column, where points are denser than pixels
+  std::vector<QPointF> dots;  // points without a line
+  std::vector<QPolygonF>
+      areas;  // between lines and zero, if `fill` is valid; columns are then filled too
+  std::vector<double> gaps;     // x of values that the scale cannot show: marked at the lower edge
+  std::vector<QPointF> beyond;  // points above the area: marked at its upper edge
+  bool marks_beyond = false;    // enables `beyond`
+  QColor fill;
+  double zero = 0;  // y of the base of areas
+  double dot_size = 3;
+  Marker marker = Marker::circle;
+  bool hollow = false;
+};
+
+}  // namespace trainyard::ui
