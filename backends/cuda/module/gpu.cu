@@ -272,11 +272,12 @@ Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
   const auto all = gpus();
   if (!all) return base::fail(all.error());
   if (number < 0 || number >= std::ssize(*all))
-    return base::fail({ProblemCode::bad_input, "GPU " + std::to_string(number), "is not there",
-                       "0 to " + std::to_string(all->size() - 1), ""});
+    return base::fail({"unknown_gpu", ProblemCode::bad_input, "GPU " + std::to_string(number),
+                       "this machine has no such GPU", "0 to " + std::to_string(all->size() - 1),
+                       ""});
   if (const std::string why = unusable((*all)[static_cast<std::size_t>(number)]); !why.empty())
-    return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(number), why, "",
-                       "Use a newer GPU, or the CPU."});
+    return base::fail({"gpu_unavailable", ProblemCode::unavailable, "GPU " + std::to_string(number),
+                       why, "", "Use a newer GPU, or the CPU."});
   auto device = GpuDevice::make(number);
   if (!device) return base::fail(device.error());
   auto queue = GpuQueue::make(number);

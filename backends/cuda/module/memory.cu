@@ -24,11 +24,13 @@ std::size_t one_or_more(std::int64_t bytes) {
 base::Problem no_room(int gpu, std::int64_t bytes) {
   std::size_t free = 0, all = 0;
   cudaMemGetInfo(&free, &all);
-  return {ProblemCode::unavailable, "GPU " + std::to_string(gpu),
-          "has no room for " + base::format_bytes(static_cast<double>(bytes)),
+  return {"out_of_memory",
+          ProblemCode::unavailable,
+          "GPU " + std::to_string(gpu),
+          "cannot allocate " + base::format_bytes(static_cast<double>(bytes)),
           base::format_bytes(static_cast<double>(free)) + " of " +
               base::format_bytes(static_cast<double>(all)) + " are free",
-          "Use a smaller batch or model, or put less on this GPU."};
+          "Use a smaller batch or model, or run fewer ranks on this GPU."};
 }
 
 // Returns the problem of a failed allocation and clears the CUDA error, which the next launch would
@@ -85,7 +87,7 @@ Result<bool> lock_pages(std::span<std::byte> memory) {
   if (cudaHostGetDevicePointer(&seen, memory.data(), 0) == cudaSuccess && seen == memory.data())
     return true;
   cudaHostUnregister(memory.data());
-  return base::fail({ProblemCode::unavailable, "cuda",
+  return base::fail({"memory_not_mapped", ProblemCode::unavailable, "cuda",
                      "GPUs see the host's memory at other addresses than this process", "",
                      "Choose another GPU."});
 }
@@ -126,8 +128,9 @@ Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
     if (other != gpu && cudaDeviceCanAccessPeer(&reaches, other, gpu) != cudaSuccess)
       cudaGetLastError();
     if (reaches == 0)
-      return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other),
-                         "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
+      return base::fail({"gpu_memory_not_reachable", ProblemCode::unavailable,
+                         "GPU " + std::to_string(other),
+                         "cannot access the memory of GPU " + std::to_string(gpu), "", ""});
   }
   auto memory = allocate_zeros_on_gpu(
       gpu, (bytes + kExportGranularity - 1) / kExportGranularity * kExportGranularity);
@@ -144,12 +147,12 @@ Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
 Result<Memory> borrow(int gpu, const std::string& name) {
   cudaIpcMemHandle_t handle{};
   if (name.size() != sizeof handle.reserved)
-    return base::fail({ProblemCode::failed, "GPU " + std::to_string(gpu),
-                       "cannot borrow what has no such name", "", ""});
+    return base::fail({"bad_memory_name", ProblemCode::failed, "GPU " + std::to_string(gpu),
+                       "the name of the exported memory cannot be read", "", ""});
   name.copy(handle.reserved, name.size());
   void* memory = nullptr;
   const auto ok = check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess),
-                        "borrow memory for GPU " + std::to_string(gpu));
+                        "import memory for GPU " + std::to_string(gpu));
   if (!ok) return base::fail(ok.error());
   return Memory(static_cast<std::byte*>(memory),
                 [](std::byte* gone) { cudaIpcCloseMemHandle(gone); });

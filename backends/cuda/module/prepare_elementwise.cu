@@ -8,8 +8,8 @@ namespace trainyard::cuda {
 template <>
 base::Result<Run> prepare_op(Device&, const compute::WeightedSum& op) {
   if (op.inputs.size() > WeightedInputs::kMost)
-    return base::fail({base::ProblemCode::bad_input, "weighted_sum",
-                       "has " + std::to_string(op.inputs.size()) + " inputs",
+    return base::fail({"too_many_inputs", base::ProblemCode::bad_input, "weighted_sum",
+                       "the op has " + std::to_string(op.inputs.size()) + " inputs",
                        "at most " + std::to_string(WeightedInputs::kMost) + " on this device", ""});
   WeightedInputs all;
   all.output = op.output;

@@ -106,11 +106,14 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
 }
 
 Problem refused(const Product& p, cublasStatus_t status) {
-  return {ProblemCode::failed, "cuda",
+  return {"cublas_failed",
+          ProblemCode::failed,
+          "cuda",
           "cuBLASLt has no product of [" + std::to_string(p.m) + ", " + std::to_string(p.k) +
               "] and [" + std::to_string(p.k) + ", " + std::to_string(p.n) + "] in " +
               std::string(base::name_of(p.left.dtype)) + " (" + cublasLtGetStatusName(status) + ")",
-          "", ""};
+          "",
+          ""};
 }
 
 }  // namespace
@@ -119,7 +122,7 @@ Result<std::unique_ptr<Products>> Products::make(Device& device) {
   std::unique_ptr<Products> products(new Products);
   if (const cublasStatus_t status = cublasLtCreate(&products->handle_);
       status != CUBLAS_STATUS_SUCCESS)
-    return base::fail({ProblemCode::unavailable, "cuda",
+    return base::fail({"cublas_failed", ProblemCode::unavailable, "cuda",
                        std::string("cannot start cuBLASLt (") + cublasLtGetStatusName(status) + ")",
                        "", ""});
   auto memory = device.allocate(Workspace::kBytes);
