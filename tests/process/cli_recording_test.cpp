@@ -111,9 +111,9 @@ TEST_F(CliRecording, what_is_no_run_is_told_with_what_makes_one) {
   const std::string empty = scratch / "", nowhere = scratch / "nowhere",
                     file = scratch.write("file", "");
   const std::pair<std::string, std::string> told[] = {
-      {empty, ": is no run directory: there is no recording.try in it"},
-      {nowhere, ": is not there"},
-      {file, ": is no directory, and so no run"}};
+      {empty, ": the directory contains no recording.try, so it is not a run"},
+      {nowhere, ": the directory does not exist"},
+      {file, ": the path is not a directory"}};
   for (const auto& [directory, what] : told) {
     const Ran ran = cli({"replay", directory});
     EXPECT_EQ(ran.exit_code, 2) << directory;

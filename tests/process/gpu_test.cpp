@@ -342,10 +342,10 @@ TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Home home;
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room for "),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("cannot allocate "),
                              HasSubstr("the buffers of the rank need "),
                              HasSubstr("parameters 941 kB, gradients 941 kB"),
-                             HasSubstr("put less on this GPU. Or draw \"cpu1\" with as much memory "
+                             HasSubstr("run fewer ranks on this GPU. Or draw \"cpu1\" with as much memory "
                                        "as is free: validate then lists options that fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }

@@ -29,8 +29,8 @@ TEST(Problem, a_failed_system_call_says_why) {
   const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
   EXPECT_EQ(problem.code, ProblemCode::failed);
   EXPECT_EQ(to_string(problem),
-            "/x: cannot open the file: No such file or directory. Check the path: something on it "
-            "is not there.");
+            "/x: cannot open the file: No such file or directory. Check the path: a part of it does "
+            "not exist.");
 }
 
 TEST(Problem, a_failed_system_call_says_what_to_do) {

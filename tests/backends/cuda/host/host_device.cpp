@@ -211,8 +211,8 @@ class HostCompute final : public compute::Compute {
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
     if (bytes > how_.memory_bytes)  // as that of a GPU says it
       return base::fail({"made_by_test", base::ProblemCode::unavailable, where,
-                         "has no room for " + base::format_bytes(static_cast<double>(bytes)), "",
-                         "Use a smaller batch or model, or put less on this GPU."});
+                         "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
+                         "Use a smaller batch or model, or run fewer ranks on this GPU."});
     return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) {
       return reached(std::move(memory), bytes);
     });
