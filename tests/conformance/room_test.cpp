@@ -156,8 +156,8 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
   ASSERT_TRUE(both);
   EXPECT_THAT(both->settings, testing::Contains("strategy.mesh.pipeline=2"));
   EXPECT_EQ(both->besides,
-            "devices idle at least 20 % of the time, and activations of every pair of layers are "
-            "all-reduced, both ways");
+            "devices are idle at least 20 % of the time, and activations of every pair of layers "
+            "are all-reduced, forward and backward");
 }
 
 TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
@@ -269,10 +269,10 @@ TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
   };
   const std::string advice = session::room_problems(drawn, plan_of(drawn), cost).front().advice;
   EXPECT_THAT(advice,
-              testing::StartsWith("As drawn a step would take 500 ms and 3 MB on links, by the "
-                                  "simulator. With what they take at most where memory "
-                                  "lacks now, and what they cost, these fit: strategy.kind=fsdp "
-                                  "with strategy.fsdp.shard=optimizer ("));
+              testing::StartsWith(
+                  "The simulator predicts 500 ms and 3 MB on links per step as drawn. Options that "
+                  "fit, with the largest memory of a device that now lacks it, and their cost: "
+                  "strategy.kind=fsdp with strategy.fsdp.shard=optimizer ("));
   EXPECT_THAT(
       advice,
       testing::HasSubstr(

@@ -94,7 +94,7 @@ TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
       HasSubstr(
           "\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn ones\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: rank 2, cpu2, computes slowed down 3 times\n"));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but changes nothing here\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but has no effect here\n"));
   EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.kind=data_parallel", "--set",
                  "strategy.algorithm=auto", "--json"})
                 .result()

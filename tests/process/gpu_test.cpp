@@ -254,8 +254,8 @@ TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {
   for (const std::string verb : {"validate", "run"}) {
     const Ran ran = machine(with_set({verb, kMirrored}, on_gpu(2, 4)));
     EXPECT_EQ(ran.exit_code, 2);
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU "
-                                         "4 of this machine, which has 4"),
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is mapped to GPU "
+                                         "4 of this machine, but the machine has 4 GPUs"),
                                HasSubstr("accepted: -1 to 3"), HasSubstr("doctor lists")));
   }
   EXPECT_FALSE(fs::exists(home.runs()));
@@ -268,8 +268,8 @@ TEST(Gpus, that_this_machine_lacks_start_no_sweep) {
   const Ran ran =
       Machine(home)(with_set({"sweep", kMirrored, "--ranks", "1,2", "--steps", "2"}, on_gpu(0, 4)));
   EXPECT_EQ(ran.exit_code, 2) << ran.out;
-  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: cpu0 is said to be GPU 4 of "
-                                 "this machine, which has 4"));
+  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: cpu0 is mapped to GPU 4 of "
+                                 "this machine, but the machine has 4 GPUs"));
   EXPECT_FALSE(fs::exists(home.runs()));
 }
 
@@ -279,11 +279,11 @@ TEST(Gpus, that_are_too_old_are_refused_and_not_listed) {
   const Machine machine(home);
   const Ran ran = machine(with_set({"run", kMirrored}, on_gpu(2, 0)), old);
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 0 of this "
-                              "machine, and Stand-in 0 has compute capability 7.5, "
-                              "and 8.0 is the least"),
-                    HasSubstr("Set it to -1")));
+  EXPECT_THAT(
+      ran.err,
+      AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is mapped to GPU 0 of this machine, "
+                      "but Stand-in 0 has compute capability 7.5, and 8.0 is the least"),
+            HasSubstr("Set it to -1")));
   EXPECT_FALSE(fs::exists(home.runs()));
   EXPECT_EQ(machine(with_set({"validate", kMirrored}, on_gpu(2, 1)), old).exit_code, 0)
       << "the other one is not";
@@ -320,7 +320,7 @@ TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
   const Ran ran = Machine(home)(arguments);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.err,
-              HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but changes nothing here"));
+              HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but has no effect here"));
 }
 
 // Their products alone: 11 bits are near enough to train by.
@@ -342,11 +342,12 @@ TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Home home;
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("cannot allocate "),
-                             HasSubstr("the buffers of the rank need "),
-                             HasSubstr("parameters 941 kB, gradients 941 kB"),
-                             HasSubstr("run fewer ranks on this GPU. Or draw \"cpu1\" with as much memory "
-                                       "as is free: validate then lists options that fit.")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("rank 1"), HasSubstr("cannot allocate "),
+                    HasSubstr("the buffers of the rank need "),
+                    HasSubstr("parameters 941 kB, gradients 941 kB"),
+                    HasSubstr("run fewer ranks on this GPU. Or draw \"cpu1\" with as much memory "
+                              "as is free: validate then lists options that fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 

@@ -30,7 +30,7 @@ TEST(CliHybrid, refuses_a_mesh_that_the_drawing_cannot_hold) {
       refused({"strategy.mesh.data=1", "strategy.mesh.pipeline=1", "strategy.mesh.tensor=8"}),
       HasSubstr("ranks 3 and 4 would share layers, but are on the hosts \"host0\" and \"host1\""));
   EXPECT_THAT(refused({"strategy.mesh.shards_data=true", "strategy.algorithm=binary_tree"}),
-              HasSubstr("gather parameters"));
+              HasSubstr("reduce-scatter"));
 }
 
 }  // namespace

@@ -196,8 +196,8 @@ TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   EXPECT_GT(seconds("3"), seconds("0"));
   const Ran said =
       cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
-  EXPECT_THAT(said.out, HasSubstr("note: of 6 outputs 2 are given up after the forward pass, and 2 "
-                                  "made again before the backward pass: "));
+  EXPECT_THAT(said.out, HasSubstr("note: activation checkpointing frees 2 of 6 outputs after the "
+                                  "forward pass and recomputes 2 before the backward pass: "));
   const Ran vain =
       cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
   EXPECT_THAT(vain.out,
@@ -224,8 +224,8 @@ TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err,
               testing::AllOf(HasSubstr("would run out of memory"),
-                             HasSubstr("saves enough at this global batch: give it more memory, "
-                                       "draw more devices, or take a smaller model or batch.")));
+                             HasSubstr("fits at this global batch: give it more memory, draw more "
+                                       "devices, or use a smaller model or batch.")));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_P(ParameterServer, what_its_servers_did_computes_it_again) {
       cli({"replay", completed(short_run(kOne, 5, {}))["run_directory"].get<std::string>(),
            "--recompute"});
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.err, HasSubstr("no parameter servers"));
+  EXPECT_THAT(none.err, HasSubstr("neither parameter servers"));
 }
 
 TEST(ParameterServer, a_run_says_how_stale_it_was) {

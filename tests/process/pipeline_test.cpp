@@ -148,7 +148,8 @@ TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_i
                                              "strategy.stages.partition=measured"};
   for (const char* verb : {"validate", "check"})
     EXPECT_THAT(cli(in_micro_batches({verb, kTwoStages}, measured)).out,
-                HasSubstr("is measured before the run; until then they are shared out by cost"));
+                HasSubstr("are measured on this machine before the run; until then layers are "
+                          "partitioned by cost"));
   const Json result = trained_in_stages(home, "run", measured);
   const Json stages = stages_in(home / "run" / "resolved.json");
   std::vector<double> seconds;
@@ -215,7 +216,7 @@ TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {
       refused({"strategy.kind=pipeline", "strategy.stages.schedule=interleaved_1f1b",
                "training.accumulation_steps=3"}),
       HasSubstr("interleaved_1f1b needs at least two ranges of layers for each of 2 workers"));
-  EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("hands on activations"));
+  EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("sends activations"));
 }
 
 }  // namespace

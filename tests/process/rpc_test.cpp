@@ -20,8 +20,8 @@ TEST(CliRpc, is_noted_where_a_schedule_or_a_partition_changes_nothing) {
   const Ran ran = cli({"validate", kCalls, "--set", "strategy.stages.schedule=gpipe", "--set",
                        "strategy.stages.partition=memory"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.schedule=gpipe changes nothing: "));
-  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.partition=memory changes nothing: "));
+  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.schedule=gpipe has no effect: "));
+  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.partition=memory has no effect: "));
   EXPECT_THAT(cli({"validate", kCalls}).out, testing::Not(HasSubstr("changes nothing")));
 }
 

@@ -68,8 +68,7 @@ TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
               HasSubstr("note: nothing is offloaded: no activation is idle long enough"))
       << "of two layers";
   for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
-  EXPECT_THAT(cli(arguments).out,
-              HasSubstr(" per step, and fetches them again"));
+  EXPECT_THAT(cli(arguments).out, HasSubstr(" per step, and fetches them again"));
 }
 
 TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
@@ -81,7 +80,7 @@ TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
   EXPECT_THAT(
       ran.err,
       AllOf(HasSubstr("training.swap.directory: cannot create a file in /no/such/directory"),
-            HasSubstr("put aside to host")));
+            HasSubstr("offload to host")));
 }
 
 // Two cases for any user: a file in place of the directory, and a file system that accepts no
@@ -129,7 +128,7 @@ TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
   const Ran ran = shell("unshare --mount bash -c \"" + run + "\"");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("rank "),
-                             HasSubstr(" aside in a file in " + disk + ": No space left on device"),
+                             HasSubstr(" in a file in " + disk + ": No space left on device"),
                              HasSubstr("training.swap.directory")));
 }
 
@@ -141,7 +140,7 @@ TEST(Swap, of_more_than_a_file_may_have_fails_before_anything_is_computed) {
       "ulimit -f 1000;");  // KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("aside in a file in "), HasSubstr("File too large")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("in a file in "), HasSubstr("File too large")));
 }
 
 }  // namespace

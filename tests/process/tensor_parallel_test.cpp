@@ -37,9 +37,9 @@ TEST(CliTensorParallel, refuses_what_cannot_be_split_and_says_why) {
   EXPECT_THAT(
       refused({"model.layers[1].heads=2"}),
       HasSubstr(
-          "model.layers[1].heads: 2 heads of attention are not shared out evenly by 4 workers"));
+          "model.layers[1].heads: 2 attention heads cannot be divided evenly among 4 workers"));
   EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("tensor_parallel"));
-  EXPECT_THAT(refused({"data.sharding.kind=contiguous"}), HasSubstr("nobody owns any"));
+  EXPECT_THAT(refused({"data.sharding.kind=contiguous"}), HasSubstr("cannot own samples"));
   EXPECT_THAT(refused({"strategy.compression.kind=fp16"}),
               HasSubstr("tensor_parallel does not compress gradients"));
 }

@@ -28,9 +28,10 @@ TEST(Problem, a_list_prints_one_a_line) {
 TEST(Problem, a_failed_system_call_says_why) {
   const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
   EXPECT_EQ(problem.code, ProblemCode::failed);
-  EXPECT_EQ(to_string(problem),
-            "/x: cannot open the file: No such file or directory. Check the path: a part of it does "
-            "not exist.");
+  EXPECT_EQ(
+      to_string(problem),
+      "/x: cannot open the file: No such file or directory. Check the path: a part of it does "
+      "not exist.");
 }
 
 TEST(Problem, a_failed_system_call_says_what_to_do) {
@@ -42,7 +43,7 @@ TEST(Problem, a_failed_system_call_says_what_to_do) {
   EXPECT_THAT(advice(EFBIG), HasSubstr("ulimit -f"));
   EXPECT_THAT(advice(EROFS), HasSubstr("read-only"));
   for (const int denied : {EACCES, EPERM}) EXPECT_THAT(advice(denied), HasSubstr("permissions"));
-  EXPECT_THAT(advice(ENOTDIR), HasSubstr("a file stands where a directory should"));
+  EXPECT_THAT(advice(ENOTDIR), HasSubstr("a file where a directory is expected"));
   EXPECT_THAT(advice(EMFILE), HasSubstr("ulimit -n"));
   EXPECT_EQ(advice(ENOMEM), out_of_memory("").advice);
   EXPECT_NE(advice(EXDEV), "") << "which has no advice of its own";

@@ -135,7 +135,7 @@ TEST_F(Csv, empty_files_and_single_classes_are_problems) {
   EXPECT_THAT(problem(""), HasSubstr("empty"));
   EXPECT_THAT(problem("\n\r\n"), HasSubstr("empty"));
   EXPECT_THAT(problem("x,kind\n"), HasSubstr("no samples"));
-  EXPECT_THAT(problem("kind\na\nb\n"), HasSubstr("names one column"));
+  EXPECT_THAT(problem("kind\na\nb\n"), HasSubstr("names only one column"));
   EXPECT_THAT(problem("x,kind\n1,a\n2,a\n"), HasSubstr("every sample has the label \"a\""));
   EXPECT_THAT(problem("x,kind\n1,a\n2,\n"), HasSubstr("the label is empty"));
 }
@@ -152,7 +152,7 @@ TEST_F(Csv, a_column_of_measurements_is_not_taken_for_the_label) {
   for (int i = 0; i < 200; ++i) text += "1," + std::to_string(i) + ".5\n";
   spec_.label_column = "x";
   EXPECT_THAT(problem(text),
-              AllOf(HasSubstr("more than 100 different labels"), HasSubstr("data.label_column")));
+              AllOf(HasSubstr("more than 100 distinct labels"), HasSubstr("data.label_column")));
 }
 
 TEST_F(Csv, a_missing_file_is_named_and_another_set_offered) {

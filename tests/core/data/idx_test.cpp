@@ -232,7 +232,7 @@ TEST_F(Idx, asking_for_more_samples_than_the_file_has_is_a_problem) {
   spec_.train_samples = 0, spec_.held_out_samples = 11;
   EXPECT_THAT(text(), HasSubstr("data.held_out_samples"));
   spec_.held_out_samples = 10;
-  EXPECT_THAT(text(), HasSubstr("no sample is left to train on"));
+  EXPECT_THAT(text(), HasSubstr("no training samples are left"));
 }
 
 }  // namespace

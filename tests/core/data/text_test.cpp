@@ -85,9 +85,9 @@ TEST_F(Text, that_is_not_utf_8_is_refused_by_the_byte) {
 
 TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
   EXPECT_THAT(problem("abcde"), AllOf(HasSubstr("has 1 sample of 4 characters"),
-                                      HasSubstr("1 to train on and 1 held out")));
+                                      HasSubstr("1 training and 1 held-out samples")));
   EXPECT_THAT(problem(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("no two different characters"));
+  EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("at least two distinct characters"));
   spec_.train_samples = 2;
   EXPECT_THAT(problem("abcdefghi"), HasSubstr("2 to train on"));
 }

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"version_as_text", "{\"version\": \"1\"}", "version",
             "expected a whole number, found the text"},
         Bad{"version_beyond_int64", "{\"version\": 18446744073709551615}", "version",
-            "this software reads version 2"},
+            "this software reads versions up to 2"},
         Bad{"unknown_part", "{\"version\": 1, \"modle\": {}}", "modle", "unknown key"},
         Bad{"unknown_in_part", "{\"version\": 1, \"data\": {\"colour\": 1}}", "data.colour",
             "unknown key"},

@@ -117,11 +117,12 @@ TEST(Bipartition, a_graph_without_them_is_refused_at_its_field) {
   EXPECT_THAT(gossip_problems(in_pairs(6, GossipGraph::ring)), IsEmpty());
   EXPECT_THAT(
       refusal(in_pairs(5, GossipGraph::ring)),
-      AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("in a circle of 5, an odd number"),
+      AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("a cycle of 5 neighbors, an odd number"),
             HasSubstr("Take one worker more or less"),
             HasSubstr("strategy.gossip.mode to synchronous")));
-  EXPECT_THAT(refusal(in_pairs(4, GossipGraph::complete)),
-              AllOf(HasSubstr("in a circle of 3"), HasSubstr("strategy.gossip.graph to ring")));
+  EXPECT_THAT(
+      refusal(in_pairs(4, GossipGraph::complete)),
+      AllOf(HasSubstr("a cycle of 3 neighbors"), HasSubstr("strategy.gossip.graph to ring")));
   EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)),
               HasSubstr("and 5 others are neighbours in a circle of 13"));
   Experiment is_lockstep = in_pairs(5, GossipGraph::ring);

@@ -56,7 +56,7 @@ TEST(Embedding, needs_a_row_for_every_index) {
   Experiment e = of_clicks();
   e.model.layers[0].rows = 19'999;
   EXPECT_THAT(validate(e, "."),
-              ElementsAre(at("model.layers[0].rows", "fewer than the 20,000 indices")));
+              ElementsAre(at("model.layers[0].rows", "but the data have 20,000 indices")));
   EXPECT_FALSE(resolve(e, ".").has_value());
   e.data.vocabulary = 19'999;
   EXPECT_THAT(validate(e, "."), IsEmpty());
@@ -77,8 +77,8 @@ TEST(Embedding, indices_are_no_amounts) {
   Experiment e = of_clicks();
   e.model.layers.erase(e.model.layers.begin());
   const auto problems = validate(e, ".");
-  EXPECT_THAT(problems, ElementsAre(at("model.layers[0]", "for amounts")));
-  EXPECT_THAT(problems[0].advice, HasSubstr("embedding_bag of 8 slots and 20,000 rows"));
+  EXPECT_THAT(problems, ElementsAre(at("model.layers[0]", "as numbers")));
+  EXPECT_THAT(problems[0].advice, HasSubstr("embedding_bag with 8 slots and 20,000 rows"));
 }
 
 TEST(Embedding, is_refused_where_data_have_no_indices) {
@@ -106,7 +106,7 @@ TEST(Wide, needs_the_slots_of_the_data_and_a_row_for_every_index) {
   Experiment e = wide_and_deep();
   e.model.layers[4].rows = 19'999;
   EXPECT_THAT(validate(e, "."),
-              ElementsAre(at("model.layers[4].rows", "fewer than the 20,000 indices")));
+              ElementsAre(at("model.layers[4].rows", "but the data have 20,000 indices")));
   e.model.layers[4].slot_count = 7;
   EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].slots", "the data have 8"),
                                             at("model.layers[4].rows", "fewer")));
@@ -121,16 +121,17 @@ TEST(Wide, is_refused_where_data_have_no_indices) {
   Experiment e = wide_and_deep();
   e.data.kind = data::DataKind::blobs;
   e.data.features = 20;
-  EXPECT_THAT(validate(e, "."),
-              ElementsAre(at("model.layers[0]", "blobs has none"),
-                          at("model.layers[4]", "wide looks up indices, and blobs has none")));
+  EXPECT_THAT(
+      validate(e, "."),
+      ElementsAre(at("model.layers[0]", "blobs has none"),
+                  at("model.layers[4]", "wide looks up indices, but the data set blobs has none")));
 }
 
 // It is no excuse to take indices for amounts.
 TEST(Wide, needs_an_embedding_bag_first) {
   Experiment e = wide_and_deep();
   e.model.layers.erase(e.model.layers.begin());
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "for amounts")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "as numbers")));
 }
 
 // A rank would have some indices of a sample, and not the others.

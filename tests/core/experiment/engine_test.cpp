@@ -95,8 +95,9 @@ TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
   e.topology.hosts[0].devices[1].gpu = -1;
   const auto problems = engine_problems(e);
   ASSERT_THAT(places(problems), testing::ElementsAre("topology.hosts[0].devices[1].gpu"));
-  EXPECT_THAT(problems[0].what, HasSubstr("nccl works between GPUs, and " +
-                                          e.topology.hosts[0].devices[1].name + " is on none"));
+  EXPECT_THAT(problems[0].what,
+              HasSubstr("nccl works between GPUs, but " + e.topology.hosts[0].devices[1].name +
+                        " is not mapped to a GPU"));
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_TRUE(engine_problems(e).empty());
   constexpr std::array without{Engine::own, Engine::gloo};

@@ -166,7 +166,7 @@ TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
   EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
   e.strategy.fsdp.group = ShardGroup::host;
   EXPECT_EQ(unused_shard_group(strategy::resolved(e)),
-            "strategy.fsdp.group=host changes nothing: all who share are on one host");
+            "strategy.fsdp.group=host has no effect: all who share are on one host");
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;

@@ -245,10 +245,12 @@ TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
                                              HasSubstr("ranks 0 and 2 are not neighbors")));
   EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), "");
   EXPECT_THAT(problem({{0, 9, 0.25}}), HasSubstr("there is no rank 9"));
-  EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 counts -0.23"));
-  EXPECT_THAT(problem({{0, 0, 0.5}}), HasSubstr("by which rank 0 averages sum to 1.166"));
-  EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}), HasSubstr("the other way round it is 0.2"));
-  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}), HasSubstr("ranks 1, 2 and 3 are cut off"));
+  EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 has the weight -0.23"));
+  EXPECT_THAT(problem({{0, 0, 0.5}}),
+              HasSubstr("the row of rank 0 in the mixing matrix sums to 1.166"));
+  EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}), HasSubstr("rank 1 has the weight 0.2"));
+  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}),
+              HasSubstr("ranks 1, 2 and 3 are not connected with rank 0"));
 }
 
 TEST(GossipProblems, name_what_gossip_cannot_do) {

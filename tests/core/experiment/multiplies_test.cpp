@@ -56,7 +56,7 @@ TEST(Multiplies, that_round_go_with_any_strategy_of_fp32) {
     ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
     EXPECT_EQ(problems[0].where, "training.multiplies");
     EXPECT_THAT(problems[0].what, HasSubstr(std::string(base::name_of(rounded)) +
-                                            " is summed in fp32, and training.precision is fp64"));
+                                            " sums in fp32, but training.precision is fp64"));
     e.training.multiplies = Multiplies::automatic;
     EXPECT_EQ(base::to_string(validate(e, ".")), "");
   }

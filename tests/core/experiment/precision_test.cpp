@@ -77,16 +77,16 @@ TEST(MixedPrecision, in_fp16_refuses_what_would_hide_an_infinite_gradient) {
 TEST(MixedPrecision, refuses_what_it_means_nothing_with) {
   Experiment factors = in(Precision::bf16);
   factors.training.multiplies = Multiplies::bfloat16;
-  expect_problem(factors, "training.multiplies", "has 16 bits anyway");
+  expect_problem(factors, "training.multiplies", "already have 16 bits");
   Experiment columns = in(Precision::bf16);
   columns.data.sharding.kind = data::ShardingKind::vertical;
   expect_problem(columns, "training.precision", "vertical");
   Experiment stops = in(Precision::fp16);
   stops.training.non_finite = NonFinite::stop;
-  expect_problem(stops, "training.non_finite", "by such steps the scale is found");
+  expect_problem(stops, "training.non_finite", "such steps are needed to find the scale");
   Experiment least = in(Precision::fp16);
   least.training.loss_scale = {16, 2000, 32};
-  expect_problem(least, "training.loss_scale.least", "more than the scale to begin with");
+  expect_problem(least, "training.loss_scale.least", "above the initial one");
 }
 
 TEST(MixedPrecision, in_fp16_resolves_to_skipping_what_is_not_finite) {

@@ -51,9 +51,9 @@ TEST(Rpc, says_what_is_asked_for_in_vain) {
   EXPECT_THAT(
       unused_stage_settings(strategy::resolved(e)),
       ElementsAre(
-          HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the "
-                    "other passes whom its trainer calls"),
-          HasSubstr("strategy.stages.partition=memory changes nothing: there is one server")));
+          HasSubstr("strategy.stages.schedule=gpipe has no effect: one micro-batch after the other "
+                    "passes whom its trainer calls"),
+          HasSubstr("strategy.stages.partition=memory has no effect: there is one server")));
   e = called(strategy::small(1), 2, 2);
   e.strategy.stages.partition = Partition::memory;
   EXPECT_THAT(unused_stage_settings(strategy::resolved(e)), testing::IsEmpty())

@@ -20,7 +20,7 @@ TEST(Sequences, characters_are_no_amounts) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers = {{LayerKind::linear, 4}, {LayerKind::linear, 0}};
   EXPECT_THAT(problems_of(e),
-              AllOf(HasSubstr("model.layers[0]"), HasSubstr("numbers of characters for amounts"),
+              AllOf(HasSubstr("model.layers[0]"), HasSubstr("indices of characters as numbers"),
                     HasSubstr("embedding")));
 }
 
@@ -50,7 +50,7 @@ TEST(Sequences, are_dealt_out_anew) {
   Experiment e = strategy::small_gpt(2);
   e.data.sharding.kind = data::ShardingKind::label_skew;
   EXPECT_THAT(problems_of(e),
-              AllOf(HasSubstr("data.sharding.kind"), HasSubstr("has no one class")));
+              AllOf(HasSubstr("data.sharding.kind"), HasSubstr("has no single class")));
   e.data.sharding.kind = data::ShardingKind::vertical;
   EXPECT_THAT(problems_of(e), HasSubstr("data.sharding.kind"));
 }
@@ -58,10 +58,11 @@ TEST(Sequences, are_dealt_out_anew) {
 TEST(Sequences, heads_share_the_rows_evenly) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers[1].heads = 3;
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[1].heads"),
-                                    HasSubstr("3 heads cannot share rows of 4 numbers evenly")));
+  EXPECT_THAT(problems_of(e),
+              AllOf(HasSubstr("model.layers[1].heads"),
+                    HasSubstr("4 elements cannot be divided evenly among 3 heads")));
   e.model.layers[1] = {.kind = LayerKind::attention, .heads = 2};
-  EXPECT_THAT(problems_of(e), HasSubstr("not query, key and value of one size"));
+  EXPECT_THAT(problems_of(e), HasSubstr("cannot be divided into query, key and value"));
   e.model.layers.erase(e.model.layers.begin());
   EXPECT_THAT(problems_of(e), HasSubstr("attention"));
 }

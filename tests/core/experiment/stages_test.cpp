@@ -144,12 +144,12 @@ TEST(Schedule, that_changes_nothing_is_said_to) {
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   EXPECT_THAT(*stages_line(strategy::resolved(e)),
-              HasSubstr("strategy.stages.schedule=gpipe changes nothing: one at a time"));
+              HasSubstr("strategy.stages.schedule=gpipe has no effect: one at a time"));
   e.strategy.kind = StrategyKind::pipeline;
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
-  EXPECT_THAT(*stages_line(strategy::resolved(e)), HasSubstr("the one stage"));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), HasSubstr("the only stage"));
 }
 
 // It would silently train something else.
@@ -319,10 +319,10 @@ TEST(StageProblems, say_what_and_what_to_do) {
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   EXPECT_EQ(problem_of(e), "");
   e.training.accumulation_steps = 3;
-  EXPECT_THAT(problem_of(e),
-              HasSubstr("training.accumulation_steps: interleaved_1f1b sends micro-batches through "
-                        "the 2 workers in groups of as many, and 3 cannot be "
-                        "grouped so (accepted: a multiple of 2)"));
+  EXPECT_THAT(
+      problem_of(e),
+      HasSubstr("training.accumulation_steps: interleaved_1f1b processes micro-batches in groups "
+                "of 2, one per worker, but 3 is not a multiple of it (accepted: a multiple of 2)"));
   e.training.accumulation_steps = 4;
   e.strategy.stages.chunks = 3;
   EXPECT_THAT(

@@ -73,9 +73,9 @@ TEST(Tpu, sums_along_its_torus_alone) {
 TEST(Tpu, refuses_what_it_does_not_do) {
   using compute::compression::Scheme;
   expect_problem([](Experiment& e) { e.training.multiplies = Multiplies::full; },
-                 "training.multiplies", "a tpu rounds what it multiplies to bfloat16");
+                 "training.multiplies", "a TPU rounds factors to bfloat16");
   expect_problem([](Experiment& e) { e.training.precision = Precision::fp64; },
-                 "training.precision", "fp64 is nothing that a tpu has");
+                 "training.precision", "tpu does not support fp64");
   expect_problem([](Experiment& e) { e.strategy.average = AveragedQuantity::weights; },
                  "strategy.average", "tpu does not average weights");
   for (const Algorithm algorithm : {Algorithm::torus, Algorithm::automatic}) {

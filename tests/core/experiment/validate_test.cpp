@@ -181,7 +181,7 @@ TEST(Validate, an_accelerator_needs_emulation) {
 
 TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
   expect_problem([](Experiment& e) { e.data.train_samples = 3; }, "data.train_samples",
-                 "a global batch smaller than the ranks");
+                 "cannot be divided among");
   expect_problem(
       [](Experiment& e) {
         e.data.train_samples = 100;
@@ -333,7 +333,7 @@ TEST(Validate, compression_is_of_fp32_gradients) {
         e.training.precision = Precision::fp64;
       },
       "strategy.compression.kind",
-      "fp16 compresses fp32 gradients, and training.precision is fp64");
+      "fp16 compresses fp32 gradients, but training.precision is fp64");
 }
 
 TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
@@ -429,17 +429,17 @@ TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
       [](Experiment& e) {
         e.strategy.kind = StrategyKind::data_parallel, e.training.accumulation_steps = 2;
       },
-      "training.accumulation_steps", "data_parallel hands out its batch in one", 1);
+      "training.accumulation_steps", "data_parallel scatters the batch of a step at once", 1);
   expect_problem(
       [](Experiment& e) {
         e.strategy.average = AveragedQuantity::weights, e.strategy.compression.kind = Scheme::fp16;
       },
-      "strategy.compression.kind", "weights are averaged, and only gradients are compressed", 1);
+      "strategy.compression.kind", "weights are averaged, but only gradients can be compressed", 1);
   expect_problem(
       [](Experiment& e) {
         e.strategy.average = AveragedQuantity::weights, e.training.non_finite = NonFinite::skip;
       },
-      "training.non_finite", "skip is judged by the sum of all ranks' gradients", 1);
+      "training.non_finite", "skip needs the gradient of all ranks", 1);
   expect_problem(
       [](Experiment& e) {
         e.strategy.kind = StrategyKind::data_parallel, e.strategy.compression.kind = Scheme::fp16;

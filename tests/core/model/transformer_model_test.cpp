@@ -136,12 +136,13 @@ TEST(TransformerModel, a_tie_that_does_not_fit_is_refused) {
   rows.layers[0].rows = 9;
   EXPECT_THAT(problem_of(rows),
               testing::AllOf(testing::HasSubstr("model.layers[3].tied"),
-                             testing::HasSubstr("9 rows, and there are 7 classes")));
+                             testing::HasSubstr("9 rows, but there are 7 classes")));
   ModelSpec wider = tied;
   wider.layers.insert(wider.layers.begin() + 3, {LayerKind::linear, 8});
-  EXPECT_THAT(problem_of(wider), testing::HasSubstr("rows of 6 numbers, but 5 x 8 come in"));
+  EXPECT_THAT(problem_of(wider),
+              testing::HasSubstr("dimension 6, but its input has the shape 5 x 8"));
   ModelSpec none{{{LayerKind::linear, 6}, {.kind = LayerKind::linear, .tied = true}}};
-  EXPECT_THAT(problem_of(none), testing::HasSubstr("nothing that it could be tied to"));
+  EXPECT_THAT(problem_of(none), testing::HasSubstr("no embedding to be tied to"));
 }
 
 TEST(TransformerModel, attention_costs_by_pairs_of_rows) {

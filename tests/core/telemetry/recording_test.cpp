@@ -219,7 +219,7 @@ TEST(Recording, refuses_what_is_not_a_recording) {
                              HasSubstr("Check the path")));
   EXPECT_THAT(error_of_open(directory.path()), refused("not a regular file"));
   write_bytes(directory.recording(), "");
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("ends before its header"));
+  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("ends within its header"));
   write_bytes(directory.recording(), "PK\x03\x04, which is a zip file and not one of ours");
   EXPECT_THAT(error_of_open(directory.recording()), refused("is not a recording"));
   write_bytes(directory.recording(), frame_bytes(3, 0, ""));

@@ -286,8 +286,8 @@ TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_
   EXPECT_EQ(said(), "") << "1";
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 2).empty());
   EXPECT_EQ(said(),
-            "3 workers / softsync 2 is no whole number: an update takes 1 gradient, which is "
-            "asynchronous");
+            "3 workers / softsync 2 is not a whole number: an update takes 1 gradient, as "
+            "asynchronous does");
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 3).empty());
   EXPECT_EQ(said(), "");
 }

@@ -67,7 +67,7 @@ TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
   ASSERT_FALSE(space);
   EXPECT_EQ(space.error().where, "rank 3");
   EXPECT_THAT(space.error().what,
-              HasSubstr("cannot make a file in " + directory_ +
+              HasSubstr("cannot create a file in " + directory_ +
                         "/none, to put things aside: No such file or directory"));
   EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
 }
@@ -78,7 +78,7 @@ TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
   const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0");
   ASSERT_FALSE(space);
   EXPECT_THAT(space.error().what,
-              HasSubstr("cannot put 200 kB aside in a file in " + directory_ + ": File too large"));
+              HasSubstr("cannot put 200 kB in a file in " + directory_ + ": File too large"));
 }
 
 TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {

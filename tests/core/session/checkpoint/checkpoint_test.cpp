@@ -299,7 +299,7 @@ TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
   const std::string unsigned_text = text.substr(0, own) + text.substr(own + 16);
   text.replace(own, 16, base::hex(base::xxh64(unsigned_text)));
   overwrite(path, text);
-  EXPECT_THAT(loaded(), HasSubstr("no manifest of a checkpoint"));
+  EXPECT_THAT(loaded(), HasSubstr("not a manifest of a checkpoint"));
 }
 
 TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_one_is_touched) {

@@ -100,10 +100,10 @@ TEST(Safetensors, a_header_that_lies_about_its_length_is_refused) {
   for (const std::uint64_t claim : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{3}}) {
     std::string file = file_of("{}", 0);
     std::memcpy(file.data(), &claim, sizeof claim);
-    EXPECT_THAT(refusal(file), HasSubstr("claims a header")) << claim;
+    EXPECT_THAT(refusal(file), HasSubstr("states a header")) << claim;
   }
   EXPECT_THAT(refusal("{" + std::string(std::size_t{17} << 20, ' ') + "}", 0),
-              HasSubstr("claims a header"));
+              HasSubstr("states a header"));
 }
 
 TEST(Safetensors, a_header_that_is_no_object_of_tensors_is_refused) {
