@@ -98,6 +98,7 @@ void ManualBrowser::render() {
   format_page(*formatted);
   fit_width(*formatted);
   formatted->setTextWidth(viewport()->width());
+  setExtraSelections({});  // of the old document
   const QPointer<QTextDocument> before = document();
   setDocument(formatted);  // deletes only the document that Qt made
   delete before.data();

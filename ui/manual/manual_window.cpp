@@ -62,7 +62,7 @@ class HitDelegate : public QStyledItemDelegate {
                       title.elidedText(parts.value(0), Qt::ElideMiddle, area.width()));
     painter->setFont(Theme::instance().font());
     painter->setPen(selected ? colors().text : colors().dim);
-    painter->setClipRect(area);
+    painter->setClipRect(area.adjusted(0, 0, 0, 3));  // descenders of the last line
     painter->drawText(area.adjusted(0, title.lineSpacing(), 0, 0),
                       Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, parts.value(1));
     painter->restore();
@@ -164,6 +164,7 @@ QWidget* ManualWindow::build_side() {
   column->addWidget(lists_ = new QStackedWidget(side), 1);
   lists_->addWidget(tree_ = new QTreeWidget(lists_));
   tree_->setHeaderHidden(true);
+  tree_->setUniformRowHeights(true);
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setAccessibleName(tr("Contents"));
   lists_->addWidget(hits_ = new QListWidget(lists_));

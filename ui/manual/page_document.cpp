@@ -19,8 +19,8 @@ namespace {
 constexpr QChar kBreak(0x200B);  // zero-width space
 constexpr double kHeadingSizes[] = {1.7, 1.3, 1.1};
 constexpr double kFrameExcess = 2;  // pixels by which Qt makes a frame with a border too wide
-constexpr double kCodeSize = 0.92, kLineHeight = 125,
-                 kTableLineHeight = 108;  // relative to the text, percent
+constexpr double kCodeSize = 0.92, kLineHeight = 125, kTableLineHeight = 108,
+                 kCodeLineHeight = 115;  // relative to the text, percent
 
 bool is_code_block(const QTextBlock& block) {
   return block.blockFormat().hasProperty(QTextFormat::BlockCodeFence) ||
@@ -126,32 +126,40 @@ void format_table(QTextTable& table) {
   }
 }
 
+// Qt moves the end of a code block behind its frame: into the first cell, if a table follows.
+void remove_line_in_table(QTextBlock behind) {
+  if (!QTextCursor(behind).currentTable()) behind = behind.next();
+  QTextCursor cursor(behind);
+  if (!behind.isValid() || !cursor.currentTable() || behind.length() > 1) return;
+  const QTextTableCell cell = cursor.currentTable()->cellAt(cursor);
+  if (cell.lastCursorPosition().block() != behind) cursor.deleteChar();
+}
+
 // Puts the lines of a code block on a background, with space around them. Lines that are too long
 // are wrapped.
 void format_code_block(const QTextBlock& first, const QTextBlock& last) {
   const Theme& theme = Theme::instance();
-  for (QTextBlock block = first; block.isValid(); block = block.next()) {
-    QTextBlockFormat line;
-    line.setNonBreakableLines(false);
-    line.setTopMargin(0);
-    line.setBottomMargin(0);
-    line.setLeftMargin(0);
-    line.setLineHeight(115, QTextBlockFormat::ProportionalHeight);
-    QTextCursor cursor = cursor_over(block, block);
-    cursor.mergeBlockFormat(line);
-    cursor.mergeCharFormat(code_format());
-    if (block == last) break;
-  }
-  QTextFrameFormat frame;
-  frame.setBackground(colors().tile);
-  frame.setBorder(1);
-  frame.setBorderStyle(QTextFrameFormat::BorderStyle_Solid);
-  frame.setBorderBrush(colors().border);
-  frame.setPadding(theme.pixels(kGrid));
-  frame.setRightMargin(kFrameExcess);
-  frame.setTopMargin(theme.pixels(kGrid / 2));
-  frame.setBottomMargin(theme.pixels(kGrid));
-  cursor_over(first, last).insertFrame(frame);
+  QTextFrameFormat around;
+  around.setBackground(colors().tile);
+  around.setBorder(1);
+  around.setBorderStyle(QTextFrameFormat::BorderStyle_Solid);
+  around.setBorderBrush(colors().border);
+  around.setPadding(theme.pixels(kGrid));
+  around.setRightMargin(kFrameExcess);
+  around.setTopMargin(theme.pixels(kGrid / 2));
+  around.setBottomMargin(theme.pixels(kGrid));
+  const QTextFrame* frame = cursor_over(first, last).insertFrame(around);
+  QTextCursor lines = frame->firstCursorPosition();
+  lines.setPosition(frame->lastPosition(), QTextCursor::KeepAnchor);
+  QTextBlockFormat line;
+  line.setNonBreakableLines(false);
+  line.setTopMargin(0);
+  line.setBottomMargin(0);
+  line.setLeftMargin(0);
+  line.setLineHeight(kCodeLineHeight, QTextBlockFormat::ProportionalHeight);
+  lines.mergeBlockFormat(line);
+  lines.mergeCharFormat(code_format());
+  remove_line_in_table(frame->lastCursorPosition().block().next());
 }
 
 // An empty block remains behind a frame where its selection ended.

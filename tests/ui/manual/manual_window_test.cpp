@@ -185,6 +185,18 @@ TEST_F(ManualWindowTest, follows_theme_and_text_size) {
   EXPECT_EQ(at_top(), "Formulas");
 }
 
+TEST_F(ManualWindowTest, keeps_the_highlighted_field_when_its_size_or_theme_changes) {
+  go("topology.md", "fields", "topology.hosts[0].devices[0].memory_bandwidth_bytes_per_second");
+  window_.resize(760, 500);
+  settle();
+  Theme::instance().apply(Theme::Kind::dark, 1.5);
+  settle();
+  ASSERT_EQ(browser().extraSelections().size(), 1);
+  const QTextCursor row = browser().extraSelections()[0].cursor;
+  EXPECT_EQ(row.document(), browser().document());
+  EXPECT_TRUE(browser().viewport()->rect().contains(browser().cursorRect(row).center()));
+}
+
 TEST_F(ManualWindowTest, no_page_is_wider_than_the_window) {
   for (const double scale : {1.0, 2.0}) {
     Theme::instance().apply(Theme::Kind::light, scale);

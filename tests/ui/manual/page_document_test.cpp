@@ -64,6 +64,12 @@ TEST_F(PageDocumentTest, code_blocks_stand_in_a_frame_and_wrap) {
   EXPECT_EQ(QTextCursor(line.block().next()).currentFrame(), line.currentFrame());
 }
 
+TEST_F(PageDocumentTest, a_table_behind_a_code_block_begins_with_its_first_cell) {
+  EXPECT_EQ(table().cellAt(0, 0).firstCursorPosition().block().text(), "a");
+  const QTextCursor code = document_.find("# no heading");
+  EXPECT_EQ(code.blockFormat().lineHeight(), code.block().next().blockFormat().lineHeight());
+}
+
 TEST_F(PageDocumentTest, pictures_are_no_wider_than_the_text) {
   const auto width_at = [&](int text_width) {
     fit_pictures(document_, text_width, [](const QString&) { return QSize(400, 200); });
