@@ -44,6 +44,8 @@ MainWindow::MainWindow(Setup setup)
       recent_(settings_path(setup_)),
       autosave_(document_, setup_.recovery),
       appearance_(settings_),
+      manual_(setup_.services.manual_directory, settings_,
+              [this] { return document_.experiment().strategy; }),
       runs_(setup_.services),
       files_(document_, recent_, questions_, setup_.services.examples_directory),
       controls_(document_),

@@ -14,6 +14,7 @@
 #include "ui/charts/run_charts.h"
 #include "ui/file_actions.h"
 #include "ui/inspector/inspector.h"
+#include "ui/manual/manual_help.h"
 #include "ui/model/autosave.h"
 #include "ui/modelview/model_panel.h"
 #include "ui/panels/banner.h"
@@ -76,6 +77,7 @@ class MainWindow : public QMainWindow {
   ScalingPanel& scaling() { return *scaling_; }
   Workspace& workspace() { return *workspace_; }
   WelcomePage& welcome() { return *welcome_; }
+  ManualHelp& manual() { return manual_; }
   Banner& errors() { return *errors_; }
   Banner& offers() { return *offers_; }
   Banner& left_unsaved() { return *recovery_banner_; }
@@ -156,6 +158,7 @@ class MainWindow : public QMainWindow {
   RecentFiles recent_;
   Autosave autosave_;
   Appearance appearance_;
+  ManualHelp manual_;
   RunSession runs_;
   FileActions files_;
   RunControls controls_;

@@ -17,6 +17,7 @@
 #include "ui/main_window.h"
 #include "ui/model/recorded.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -46,6 +47,8 @@ void MainWindow::build_center() {
       [this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
   canvas_->add_to_context_menu(
       [this](QMenu& menu, const Part& part) { offer_for_link(menu, part); });
+  set_manual_topic(canvas_, "canvas");
+  set_manual_topic(welcome_, "getting_started");
   setCentralWidget(whole);
 }
 
@@ -160,7 +163,9 @@ void MainWindow::build_view_menu() {
 
 void MainWindow::build_help_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&Help"));
-  menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("F1"), this,
+  manual_.fill_menu(menu);
+  menu.addSeparator();
+  menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("Ctrl+F1"), this,
                  [this] { show_shortcuts(*this); });
   menu.addAction(tr("&About Trainyard"), QKeySequence("Shift+F1"), this,
                  [this] { show_about(*this); });
