@@ -15,10 +15,21 @@ fs::path if_there(const fs::path& directory) {
 
 // Searches `at` and its ancestors for the source tree. A build is in build/PRESET/bin of its source
 // tree.
-fs::path in_source_tree(fs::path at) {
+fs::path in_source_tree(fs::path at, const char* name) {
   for (; at.has_relative_path(); at = at.parent_path())
-    if (fs::path found = if_there(at / "resources" / "experiments"); !found.empty()) return found;
+    if (fs::path found = if_there(at / "resources" / name); !found.empty()) return found;
   return {};
+}
+
+fs::path resource_directory(const char* name) {
+  if (const char* resources = std::getenv("TRAINYARD_RESOURCES");
+      resources != nullptr && *resources != '\0')
+    return if_there(fs::path(resources) / name);
+  const fs::path programs = program_directory();
+  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / name);
+      !installed.empty())
+    return installed;
+  return in_source_tree(programs, name);
 }
 
 }  // namespace
@@ -29,15 +40,7 @@ fs::path program_directory() {
   return error ? fs::path{} : program.parent_path();
 }
 
-fs::path examples_directory() {
-  if (const char* resources = std::getenv("TRAINYARD_RESOURCES");
-      resources != nullptr && *resources != '\0')
-    return if_there(fs::path(resources) / "experiments");
-  const fs::path programs = program_directory();
-  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments");
-      !installed.empty())
-    return installed;
-  return in_source_tree(programs);
-}
+fs::path examples_directory() { return resource_directory("experiments"); }
+fs::path manual_directory() { return resource_directory("manual"); }
 
 }  // namespace trainyard::app

@@ -30,7 +30,8 @@ QString text(const std::filesystem::path& path) { return QString::fromStdString(
 
 ui::Services services() {
   return {zmq::connect, text(app::program_directory() / "trainyard-cli"),
-          text(session::default_runs_directory()), text(app::examples_directory())};
+          text(session::default_runs_directory()), text(app::examples_directory()),
+          text(app::manual_directory())};
 }
 
 void name_program() {

@@ -5,6 +5,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -29,6 +30,8 @@ CentralArea::CentralArea(Document& document, Selection& selection, RecentFiles& 
   column->addWidget(state_bar_);
   pages_->addWidget(welcome_);
   pages_->addWidget(canvas_);
+  set_manual_topic(canvas_, "canvas");
+  set_manual_topic(welcome_, "getting_started");
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not force a height on the canvas
 }
 

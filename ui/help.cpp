@@ -131,6 +131,11 @@ void show_shortcuts(QMainWindow& window) {
   add_gestures(
       *list, help_text("In the list of layers"),
       {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
+  add_gestures(*list, help_text("In the manual"),
+               {{"Go back, forward", "Alt+Left, Alt+Right"},
+                {"Search", "Ctrl+F"},
+                {"Show the contents", "F1"},
+                {"Close", "Esc"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

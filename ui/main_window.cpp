@@ -41,6 +41,8 @@ MainWindow::MainWindow(Setup setup)
       recent_(settings_path(setup_)),
       autosave_(document_, setup_.recovery),
       appearance_(settings_),
+      manual_(setup_.services.manual_directory, settings_,
+              [this] { return document_.experiment().strategy; }),
       runs_(setup_.services),
       files_(document_, recent_, questions_, setup_.services.examples_directory),
       controls_(document_),
@@ -78,9 +80,9 @@ void MainWindow::build_menus() {
     const QString directory = questions_.run_to_open(setup_.services.runs_directory);
     if (!directory.isEmpty()) open(directory);
   };
-  fill_menu_bar(
-      *this, {document_, files_, *canvas_actions_, controls_, panels_.charts, workspace_,
-              appearance_, open_run, [this] { center_->show_welcome(!center_->shows_welcome()); }});
+  fill_menu_bar(*this, {document_, files_, *canvas_actions_, controls_, panels_.charts, workspace_,
+                        appearance_, manual_, open_run,
+                        [this] { center_->show_welcome(!center_->shows_welcome()); }});
 }
 
 void MainWindow::connect_document() {

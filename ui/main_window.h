@@ -14,6 +14,7 @@
 #include "ui/fault_commands.h"
 #include "ui/file_actions.h"
 #include "ui/live_run_status.h"
+#include "ui/manual/manual_help.h"
 #include "ui/model/document/autosave.h"
 #include "ui/panel_links.h"
 #include "ui/recovery_offers.h"
@@ -52,6 +53,7 @@ class MainWindow : public QMainWindow {
   Workspace& workspace() { return workspace_; }
   CentralArea& center() { return *center_; }
   DockPanels& panels() { return panels_; }
+  ManualHelp& manual() { return manual_; }
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -79,6 +81,7 @@ class MainWindow : public QMainWindow {
   RecentFiles recent_;
   Autosave autosave_;
   Appearance appearance_;
+  ManualHelp manual_;
   RunSession runs_;
   FileActions files_;
   RunControls controls_;

@@ -67,9 +67,11 @@ void fill_view_menu(QMainWindow& window, const MenuContents& contents) {
   contents.appearance.fill_menu(*menu.addMenu(QObject::tr("&Look")));
 }
 
-void fill_help_menu(QMainWindow& window) {
+void fill_help_menu(QMainWindow& window, ManualHelp& manual) {
   QMenu& menu = add_menu(window, QObject::tr("&Help"));
-  menu.addAction(QObject::tr("&Keyboard shortcuts"), QKeySequence("F1"), &window,
+  manual.fill_menu(menu);
+  menu.addSeparator();
+  menu.addAction(QObject::tr("&Keyboard shortcuts"), QKeySequence("Ctrl+F1"), &window,
                  [&window] { show_shortcuts(window); });
   menu.addAction(QObject::tr("&About Trainyard"), QKeySequence("Shift+F1"), &window,
                  [&window] { show_about(window); });
@@ -82,7 +84,7 @@ void fill_menu_bar(QMainWindow& window, const MenuContents& contents) {
   fill_edit_menus(window, contents);
   fill_run_menu(window, contents);
   fill_view_menu(window, contents);
-  fill_help_menu(window);
+  fill_help_menu(window, contents.manual);
 }
 
 }  // namespace trainyard::ui

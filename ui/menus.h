@@ -8,6 +8,7 @@
 #include "ui/canvas/actions.h"
 #include "ui/charts/run_charts.h"
 #include "ui/file_actions.h"
+#include "ui/manual/manual_help.h"
 #include "ui/panels/run_controls.h"
 #include "ui/workspace.h"
 
@@ -23,6 +24,7 @@ struct MenuContents {
   RunCharts& charts;
   Workspace& workspace;
   Appearance& appearance;
+  ManualHelp& manual;
   std::function<void()> open_run;  // asks for a run directory
   std::function<void()> toggle_welcome;
 };

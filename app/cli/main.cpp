@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   for (const auto add :
        {cli::add_run, cli::add_sweep, cli::add_plan, cli::add_check, cli::add_simulate,
         cli::add_validate, cli::add_replay, cli::add_export, cli::add_list, cli::add_bench,
-        cli::add_doctor, cli::add_completion, cli::add_schema})
+        cli::add_doctor, cli::add_manual, cli::add_completion, cli::add_schema})
     add(outermost);
   if (const auto problem = unknown_verb(program, argv + 1)) return cli::complain({*problem}, json);
   try {

@@ -32,6 +32,7 @@ void add_bench_rank(Verb& program);  // hidden: one process of a bench
 void add_doctor(Verb& program);
 void add_completion(Verb& program);
 void add_schema(Verb& program);
+void add_manual(Verb& program);
 
 // Returns the exit code: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130
 // canceled.

@@ -146,6 +146,7 @@ const std::map<std::string, Folders>& directions() {
       {"core/compute", {"core/base"}},
       {"core/data", {"core/base"}},
       {"core/telemetry", {"core/base"}},
+      {"core/manual", {"core/base"}},
       {"core/model", {"core/compute", "core/base"}},
       {"core/comm", {"core/compute", "core/topology", "core/base"}},
       {"core/plan", {"core/topology", "core/base"}},

@@ -11,6 +11,7 @@
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/list_editor.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -101,10 +102,12 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   else
     row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
   row.editor->setObjectName(row.name);
+  set_manual_field(row.editor, row.name);
   row.label->setBuddy(row.editor);
   row.reset = new QToolButton(this);
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
+  set_manual_field(row.reset, row.name);
   grid_->setColumnMinimumWidth(
       // reserves the space, so that editors do not move
       reset_column, row.reset->sizeHint().width());
@@ -134,6 +137,7 @@ void FieldForm::add_child(const FieldDescription& field, int line) {
   row.label->setContentsMargins(0, kGrid, 0, 0);
   row.label->setToolTip(QString::fromStdString(field.help));
   row.child = new FieldForm({}, this);
+  set_manual_field(row.child, row.name);
   grid_->addWidget(row.label, line, label_column, 1, 3);
   grid_->addWidget(row.child, line + 1, label_column, 1, 3);
   connect(row.child, &FieldForm::edited, this,

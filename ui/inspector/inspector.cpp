@@ -16,6 +16,7 @@
 #include "ui/inspector/section.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -89,6 +90,7 @@ QWidget* Inspector::build_experiment() {
 
 FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
   auto* form = forms_[section] = new FieldForm(hints, this);
+  set_manual_field(form, section);
   connect(form, &FieldForm::edited, this,
           [this, section](const QString& path, const Json& value) { edit(section, path, value); });
   connect(form, &FieldForm::refused_changed, this, &Inspector::emit_refused);
@@ -109,6 +111,7 @@ QWidget* Inspector::build_model() {
   column->setSpacing(0);
   column->addWidget(add_form("model", {.hidden = {"layers"}}));
   column->addWidget(layers_ = new LayerList(both));
+  set_manual_field(layers_, "model.layers[]");
   connect_layers();
   return both;
 }
@@ -281,6 +284,7 @@ void Inspector::refresh_item() {
   item_hint_->setVisible(!item_hint_->text().isEmpty());
   item_form_->setVisible(!target_.kind.isEmpty());
   show_measured();
+  set_manual_field(item_form_, target_.paths.value(0));
   std::vector<base::FieldDescription> fields = target_.fields;
   if (several)
     std::erase_if(fields, [](const base::FieldDescription& field) {

@@ -9,6 +9,7 @@
 #include "core/experiment/field_templates.h"
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -64,6 +65,7 @@ void LayerRow::add_editor(const FieldDescription& field, int layer, QWidget& lin
                   in_first_line(field) ? &line : whole);
   editor->setToolTip(QString::fromStdString(field.help));
   editor->focusProxy()->setAccessibleName(layer_text("Layer %1: %2").arg(layer).arg(label));
+  set_manual_field(editor, name);
   editors[name] = editor;
   if (in_first_line(field)) {
     static_cast<QHBoxLayout*>(line.layout())->addWidget(editor, name == "kind" ? 1 : 0);

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "ui/theme/icons.h"
+#include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 
@@ -107,6 +108,9 @@ void ProblemsPanel::show_advice() {
   advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column)
                                 : QString());
   advice_->setVisible(current != nullptr);
+  const int row = list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(current));
+  set_manual_problem(
+      this, current ? std::optional(shown_[static_cast<std::size_t>(row)].found) : std::nullopt);
 }
 
 QString ProblemsPanel::text() const {

@@ -14,6 +14,7 @@ struct Services {
   QString command_line_program;  // trainyard-cli
   QString runs_directory;        // $XDG_DATA_HOME/trainyard/runs
   QString examples_directory;
+  QString manual_directory = {};
 };
 
 }  // namespace trainyard::ui

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/manual/manual.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "core/base/fields.h"
+#include "core/base/file.h"
+
+namespace trainyard::manual {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 22;  // of a page
+constexpr std::size_t kMostSimilar = 5;
+constexpr std::string_view kFields = "fields", kProblemsPage = "problems.md",
+                           kAlgorithmsPage = "all_reduce.md", kVerbsPage = "command_line.md";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+bool same(std::string_view a, std::string_view b) { return lower(a) == lower(b); }
+
+// Returns the path with empty brackets in place of list indices.
+std::string without_indices(const std::string& path) {
+  static const std::regex index(R"(\[\d*\])");
+  return std::regex_replace(path, index, "[]");
+}
+
+std::string stem(std::string_view file) {
+  return std::string(file.ends_with(".md") ? file.substr(0, file.size() - 3) : file);
+}
+
+// Splits "page.md#slug".
+std::pair<std::string, std::string> split(std::string_view target) {
+  const std::size_t hash = std::min(target.find('#'), target.size());
+  return {std::string(target.substr(0, hash)),
+          std::string(target.substr(std::min(hash + 1, target.size())))};
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream in{lower(text)};
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+// Moves `at` back to the first byte of a UTF-8 character.
+std::size_t character_start(std::string_view text, std::size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
+std::string excerpt_around(std::string text, std::size_t at) {
+  constexpr std::size_t before = 40, length = 140;
+  for (char& c : text)
+    if (c == '\n' || c == '|') c = ' ';
+  std::size_t begin = at > before ? text.find(' ', at - before) : 0;
+  if (begin == std::string::npos || begin > at) begin = at;
+  begin = character_start(text, begin);
+  std::size_t end = std::min(begin + length, text.size());
+  if (end < text.size()) end = std::max(text.rfind(' ', end), begin);
+  std::string part = text.substr(begin, end - begin), result;
+  for (const char c : part)
+    if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;
+  return (begin > 0 ? "... " : "") + result + (end < text.size() ? " ..." : "");
+}
+
+std::string first_link(std::string_view markdown) {
+  static const std::regex link(R"(\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^)\s]+)\))");
+  std::match_results<std::string_view::const_iterator> found;
+  return std::regex_search(markdown.begin(), markdown.end(), found, link) ? found[1].str() : "";
+}
+
+// Replaces the parts of a message that differ from case to case by "...": numbers, quoted names,
+// and the names of devices and hosts.
+std::string pattern_of(const std::string& message) {
+  static const std::regex varying(R"("[^"]*"|\b[nm]\b|\b(cpu|host)?\d+\b)");
+  return std::regex_replace(message, varying, "...");
+}
+
+// True if `text` contains the pieces between the "..." of the pattern, in order. A pattern that
+// does not begin with "..." must begin the text.
+bool is_like(std::string_view text, const std::string& pattern) {
+  static const std::string dots = "...";
+  std::size_t at = 0;
+  for (std::size_t begin = 0; begin <= pattern.size();) {
+    const std::size_t end = std::min(pattern.find(dots, begin), pattern.size());
+    std::string_view piece = std::string_view(pattern).substr(begin, end - begin);
+    while (piece.starts_with(' ')) piece.remove_prefix(1);
+    while (piece.ends_with(' ')) piece.remove_suffix(1);
+    const std::size_t found = text.find(piece, at);
+    if (found == std::string_view::npos || (begin == 0 && found != 0)) return false;
+    at = found + piece.size();
+    begin = end + dots.size();
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string to_string(const Place& place) {
+  return place.slug.empty() ? place.file : place.file + "#" + place.slug;
+}
+
+base::Result<Manual> Manual::load(const fs::path& directory) {
+  const auto missing = [&] {
+    return base::fail({"manual_missing", base::ProblemCode::unavailable, directory.string(),
+                       "the manual is missing", "",
+                       "Set TRAINYARD_RESOURCES to the directory that holds manual/."});
+  };
+  std::error_code error;
+  if (directory.empty() || !fs::is_regular_file(directory / kContentsPage, error)) return missing();
+  std::vector<Page> pages;
+  for (auto at = fs::recursive_directory_iterator(directory, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at->path().extension() != ".md") continue;
+    auto text = base::read_file(at->path(), kMostBytes);
+    if (!text) return base::fail(text.error());
+    pages.push_back(parse_page(fs::relative(at->path(), directory).generic_string(), *text));
+  }
+  std::ranges::sort(pages, {}, &Page::file);
+  return Manual(std::move(pages));
+}
+
+Manual::Manual(std::vector<Page> pages) : pages_(std::move(pages)) {
+  read_contents();
+  for (const ContentsGroup& group : contents_)
+    for (const std::string& file : group.files) read_fields(*page(file));
+  read_problems();
+}
+
+const Page* Manual::page(std::string_view file) const {
+  const auto at = std::ranges::find(pages_, file, &Page::file);
+  return at == pages_.end() ? nullptr : &*at;
+}
+
+void Manual::read_contents() {
+  const Page* index = page(kContentsPage);
+  if (!index) return;
+  std::set<std::string> known;
+  for (const Section& section : index->sections) {
+    ContentsGroup group{section.title, {}};
+    const Page part{"", "", index->text.substr(section.begin, section.end - section.begin), {}};
+    for (const Link& link : links_of(part))
+      if (const auto [file, slug] = split(link.target); page(file) && known.insert(file).second)
+        group.files.push_back(file);
+    if (!group.files.empty()) contents_.push_back(std::move(group));
+  }
+  for (const TableRow& row : table_rows_of(*index)) {
+    const auto spans = code_spans(row.cells.front());
+    const auto [file, slug] = split(row.cells.size() > 1 ? first_link(row.cells[1]) : "");
+    if (file.empty()) continue;
+    if (row.slug == "strategies" && spans.size() == 1 && row.cells[0] == "`" + spans[0] + "`")
+      strategies_[spans[0]] = {file, slug, ""};
+    if (row.slug == "workbench") panels_[lower(plain_text(row.cells[0]))] = {file, slug, ""};
+  }
+}
+
+// Reads the fields that a page explains. A row whose field is a link refers to another page.
+void Manual::read_fields(const Page& page) {
+  for (const TableRow& row : table_rows_of(page)) {
+    if (row.slug != kFields || row.cells.size() < 3) continue;
+    for (const std::string& path : code_spans(row.cells.front()))
+      fields_[without_indices(path)].push_back({page.file, row.slug, path});
+  }
+}
+
+void Manual::read_problems() {
+  const Page* problems = page(kProblemsPage);
+  if (!problems) return;
+  for (const TableRow& row : table_rows_of(*problems))
+    for (const std::string& message : code_spans(row.cells.front()))
+      messages_.emplace_back(pattern_of(message), Place{problems->file, row.slug, message});
+}
+
+std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) const {
+  const std::vector<std::string> words = words_of(text);
+  if (words.empty()) return {};
+  std::vector<std::pair<int, SearchHit>> found;  // rank, hit
+  for (const Page& page : pages_)
+    for (const Section& section : page.sections) {
+      if (page.file == kContentsPage) continue;  // it only names other pages
+      const std::string plain = plain_text(
+          std::string_view(page.text).substr(section.begin, section.end - section.begin));
+      const std::string body = lower(plain), heading = lower(section.title),
+                        title = lower(page.title);
+      int rank = 0;  // lower is better
+      bool all = true;
+      for (const std::string& word : words) {
+        const bool in_body = body.find(word) != std::string::npos;
+        const bool in_title = title.find(word) != std::string::npos;
+        all = all && (in_body || in_title);
+        if (heading.find(word) != std::string::npos) rank -= section.level == 1 ? 3 : 2;
+        else if (in_title) rank -= 1;
+      }
+      // A section below a fitting title is found only if it contains one of the words itself.
+      const auto first = std::ranges::find_if(
+          words, [&](const std::string& w) { return body.find(w) != std::string::npos; });
+      if (!all || first == words.end()) continue;
+      const std::size_t line = std::min(plain.find('\n'), plain.size());
+      const std::size_t below = body.find(*first, line);
+      found.emplace_back(rank,
+                         SearchHit{{page.file, section.slug, ""},
+                                   page.title,
+                                   section.title,
+                                   excerpt_around(plain.substr(line),
+                                                  below == std::string::npos ? 0 : below - line)});
+    }
+  std::ranges::stable_sort(found, {}, &std::pair<int, SearchHit>::first);
+  std::vector<SearchHit> hits;
+  for (auto& [rank, hit] : found)
+    if (hits.size() < most) hits.push_back(std::move(hit));
+  return hits;
+}
+
+std::optional<Place> Manual::heading(std::string_view file, std::string_view slug) const {
+  const Page* found = page(file);
+  if (!found || !found->section(slug)) return std::nullopt;
+  return Place{found->file, std::string(slug), ""};
+}
+
+std::optional<Place> Manual::field(std::string path) const {
+  path = without_indices(path);
+  for (;;) {
+    if (const auto at = fields_.find(path); at != fields_.end()) return at->second.front();
+    // An element or a part without a row of its own is explained with the field around it.
+    const std::size_t end = path.ends_with("[]") ? path.size() - 2 : path.rfind('.');
+    if (end == std::string::npos) return std::nullopt;
+    path.resize(end);
+  }
+}
+
+std::optional<Place> Manual::strategy(std::string_view kind) const {
+  const auto at = strategies_.find(kind);
+  return at == strategies_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<Place> Manual::algorithm(std::string_view name) const {
+  std::string slug(name);
+  std::ranges::replace(slug, '_', '-');
+  return heading(kAlgorithmsPage, slug);
+}
+
+std::optional<Place> Manual::panel(std::string_view title) const {
+  const auto at = panels_.find(lower(title));
+  return at == panels_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<Place> Manual::verb(std::string_view name) const { return heading(kVerbsPage, name); }
+
+std::optional<Place> Manual::problem(const base::Problem& problem) const {
+  const std::string text = problem.where + ": " + problem.what;
+  for (const auto& [pattern, place] : messages_)
+    if (is_like(text, pattern)) return place;
+  static const std::regex path(R"([a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)*)");
+  if (std::regex_match(problem.where, path))
+    if (auto place = field(problem.where)) return place;
+  switch (problem.code) {
+    case base::ProblemCode::bad_usage: return Place{std::string(kVerbsPage), "", ""};
+    case base::ProblemCode::bad_input: return heading(kProblemsPage, "problems-of-the-experiment");
+    case base::ProblemCode::unavailable:
+      return heading(kProblemsPage, "problems-of-the-installation");
+    case base::ProblemCode::refused:
+    case base::ProblemCode::failed:
+    case base::ProblemCode::canceled: return heading(kProblemsPage, "problems-of-a-run");
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Manual::topics() const {
+  std::vector<std::string> names;
+  for (const Page& page : pages_) names.push_back(stem(page.file)), names.push_back(page.title);
+  for (const auto& [kind, place] : strategies_) names.push_back(kind);
+  for (const auto& [path, places] : fields_) names.push_back(path);
+  for (const std::string_view file : {kAlgorithmsPage, kVerbsPage})
+    if (const Page* found = page(file))
+      for (const Section& section : found->sections) names.push_back(section.slug);
+  return names;
+}
+
+base::Result<Place> Manual::find(const std::string& topic) const {
+  const auto [file, slug] = split(topic);
+  for (const Page& page : pages_) {
+    if (!same(file, page.file) && !same(file, stem(page.file))) continue;
+    if (slug.empty() || page.section(slug)) return Place{page.file, slug, ""};
+    std::vector<std::string> slugs;
+    for (const Section& section : page.sections) slugs.push_back(section.slug);
+    const std::string guess = base::detail::nearest(slug, slugs);
+    return base::fail({"unknown_section", base::ProblemCode::bad_input, page.file,
+                       fmt::format("the page has no section \"{}\"", slug),
+                       base::detail::join_names(slugs),
+                       guess.empty() ? "" : "Did you mean \"" + guess + "\"?"});
+  }
+  for (const Page& page : pages_)
+    if (same(topic, page.title)) return Place{page.file, "", ""};
+  for (const auto& place : {verb(topic), strategy(topic), algorithm(topic), panel(topic)})
+    if (place) return *place;
+  if (const auto at = fields_.find(without_indices(topic)); at != fields_.end())
+    return at->second.front();
+  for (const Page& page : pages_)
+    for (const Section& section : page.sections)
+      if (same(topic, section.title)) return Place{page.file, section.slug, ""};
+  const std::string guess = base::detail::nearest(lower(topic), topics());
+  std::string similar;
+  for (const SearchHit& hit : search(topic, kMostSimilar))
+    similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
+  std::string advice = !guess.empty()     ? "Did you mean \"" + guess + "\"?"
+                       : !similar.empty() ? "Sections with these words: " + similar
+                                          : "Without a topic, the contents are printed.";
+  return base::fail({"unknown_topic", base::ProblemCode::bad_input, "manual",
+                     fmt::format("\"{}\" is not a topic", topic), "", std::move(advice)});
+}
+
+}  // namespace trainyard::manual

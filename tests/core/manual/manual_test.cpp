@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/manual/manual.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainyard::manual {
+namespace {
+
+using base::ProblemCode;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Manual small_manual() {
+  return Manual({
+      parse_page("all_reduce.md", "# All-reduce\n## Halving doubling\nFew rounds.\n"),
+      parse_page("command_line.md", "# Command line\n## run\nTrain.\n## Exit codes\n"),
+      parse_page("index.md",
+                 "# Manual\n[Nothing](https://example.org)\n## Strategies\n"
+                 "| Strategy | Page |\n|---|---|\n| `ddp` | [DDP](strategies/ddp.md) |\n"
+                 "| (sharding `vertical`) | [Split](training.md) |\n"
+                 "## Training\n- [Training](training.md), again [DDP](strategies/ddp.md)\n"
+                 "- [All-reduce](all_reduce.md)\n"
+                 "## Workbench\n| Panel | Page |\n|---|---|\n| Log | [Log](problems.md#run) |\n"),
+      parse_page(
+          "problems.md",
+          "# Problems\n## Problems of the experiment\n"
+          "| message | why |\n|---|---|\n| `strategy.mesh: n x 2 devices are missing` | a |\n"
+          "| `...name: the name \"cpu0\" is taken` | b |\n"
+          "## Problems of a run\n## Problems of the installation\n## Run\n"),
+      parse_page("strategies/ddp.md",
+                 "# Distributed data parallel\nBuckets of gradients.\n## Fields\n"
+                 "| Field | Meaning | Default |\n|---|---|---|\n"
+                 "| [`training.seed`](../training.md#fields) | Seed | 1 |\n"
+                 "| `strategy.bucket_bytes` | Bucket | 1 |\n"),
+      parse_page("training.md",
+                 "# Training\n## Learning rate\nThe rate of an optimizer step.\n## Fields\n"
+                 "| Field | Meaning | Default |\n|---|---|---|\n"
+                 "| `training.seed` | Seed of the weights | 1 |\n"
+                 "| `model.layers[0].kind`, `model.layers[0].units` | Layer | - |\n"),
+  });
+}
+
+TEST(Contents, are_the_groups_of_the_index) {
+  const Manual manual = small_manual();
+  ASSERT_EQ(manual.contents().size(), 3u);
+  EXPECT_EQ(manual.contents()[0].title, "Strategies");
+  EXPECT_THAT(manual.contents()[0].files, ElementsAre("strategies/ddp.md", "training.md"));
+  EXPECT_THAT(manual.contents()[1].files, ElementsAre("all_reduce.md"));
+}
+
+TEST(Places, of_fields_are_rows_that_are_no_links) {
+  const Manual manual = small_manual();
+  EXPECT_EQ(manual.field("training.seed"), (Place{"training.md", "fields", "training.seed"}));
+  EXPECT_EQ(manual.field("model.layers[3].units"),
+            (Place{"training.md", "fields", "model.layers[0].units"}));
+  EXPECT_EQ(manual.field("training.seed.deeper"), manual.field("training.seed"));
+  EXPECT_EQ(manual.field("training.steps"), std::nullopt);
+}
+
+TEST(Places, of_names) {
+  const Manual manual = small_manual();
+  EXPECT_EQ(manual.strategy("ddp"), (Place{"strategies/ddp.md", "", ""}));
+  EXPECT_EQ(manual.strategy("vertical"), std::nullopt);
+  EXPECT_EQ(manual.algorithm("halving_doubling"), (Place{"all_reduce.md", "halving-doubling", ""}));
+  EXPECT_EQ(manual.algorithm("ring"), std::nullopt);
+  EXPECT_EQ(manual.panel("log"), (Place{"problems.md", "run", ""}));
+  EXPECT_EQ(manual.verb("run"), (Place{"command_line.md", "run", ""}));
+  EXPECT_EQ(manual.verb("fly"), std::nullopt);
+}
+
+TEST(Places, of_problems) {
+  const Manual manual = small_manual();
+  const auto slug = [&](ProblemCode code, const char* where, const char* what) {
+    const auto place = manual.problem({code, where, what, "", ""});
+    return place ? to_string(*place) : "";
+  };
+  const auto message = manual.problem({"made_by_test", ProblemCode::bad_input, "strategy.mesh",
+                                       "12 x 7 devices are missing here", "", ""});
+  EXPECT_EQ(message, (Place{"problems.md", "problems-of-the-experiment",
+                            "strategy.mesh: n x 2 devices are missing"}));
+  EXPECT_EQ(slug(ProblemCode::bad_input, "topology.hosts[1].name", "the name \"h\" is taken"),
+            "problems.md#problems-of-the-experiment");
+  EXPECT_EQ(slug(ProblemCode::bad_input, "training.seed", "is odd"), "training.md#fields");
+  EXPECT_EQ(slug(ProblemCode::bad_input, "a/b.json", "is no JSON"),
+            "problems.md#problems-of-the-experiment");
+  EXPECT_EQ(slug(ProblemCode::failed, "rank 2", "is lost"), "problems.md#problems-of-a-run");
+  EXPECT_EQ(slug(ProblemCode::unavailable, "gpu", "no driver"),
+            "problems.md#problems-of-the-installation");
+  EXPECT_EQ(slug(ProblemCode::bad_usage, "run", "an option is missing"), "command_line.md");
+}
+
+TEST(Find, takes_files_titles_and_names) {
+  const Manual manual = small_manual();
+  const auto found = [&](const std::string& topic) {
+    const auto place = manual.find(topic);
+    return place ? to_string(*place) : base::to_string(place.error());
+  };
+  EXPECT_EQ(found("training"), "training.md");
+  EXPECT_EQ(found("Training.md"), "training.md");
+  EXPECT_EQ(found("training#learning-rate"), "training.md#learning-rate");
+  EXPECT_EQ(found("strategies/ddp"), "strategies/ddp.md");
+  EXPECT_EQ(found("distributed data parallel"), "strategies/ddp.md");
+  EXPECT_EQ(found("ddp"), "strategies/ddp.md");
+  EXPECT_EQ(found("run"), "command_line.md#run");
+  EXPECT_EQ(found("halving_doubling"), "all_reduce.md#halving-doubling");
+  EXPECT_EQ(found("model.layers[7].kind"), "training.md#fields");
+  EXPECT_EQ(found("Learning rate"), "training.md#learning-rate");
+}
+
+TEST(Find, names_similar_topics) {
+  const Manual manual = small_manual();
+  const auto advice = [&](const std::string& topic) {
+    const auto place = manual.find(topic);
+    return place ? to_string(*place) : place.error().advice;
+  };
+  EXPECT_EQ(advice("trainin"), "Did you mean \"training\"?");
+  EXPECT_EQ(advice("buckets"),
+            "Sections with these words: "
+            "strategies/ddp.md#distributed-data-parallel");
+  EXPECT_EQ(advice("training#feilds"), "Did you mean \"fields\"?");
+  EXPECT_EQ(advice("xyzzy plugh"), "Without a topic, the contents are printed.");
+  EXPECT_THAT(base::to_string(manual.find("trainin").error()),
+              HasSubstr("\"trainin\" is no topic"));
+}
+
+TEST(Search, wants_all_words_and_prefers_titles) {
+  const Manual manual = small_manual();
+  const auto places = [&](const char* words) {
+    std::vector<std::string> found;
+    for (const SearchHit& hit : manual.search(words)) found.push_back(to_string(hit.place));
+    return found;
+  };
+  EXPECT_THAT(places("RATE optimizer"), ElementsAre("training.md#learning-rate"));
+  EXPECT_EQ(places("training").front(), "training.md#training");
+  EXPECT_THAT(places("rate zebra"), IsEmpty());
+  EXPECT_THAT(places("  "), IsEmpty());
+  EXPECT_EQ(manual.search("training", 1).size(), 1u);
+}
+
+TEST(Search, shows_the_text_around_the_word) {
+  const auto hits = small_manual().search("gradients");
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].page, "Distributed data parallel");
+  EXPECT_THAT(hits[0].excerpt, HasSubstr("Buckets of gradients."));
+}
+
+TEST(Load, reports_a_missing_manual) {
+  const auto manual = Manual::load("/nowhere");
+  ASSERT_FALSE(manual);
+  EXPECT_EQ(manual.error().code, ProblemCode::unavailable);
+  EXPECT_FALSE(Manual::load(""));
+}
+
+TEST(Load, reads_the_pages_of_the_source_tree) {
+  const auto manual = Manual::load(TRAINYARD_SOURCE_DIR "/resources/manual");
+  ASSERT_TRUE(manual);
+  EXPECT_NE(manual->page("developers/threads.md"), nullptr);
+  EXPECT_GE(manual->contents().size(), 9u);
+}
+
+}  // namespace
+}  // namespace trainyard::manual

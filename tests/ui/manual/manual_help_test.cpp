@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/manual/manual_help.h"
+
+#include <gtest/gtest.h>
+
+#include <QDockWidget>
+#include <QTemporaryDir>
+
+namespace trainyard::ui {
+namespace {
+
+class PlaceOfTopicTest : public testing::Test {
+ protected:
+  PlaceOfTopicTest()
+      : manual_(*manual::Manual::load(TRAINYARD_SOURCE_DIR "/resources/manual")),
+        dock_(new QWidget),
+        form_(new QWidget),
+        part_(new QWidget(form_)),
+        editor_(new QWidget(part_)) {
+    dock_.setObjectName("inspector");
+    dock_.setWidget(form_);
+  }
+  std::string place() {
+    return manual::to_string(place_of(manual_, manual_topic_of(editor_), strategy_));
+  }
+  manual::Manual manual_;
+  experiment::StrategySpec strategy_;
+  QDockWidget dock_;
+  QWidget *form_, *part_, *editor_;
+};
+
+TEST_F(PlaceOfTopicTest, nothing_leads_to_the_contents) {
+  EXPECT_EQ(manual::to_string(place_of(manual_, manual_topic_of(nullptr), strategy_)), "index.md");
+}
+
+TEST_F(PlaceOfTopicTest, a_panel_leads_to_its_page) {
+  EXPECT_EQ(place(), "inspector.md");
+  dock_.setObjectName("log");
+  EXPECT_EQ(place(), "log_and_problems.md#log");
+}
+
+TEST_F(PlaceOfTopicTest, a_topic_precedes_its_panel) {
+  set_manual_topic(part_, "canvas");
+  EXPECT_EQ(place(), "canvas.md");
+}
+
+TEST_F(PlaceOfTopicTest, a_field_is_joined_from_its_parts) {
+  set_manual_field(form_, "training");
+  set_manual_field(part_, "optimizer");
+  set_manual_field(editor_, "learning_rate");
+  EXPECT_EQ(manual_topic_of(editor_).field, "training.optimizer.learning_rate");
+  EXPECT_EQ(place(), "training.md#fields");
+  EXPECT_EQ(place_of(manual_, manual_topic_of(editor_), strategy_).word,
+            "training.optimizer.learning_rate");
+}
+
+TEST_F(PlaceOfTopicTest, a_strategy_and_an_algorithm_are_explained_by_their_values) {
+  set_manual_field(form_, "strategy");
+  set_manual_field(editor_, "kind");
+  strategy_.kind = experiment::StrategyKind::gossip;
+  EXPECT_EQ(place(), "gossip.md");
+  set_manual_field(editor_, "algorithm");
+  strategy_.algorithm = collective::Algorithm::halving_doubling;
+  EXPECT_EQ(place(), "all_reduce.md#halving-doubling");
+}
+
+TEST_F(PlaceOfTopicTest, a_problem_leads_to_its_message_or_field) {
+  set_manual_problem(
+      form_, base::Problem{"made_by_test", base::ProblemCode::bad_input, "training.clip_norm",
+                           "the number -1 is out of range", "", ""});
+  EXPECT_EQ(place(), "training.md#fields");
+  set_manual_problem(
+      form_, base::Problem{"made_by_test", base::ProblemCode::bad_input, "topology.hosts[0].name",
+                           "the name \"h\" is taken", "", ""});
+  EXPECT_EQ(place(), "problems.md#problems-of-the-experiment");
+  set_manual_problem(form_, std::nullopt);
+  EXPECT_EQ(place(), "inspector.md");
+}
+
+TEST(ManualHelp, opens_its_window_when_it_is_first_asked) {
+  const QTemporaryDir directory;
+  QSettings settings(directory.filePath("settings.ini"), QSettings::IniFormat);
+  ManualHelp help(TRAINYARD_SOURCE_DIR "/resources/manual", settings,
+                  [] { return experiment::StrategySpec(); });
+  EXPECT_EQ(help.window(), nullptr);
+  help.show_help_for(nullptr);
+  ASSERT_NE(help.window(), nullptr);
+  EXPECT_TRUE(help.window()->isVisible());
+  EXPECT_EQ(help.window()->browser().place().file, "index.md");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

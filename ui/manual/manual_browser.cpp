@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/manual/manual_browser.h"
+
+#include <QAbstractTextDocumentLayout>
+#include <QDir>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QMimeData>
+#include <QPainter>
+#include <QPointer>
+#include <QScrollBar>
+#include <QSet>
+#include <QTextBlock>
+#include <QTextDocumentFragment>
+#include <algorithm>
+#include <utility>
+
+#include "ui/manual/page_document.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kLineCharacters = 86;
+
+// Path of a link target, relative to the directory of the manual.
+QString resolved(const std::string& file, const QString& target) {
+  return QDir::cleanPath(QFileInfo(to_qstring(file)).path() + "/" + target);
+}
+
+}  // namespace
+
+ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& directory,
+                             QWidget* parent)
+    : QTextBrowser(parent), manual_(manual), directory_(directory) {
+  setOpenLinks(false);
+  setFrameShape(QFrame::NoFrame);
+  setAccessibleName(tr("Manual page"));
+  setTextInteractionFlags(Qt::TextBrowserInteraction);
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // pages keep their width
+  soon_.setSingleShot(true);
+  soon_.setInterval(0);
+  connect(&soon_, &QTimer::timeout, this, &ManualBrowser::render_again);
+  connect(verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { at_place_ = false; });
+  connect(&Theme::instance(), &Theme::changed, &soon_, qOverload<>(&QTimer::start));
+  connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
+}
+
+void ManualBrowser::show_place(const manual::Place& place) {
+  if (!now_.place.file.empty() && now_.place != place) {
+    back_.push_back({now_.place, verticalScrollBar()->value()});
+    forward_.clear();
+  }
+  words_.clear();
+  visit({place, -1});
+}
+
+void ManualBrowser::go_back() {
+  if (back_.empty()) return;
+  forward_.push_back({now_.place, verticalScrollBar()->value()});
+  visit(std::exchange(back_.back(), {}));
+  back_.pop_back();
+  emit place_changed();
+}
+
+void ManualBrowser::go_forward() {
+  if (forward_.empty()) return;
+  back_.push_back({now_.place, verticalScrollBar()->value()});
+  visit(std::exchange(forward_.back(), {}));
+  forward_.pop_back();
+  emit place_changed();
+}
+
+// Shows a place. A negative scroll position scrolls to the section.
+void ManualBrowser::visit(const Visit& visit) {
+  now_ = visit;
+  if (rendered_ != to_qstring(now_.place.file)) render();
+  at_place_ = visit.scrolled < 0;
+  if (at_place_) scroll_to(now_.place);
+  else verticalScrollBar()->setValue(visit.scrolled);
+  show_words(words_);
+  emit place_changed();
+}
+
+QString ManualBrowser::page_title() const {
+  const manual::Page* page = manual_.page(now_.place.file);
+  return page ? to_qstring(page->title) : QString();
+}
+
+void ManualBrowser::render() {
+  const manual::Page* page = manual_.page(now_.place.file);
+  if (!page) return;
+  rendered_ = to_qstring(page->file);
+  // Formatting a document that is not shown yet lays it out only once.
+  auto* formatted = new QTextDocument(this);
+  formatted->setUndoRedoEnabled(false);
+  formatted->setMarkdown(markdown_of(*page));
+  format_page(*formatted);
+  fit_width(*formatted);
+  formatted->setTextWidth(viewport()->width());
+  setExtraSelections({});  // of the old document
+  const QPointer<QTextDocument> before = document();
+  setDocument(formatted);  // deletes only the document that Qt made
+  delete before.data();
+  // Qt makes some tables a pixel wider than the text, which needs no scroll bar.
+  const bool fits = document()->size().width() <= viewport()->width() + kGrid;
+  setHorizontalScrollBarPolicy(fits ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
+  if (fits) horizontalScrollBar()->setRange(0, 0);
+  headings_ = headings_of(*document(), *page);
+  show_words(words_);
+}
+
+int ManualBrowser::text_width() const {
+  const int margin = Theme::instance().pixels(2 * kGrid);
+  return std::max(kGrid, std::min(viewport()->width() - 2 * margin,
+                                  column_width(Theme::instance().font(), kLineCharacters)));
+}
+
+// Centers the column of text, and fits pictures to it.
+void ManualBrowser::fit_width(QTextDocument& page) {
+  page.setDocumentMargin(0);
+  set_margins(page, std::max(0, viewport()->width() - text_width()) / 2,
+              Theme::instance().pixels(2 * kGrid));
+  fit_pictures(page, text_width(), [this](const QString& name) { return picture(name).size(); });
+}
+
+void ManualBrowser::scroll_to(const manual::Place& place) {
+  const auto heading = headings_.find(to_qstring(place.slug));
+  if (place.slug.empty() || heading == headings_.end()) return verticalScrollBar()->setValue(0);
+  QTextBlock block = heading->second;
+  if (!place.word.empty()) {
+    const QTextCursor word = document()->find(breakable(to_qstring(place.word)), block.position(),
+                                              QTextDocument::FindCaseSensitively);
+    if (!word.isNull()) block = word.block();
+  }
+  const double top = document()->documentLayout()->blockBoundingRect(block).top();
+  // A row stands in the middle, because its table explains it.
+  const int above =
+      block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
+  verticalScrollBar()->setValue(static_cast<int>(top) - above);
+}
+
+void ManualBrowser::show_words(const QStringList& words) {
+  words_ = words;
+  QList<QTextEdit::ExtraSelection> selections;
+  const auto mark = [&](const QString& word, int from, bool all, const QColor& background,
+                        const QColor& foreground) {
+    for (QTextCursor at = document()->find(word, from); !at.isNull();
+         at = document()->find(word, at)) {
+      QTextEdit::ExtraSelection selection;
+      selection.cursor = at;
+      selection.format.setBackground(background);
+      selection.format.setForeground(foreground);
+      selections << selection;
+      if (!all) break;
+    }
+  };
+  for (const QString& word : words)
+    for (const QString& form : QSet<QString>{word, breakable(word)})
+      mark(form, 0, true, colors().selection, colors().text);
+  if (const auto heading = headings_.find(to_qstring(now_.place.slug));
+      !now_.place.word.empty() && heading != headings_.end())
+    mark(breakable(to_qstring(now_.place.word)), heading->second.position(), false, colors().accent,
+         colors().on_accent);
+  setExtraSelections(selections);
+}
+
+void ManualBrowser::follow(const QUrl& url) {
+  if (!url.scheme().isEmpty()) return emit external_link(url);
+  const std::string file =
+      url.path().isEmpty() ? now_.place.file : resolved(now_.place.file, url.path()).toStdString();
+  if (manual_.page(file)) return show_place({file, url.fragment().toStdString(), ""});
+  const QString local = QFileInfo(directory_ + "/" + to_qstring(file)).canonicalFilePath();
+  if (!local.isEmpty()) emit external_link(QUrl::fromLocalFile(local));
+}
+
+QImage ManualBrowser::picture(const QString& name) {
+  const QString path = directory_ + "/" + resolved(now_.place.file, name);
+  const auto at = pictures_.find(path);
+  return at != pictures_.end() ? at->second : pictures_[path] = QImage(path);
+}
+
+// Returns a picture in the size in which it is shown, with a thin border, so that Qt does not scale
+// it roughly.
+QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
+  if (type != QTextDocument::ImageResource) return {};
+  const QImage full = picture(name.toString());
+  if (full.isNull()) return {};
+  const double ratio = devicePixelRatioF();
+  const int width = std::min(text_width(), full.width());
+  QImage shown = full.scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation)
+                     .convertToFormat(QImage::Format_ARGB32_Premultiplied);
+  shown.setDevicePixelRatio(ratio);
+  QPainter painter(&shown);
+  painter.setPen(colors().border);
+  painter.drawRect(QRectF(0.5, 0.5, shown.width() / ratio - 1, shown.height() / ratio - 1));
+  return shown;
+}
+
+void ManualBrowser::changeEvent(QEvent* event) {
+  QTextBrowser::changeEvent(event);
+  if (event->type() == QEvent::FontChange) soon_.start();
+}
+
+void ManualBrowser::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Back)) return go_back();
+  if (event->matches(QKeySequence::Forward)) return go_forward();
+  QTextBrowser::keyPressEvent(event);
+}
+
+void ManualBrowser::resizeEvent(QResizeEvent* event) {
+  QTextBrowser::resizeEvent(event);
+  if (event->oldSize().width() != event->size().width()) soon_.start();
+}
+
+// Renders for a new width, theme or font, and keeps what is at the top of the view.
+void ManualBrowser::render_again() {
+  const int top = verticalScrollBar()->value() == 0
+                      ? -1
+                      : cursorForPosition({viewport()->width() / 2, kGrid}).position();
+  render();
+  if (at_place_) return scroll_to(now_.place);
+  if (top < 0) return;
+  const QRectF line = document()->documentLayout()->blockBoundingRect(document()->findBlock(top));
+  verticalScrollBar()->setValue(static_cast<int>(line.top()));
+}
+
+QMimeData* ManualBrowser::createMimeDataFromSelection() const {
+  auto* copied = new QMimeData;
+  copied->setText(without_breaks(textCursor().selection().toPlainText()));
+  return copied;
+}
+
+}  // namespace trainyard::ui

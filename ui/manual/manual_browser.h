@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Shows pages of the manual: links between pages, back and forward, pictures as wide as the text.
+#pragma once
+
+#include <QImage>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QTimer>
+#include <map>
+#include <vector>
+
+#include "core/manual/manual.h"
+
+namespace trainyard::ui {
+
+class ManualBrowser : public QTextBrowser {
+  Q_OBJECT
+ public:
+  // `directory` contains the pages; the manual must live as long as the browser.
+  ManualBrowser(const manual::Manual& manual, const QString& directory, QWidget* parent = nullptr);
+
+  // Shows a section and remembers the old one for going back.
+  void show_place(const manual::Place& place);
+  void show_words(const QStringList& words);  // highlights them on the page
+  const manual::Place& place() const { return now_.place; }
+  QString page_title() const;
+  bool can_go_back() const { return !back_.empty(); }
+  bool can_go_forward() const { return !forward_.empty(); }
+  void go_back();
+  void go_forward();
+
+  QVariant loadResource(int type, const QUrl& name) override;
+
+ signals:
+  void place_changed();
+  void external_link(const QUrl& url);  // to be opened by the desktop
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  QMimeData* createMimeDataFromSelection() const override;
+
+ private:
+  struct Visit {
+    manual::Place place;
+    int scrolled = 0;
+  };
+
+  void follow(const QUrl& url);
+  void visit(const Visit& visit);
+  void render();
+  void render_again();
+  void fit_width(QTextDocument& page);
+  void scroll_to(const manual::Place& place);
+  QImage picture(const QString& name);
+  int text_width() const;
+
+  const manual::Manual& manual_;
+  QString directory_;
+  Visit now_;
+  std::vector<Visit> back_, forward_;
+  std::map<QString, QTextBlock> headings_;
+  std::map<QString, QImage> pictures_;  // by path, in full size
+  QStringList words_;
+  bool at_place_ = false;  // not scrolled since the place was shown
+  QString rendered_;       // file of the page in the document
+  QTimer soon_;            // renders again after changes of theme or font
+};
+
+}  // namespace trainyard::ui

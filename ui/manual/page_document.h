@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Appearance of a manual page as a QTextDocument. Qt reads the Markdown; headings, tables, code and
+// pictures are then formatted for the theme.
+#pragma once
+
+#include <QFont>
+#include <QSize>
+#include <QString>
+#include <QTextBlock>
+#include <QTextDocument>
+#include <functional>
+#include <map>
+
+#include "core/manual/page.h"
+
+namespace trainyard::ui {
+
+inline QString to_qstring(const std::string& utf8) { return QString::fromStdString(utf8); }
+
+// Width of a column of text with `characters` per line, in pixels.
+int column_width(const QFont& font, int characters);
+
+// Returns the page as Markdown for Qt: code in tables can be broken at dots and underscores by
+// zero-width spaces, because paths are wider than columns.
+QString markdown_of(const manual::Page& page);
+// The text as it occurs in such a document, and a selected text without zero-width spaces.
+QString breakable(QString code);
+QString without_breaks(QString text);
+
+// Formats a document that was read from `markdown_of`. Pictures are resized separately.
+void format_page(QTextDocument& document);
+// Makes pictures at most `width` pixels wide. `size_of` returns the size of a picture by its name.
+void fit_pictures(QTextDocument& document, int width,
+                  const std::function<QSize(const QString& name)>& size_of);
+void set_margins(QTextDocument& document, int horizontal, int vertical);
+
+// Headings by slug. Qt 6.4 gives Markdown headings no anchors.
+std::map<QString, QTextBlock> headings_of(const QTextDocument& document, const manual::Page& page);
+
+}  // namespace trainyard::ui

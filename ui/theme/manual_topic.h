@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Topics of widgets in the manual. F1 shows the topic of the focused widget: the first of its
+// ancestors that has one.
+#pragma once
+
+#include <QString>
+#include <optional>
+
+#include "core/base/result.h"
+
+class QWidget;
+
+namespace trainyard::ui {
+
+// A page, section or name that the manual finds ("canvas.md").
+void set_manual_topic(QWidget* widget, const QString& topic);
+// Part of the path of an experiment's field; parts of ancestors precede it.
+void set_manual_field(QWidget* widget, const QString& part);
+void set_manual_problem(QWidget* widget, const std::optional<base::Problem>& problem);
+
+struct ManualTopic {
+  QString topic, field, panel;  // panel: name of the dock
+  std::optional<base::Problem> problem;
+};
+ManualTopic manual_topic_of(const QWidget* widget);  // null: none
+
+}  // namespace trainyard::ui
