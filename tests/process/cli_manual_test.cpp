@@ -41,7 +41,7 @@ TEST(CliManual, an_unknown_topic_is_an_error_with_similar_topics) {
   const Ran ran = cli({"manual", "pipline_parallel"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("\"pipline_parallel\" is no topic. Did you mean "
+  EXPECT_THAT(ran.err, HasSubstr("\"pipline_parallel\" is not a topic. Did you mean "
                                  "\"pipeline_parallel\"?"));
 }
 

@@ -122,7 +122,7 @@ TEST(Find, names_similar_topics) {
   EXPECT_EQ(advice("training#feilds"), "Did you mean \"fields\"?");
   EXPECT_EQ(advice("xyzzy plugh"), "Without a topic, the contents are printed.");
   EXPECT_THAT(base::to_string(manual.find("trainin").error()),
-              HasSubstr("\"trainin\" is no topic"));
+              HasSubstr("\"trainin\" is not a topic"));
 }
 
 TEST(Search, wants_all_words_and_prefers_titles) {

@@ -73,7 +73,7 @@ class Teller {
 
   ReadableProblem tell(const base::Problem& found) const {
     return {found,
-            {found.code, place(words(found.where)).toStdString(), sentence(found.what),
+            {found.id, found.code, place(words(found.where)).toStdString(), sentence(found.what),
              sentence(found.accepted), sentence(found.advice)}};
   }
 
