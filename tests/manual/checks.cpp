@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/base/fields.h"
 #include "core/experiment/document.h"

@@ -188,8 +188,8 @@ QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   if (full.isNull()) return {};
   const double ratio = devicePixelRatioF();
   const int width = std::min(text_width(), full.width());
-  QImage shown = full.scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation)
-                     .convertToFormat(QImage::Format_ARGB32_Premultiplied);
+  QImage shown = full.convertToFormat(QImage::Format_ARGB32_Premultiplied)  // from a palette
+                     .scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation);
   shown.setDevicePixelRatio(ratio);
   QPainter painter(&shown);
   painter.setPen(colors().border);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QTextTable>
+#include <stdexcept>
 
 #include "core/manual/manual.h"
 #include "ui/theme/theme.h"
