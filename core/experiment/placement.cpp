@@ -209,11 +209,11 @@ std::string of_averaged_weights(const TrainingSpec& training) {
   const bool adam = optimizer.kind != OptimizerKind::sgd,
              momentum = !adam && optimizer.momentum > 0;
   if (!adam && !momentum && training.clip_norm <= 0) return "";
-  std::string text = "weights are averaged after each rank's own update";
-  if (adam) text += ", with moments of its own";
+  std::string text = "weights are averaged after local updates";
+  if (adam) text += " with local moments";
   if (momentum)
-    text += ", with momentum of its own, which matters where ranks take unequal numbers of samples";
-  if (training.clip_norm > 0) text += ", its gradient clipped by its own norm";
+    text += " with local momentum, which matters if ranks have unequal numbers of samples";
+  if (training.clip_norm > 0) text += ", and each rank clips its gradient by its local norm";
   return text;
 }
 

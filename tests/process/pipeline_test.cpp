@@ -208,7 +208,7 @@ TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {
     return ran.err;
   };
   EXPECT_THAT(refused({"strategy.stages.partition=by_hand"}),
-              HasSubstr("strategy.stages.places: no layer is on any device"));
+              HasSubstr("strategy.stages.places: the list of places is empty"));
   EXPECT_THAT(refused({"strategy.stages.partition=by_hand",
                        R"(strategy.stages.places=[{"segment": "1", "rank": 0}])"}),
               HasSubstr("\"1\" is no layer that can be placed"));

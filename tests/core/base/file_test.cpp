@@ -155,7 +155,7 @@ TEST_F(Files, a_file_over_the_bound_is_refused_and_one_at_the_bound_is_read) {
   const auto read = read_file(directory_ / "a", 4);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ProblemCode::bad_input);
-  EXPECT_THAT(to_string(read.error()), HasSubstr("is 5 bytes long (accepted: at most 4 bytes)"));
+  EXPECT_THAT(to_string(read.error()), HasSubstr("has 5 bytes (accepted: at most 4 bytes)"));
 }
 
 TEST_F(Files, a_file_of_the_kernel_that_claims_no_size_is_read_whole) {

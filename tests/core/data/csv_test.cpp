@@ -99,7 +99,7 @@ TEST_F(Csv, inspect_agrees_with_open) {
 
 TEST_F(Csv, a_bad_number_names_line_and_column) {
   EXPECT_THAT(problem("x,y,kind\n1,2,a\n\n3,4oz,b\n"),
-              AllOf(HasSubstr("table.csv, line 4"), HasSubstr("column \"y\" holds \"4oz\""),
+              AllOf(HasSubstr("table.csv, line 4"), HasSubstr("column \"y\" contains \"4oz\""),
                     HasSubstr("a finite number")));
   for (const char* bad : {"", "nan", "inf", "1e39", "1e999", "0x10", "+-5", "1 2", "--1"})
     EXPECT_THAT(problem(std::string("x,kind\n") + bad + ",a\n2,b\n"), HasSubstr("line 2")) << bad;

@@ -179,11 +179,11 @@ TEST_F(Idx, a_wrong_magic_says_what_was_found_and_what_is_accepted) {
 
 TEST_F(Idx, a_lying_header_is_refused_before_memory_is_taken) {
   write(idx({0xffffffff, 0xffffffff, 0xffffffff}, pixels()), good_labels());
-  EXPECT_THAT(text(), HasSubstr("header claims"));
+  EXPECT_THAT(text(), HasSubstr("header states"));
   write(idx({100'000'000, 8, 8}, pixels()), good_labels());
-  EXPECT_THAT(text(), HasSubstr("too small to hold them"));
+  EXPECT_THAT(text(), HasSubstr("too small for them"));
   write(gzip(idx({1'000'000'000, 2, 3}, pixels())), good_labels());
-  EXPECT_THAT(text(), HasSubstr("too small to hold them"));
+  EXPECT_THAT(text(), HasSubstr("too small for them"));
   write(idx({0, 2, 3}, ""), good_labels());
   EXPECT_THAT(text(), HasSubstr("extent of 0"));
 }
@@ -227,7 +227,7 @@ TEST_F(Idx, labels_are_counted_before_they_are_read) {
 
 TEST_F(Idx, asking_for_more_samples_than_the_file_has_is_a_problem) {
   spec_.train_samples = 7;
-  EXPECT_THAT(text(), AllOf(HasSubstr("data.train_samples"), HasSubstr("images holds 10")));
+  EXPECT_THAT(text(), AllOf(HasSubstr("data.train_samples"), HasSubstr("images has 10")));
   EXPECT_EQ(inspect(spec_, folder_.path()).error(), problem());
   spec_.train_samples = 0, spec_.held_out_samples = 11;
   EXPECT_THAT(text(), HasSubstr("data.held_out_samples"));

@@ -89,7 +89,7 @@ TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
   EXPECT_THAT(problem(""), HasSubstr("the file is empty"));
   EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("at least two distinct characters"));
   spec_.train_samples = 2;
-  EXPECT_THAT(problem("abcdefghi"), HasSubstr("2 to train on"));
+  EXPECT_THAT(problem("abcdefghi"), HasSubstr("2 training and"));
 }
 
 TEST_F(Text, that_is_not_there_is_said_with_what_needs_no_file) {

@@ -124,7 +124,7 @@ TEST(Bipartition, a_graph_without_them_is_refused_at_its_field) {
       refusal(in_pairs(4, GossipGraph::complete)),
       AllOf(HasSubstr("a cycle of 3 neighbors"), HasSubstr("strategy.gossip.graph to ring")));
   EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)),
-              HasSubstr("and 5 others are neighbours in a circle of 13"));
+              HasSubstr("and 5 others form a cycle of 13"));
   Experiment is_lockstep = in_pairs(5, GossipGraph::ring);
   is_lockstep.strategy.gossip.mode = GossipMode::synchronous;
   EXPECT_THAT(gossip_problems(is_lockstep), IsEmpty());
@@ -134,7 +134,7 @@ TEST(Bipartition, who_is_cut_off_is_named_first) {
   Experiment e = in_pairs(1, GossipGraph::drawn);
   e.topology.hosts.clear();
   for (const char* name : {"a", "b"}) e.topology.hosts.push_back(tests::drawn_host(name, 3));
-  EXPECT_THAT(refusal(e), HasSubstr("ranks 3, 4 and 5 are cut off"));
+  EXPECT_THAT(refusal(e), HasSubstr("ranks 3, 4 and 5 are not connected with rank 0"));
 }
 
 // No matrix says how they come together: who averages when is the run's own.

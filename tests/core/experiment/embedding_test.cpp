@@ -40,7 +40,7 @@ Experiment wide_and_deep() {
 }
 
 auto at(const std::string& where, const std::string& what) {
-  return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what)));
+  return AllOf(Field(&Problem::where, where), Field(&Problem::id, what));
 }
 
 TEST(Embedding, defaults_of_data_and_layer_fit) {
@@ -123,8 +123,9 @@ TEST(Wide, is_refused_where_data_have_no_indices) {
   e.data.features = 20;
   EXPECT_THAT(
       validate(e, "."),
-      ElementsAre(at("model.layers[0]", "blobs has none"),
-                  at("model.layers[4]", "wide looks up indices, but the data set blobs has none")));
+      ElementsAre(at("model.layers[0]", "blobs is no data set of sequences"),
+                  at("model.layers[4]",
+                     "wide looks up indices, but the data set blobs is no data set of sequences")));
 }
 
 // It is no excuse to take indices for amounts.

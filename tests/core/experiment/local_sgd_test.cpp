@@ -87,7 +87,7 @@ TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {
               HasSubstr("never moves: the run has 7 steps, but ranks synchronize every 8 steps"));
   e.strategy.local_sgd.rule = LocalRule::average;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));
+              HasSubstr("weights are averaged only at the end: the run has 7 steps"));
 }
 
 // 250 samples in steps of 4 x 8: seven full ones and a tail, twice; evaluated after each epoch.

@@ -165,8 +165,9 @@ TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
   e.strategy.mesh.shards_data = true;
   EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(unused_shard_group(strategy::resolved(e)),
-            "strategy.fsdp.group=host has no effect: all who share are on one host");
+  EXPECT_EQ(
+      unused_shard_group(strategy::resolved(e)),
+      "strategy.fsdp.group=host has no effect: all ranks of a sharding group are on one host");
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;

@@ -85,7 +85,7 @@ TEST(Multiplies, of_a_tpu_are_not_in_tf32) {
   for (topology::Device& device : e.topology.hosts.front().devices)
     device.kind = topology::DeviceKind::tpu;
   e.training.multiplies = Multiplies::tf32;
-  EXPECT_THAT(base::to_string(validate(e, ".")), HasSubstr("this asks for tf32"));
+  EXPECT_THAT(base::to_string(validate(e, ".")), HasSubstr("asks for tf32"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ void expect_problem(const Experiment& e, const std::string& where, const std::st
   const base::Problems problems = validate(e, ".");
   ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
   EXPECT_EQ(problems[0].where, where);
-  EXPECT_THAT(problems[0].what, HasSubstr(what));
+  EXPECT_EQ(problems[0].id, what);
   EXPECT_FALSE(problems[0].advice.empty());
 }
 

@@ -28,7 +28,7 @@ TEST(Sequences, an_embedding_needs_them) {
   Experiment e = strategy::small(2);
   e.model.layers.insert(e.model.layers.begin(),
                         {.kind = LayerKind::embedding, .rows = 0, .width = 4});
-  EXPECT_THAT(problems_of(e), HasSubstr("blobs has none"));
+  EXPECT_THAT(problems_of(e), HasSubstr("blobs is no data set of sequences"));
 }
 
 TEST(Sequences, every_character_has_a_row) {
@@ -42,8 +42,7 @@ TEST(Sequences, every_character_has_a_row) {
 TEST(Sequences, what_is_flattened_foretells_one_class_only) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers.insert(e.model.layers.end() - 1, {LayerKind::flatten, 0});
-  EXPECT_THAT(problems_of(e),
-              HasSubstr("foretells 1 class of a sample, and one of these data has 9 labels"));
+  EXPECT_THAT(problems_of(e), HasSubstr("predicts 1 class per sample, but a sample has 9 labels"));
 }
 
 TEST(Sequences, are_dealt_out_anew) {

@@ -50,7 +50,7 @@ TEST(Swap, of_moments_that_there_are_not_is_refused) {
   e.training.optimizer.kind = OptimizerKind::sgd;
   e.training.optimizer.momentum = 0;
   EXPECT_THAT(problems_of(e),
-              HasSubstr("training.swap.optimizer: sgd without momentum keeps no moments"));
+              HasSubstr("training.swap.optimizer: sgd without momentum has no moments"));
   e.training.optimizer.momentum = 0.9;
   EXPECT_EQ(problems_of(e), "");
 }

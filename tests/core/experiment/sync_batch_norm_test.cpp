@@ -57,7 +57,7 @@ void expect_synchronized_refused(const Experiment& e, const std::string& reason,
                                     Field(&Problem::where, "model.layers[3].synchronized")))
       << base::to_string(problems);
   for (const Problem& problem : problems) {
-    EXPECT_THAT(problem.what, HasSubstr(reason));
+    EXPECT_EQ(problem.id, reason);
     EXPECT_EQ(problem.accepted, "false");
     EXPECT_THAT(problem.advice, HasSubstr(advice));
   }

@@ -39,7 +39,7 @@ void expect_problem(Change change, const std::string& where, const std::string& 
   const base::Problems problems = validate(e, ".");
   ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
   EXPECT_EQ(problems[0].where, where);
-  EXPECT_THAT(problems[0].what, HasSubstr(what));
+  EXPECT_EQ(problems[0].id, what);
   EXPECT_FALSE(problems[0].accepted.empty());
   EXPECT_FALSE(problems[0].advice.empty());
 }

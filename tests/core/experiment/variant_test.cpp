@@ -71,7 +71,7 @@ TEST(Variant, of_more_ranks_than_are_drawn_is_refused_and_says_how_many_are) {
   const auto five = variant(on_hosts(1, 4), of(5));
   ASSERT_FALSE(five);
   EXPECT_THAT(base::to_string(five.error()),
-              HasSubstr("the drawing has 4 ranks (accepted: 1 to 4)"));
+              HasSubstr("5 exceeds the 4 ranks of the drawing (accepted: 1 to 4)"));
   EXPECT_FALSE(variant(on_hosts(1, 4), of(0)));
 }
 
@@ -86,11 +86,11 @@ TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
   Experiment whole = on_hosts(1, 2);
   whole.strategy.kind = StrategyKind::data_parallel;
   EXPECT_THAT(base::to_string(variant(whole, of(2)).error()),
-              HasSubstr("strategy.kind: data_parallel is bound to one rank of the drawing"));
+              HasSubstr("strategy.kind: data_parallel depends on one rank of the drawing"));
   whole.strategy.kind = StrategyKind::parameter_server;
   whole.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
   EXPECT_THAT(base::to_string(variant(whole, of(1)).error()),
-              HasSubstr("parameter_server updates on its servers, by what each worker pushes"));
+              HasSubstr("parameter_server updates on its servers"));
   whole.topology.hosts[0].devices[1].role = topology::Role::worker;
   whole.strategy.kind = StrategyKind::ddp;
   EXPECT_TRUE(variant(whole, of(2)));
@@ -98,7 +98,7 @@ TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
   EXPECT_THAT(
       base::to_string(variant(whole, of(2)).error()),
       HasSubstr(
-          "strategy.engine: gloo reports no bytes, and a sweep compares them (accepted: own)"));
+          "strategy.engine: gloo does not report bytes, which a sweep compares (accepted: own)"));
 }
 
 TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are_not) {
@@ -116,7 +116,7 @@ TEST(Variant, by_an_algorithm_that_a_compression_does_not_go_with_is_refused) {
   EXPECT_TRUE(variant(whole, of(4, Algorithm::ring)));
   EXPECT_TRUE(variant(whole, of(1, Algorithm::binary_tree))) << "one rank sends nothing";
   EXPECT_THAT(base::to_string(variant(whole, of(4, Algorithm::binary_tree)).error()),
-              HasSubstr("what top_k sends is gathered"));
+              HasSubstr("encodings of top_k are all-gathered"));
 }
 
 TEST(Variant, of_several_hosts_on_the_first_alone_is_mirrored) {

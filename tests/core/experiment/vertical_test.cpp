@@ -60,7 +60,7 @@ void expect_columns_refused(const Experiment& e, const std::string& reason,
   const auto problems = validate(e, ".");
   ASSERT_THAT(problems, ElementsAre(Field(&Problem::where, "data.sharding.kind")))
       << base::to_string(problems);
-  EXPECT_THAT(problems[0].what, HasSubstr(reason));
+  EXPECT_EQ(problems[0].id, reason);
   EXPECT_THAT(problems[0].accepted, HasSubstr("iid"));
   EXPECT_THAT(problems[0].advice, HasSubstr(advice));
 }

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"unequal_sum",
                           {conv(4, 3, 1), norm(), conv(8, 3, 1), back(2), {kLinear}},
                           "model.layers[3].back",
-                          "adds 8 x 6 x 4 to the 8 x 6 x 8"},
+                          "has the shape 8 x 6 x 4, but the input has 8 x 6 x 8"},
                       Bad{"before_the_first",
                           {conv(4, 3), back(2), {kLinear}},
                           "model.layers[1].back",

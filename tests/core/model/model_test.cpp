@@ -116,7 +116,7 @@ TEST(Validate, tells_a_bag_that_the_samples_do_not_fit) {
                        images = validate(kBag, {5, 5, 1}, 2, "model");
   EXPECT_THAT(narrow, ElementsAre(Field(&Problem::where, "model.layers[0].slots")))
       << base::to_string(narrow);
-  EXPECT_THAT(images, ElementsAre(Field(&Problem::id, "embedding_without_sequences")))
+  EXPECT_THAT(images, ElementsAre(Field(&Problem::id, "layer_needs_columns")))
       << base::to_string(images);
   EXPECT_THAT(validate(kBag, {3}, 2, "model"), IsEmpty());
 }
@@ -247,7 +247,7 @@ TEST(Validate, tells_a_layer_that_makes_too_much_to_be_counted) {
                {4}, 10, "model");
   ASSERT_EQ(linear.size(), 1u) << base::to_string(linear);
   EXPECT_EQ(linear[0].where, "model.layers[2]");
-  EXPECT_EQ(linear[0].id, "non_finite_gradient");
+  EXPECT_EQ(linear[0].id, "model_too_large");
   std::vector<LayerSpec> padded(
       33, {.kind = LayerKind::conv2d, .channels = 1, .kernel = 1, .padding = 255});
   padded[32].padding = 18;

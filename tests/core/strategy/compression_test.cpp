@@ -82,18 +82,18 @@ TEST(CompressedPlans, are_said_to_send_more_where_they_do) {
   EXPECT_EQ(experiment::savings(resolved(compressed(1, Scheme::fp16))), std::nullopt);
   EXPECT_EQ(
       experiment::savings_line(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()),
-      "encoded 2x smaller, sent 2x less than uncompressed");
+      "encoded 2x smaller, traffic 2x less than uncompressed");
   EXPECT_EQ(experiment::savings_line({3.98, 1.99}),
-            "encoded 3.98x smaller, sent 1.99x less than uncompressed");
+            "encoded 3.98x smaller, traffic 1.99x less than uncompressed");
   EXPECT_EQ(experiment::savings_line({4, 0.5}),
-            "encoded 4x smaller, sent 2x more than uncompressed");
+            "encoded 4x smaller, traffic 2x more than uncompressed");
   EXPECT_EQ(experiment::savings_line({4, {}}), "encoded 4x smaller");
   EXPECT_EQ(experiment::savings_line({0.5, 0.25}),
-            "encoded 2x larger, sent 4x more than uncompressed");
+            "encoded 2x larger, traffic 4x more than uncompressed");
   EXPECT_EQ(experiment::savings_line({3.98, 0.999}),
-            "encoded 3.98x smaller, sent as much as uncompressed");
+            "encoded 3.98x smaller, traffic as much as uncompressed");
   EXPECT_EQ(experiment::savings_line({1.001, 1.001}),
-            "encoded no smaller, sent as much as uncompressed");
+            "encoded no smaller, traffic as much as uncompressed");
 }
 
 // By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h:
