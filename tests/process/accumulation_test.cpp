@@ -84,7 +84,7 @@ TEST(CliWeightAverage, ranks_end_with_equal_weights_and_the_run_says_how_it_diff
   EXPECT_THAT(
       cli(two_epochs({"validate", kMirrored}, weights)).out,
       HasSubstr(
-          "note: weights are averaged after each rank's own update, with moments of its own"));
+          "note: weights are averaged after local updates with local moments"));
   const Ran refused =
       cli(two_epochs({"validate", kMirrored}, {"strategy.average=weights", "strategy.kind=ddp"}));
   EXPECT_EQ(refused.exit_code, 2);

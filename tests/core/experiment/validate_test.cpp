@@ -242,9 +242,9 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
               HasSubstr("clips its gradient by its local norm"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
-  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("momentum of its own"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("local momentum"));
   experiment.training.optimizer.kind = OptimizerKind::adam;
-  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("moments of its own"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("local moments"));
   experiment.topology = star(1, 1);
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank averages nothing";
 }

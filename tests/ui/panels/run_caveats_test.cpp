@@ -118,9 +118,7 @@ TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {
         {"segments", base::Json::array()},
         {"experiment", {{"document", experiment::to_json(experiment)}}}});
   EXPECT_THAT(said_of(history),
-              Contains(QString("weights are averaged after each rank's own update, with moments of "
-                               "its own: this is not the training of one "
-                               "device on the same global batch")));
+              Contains(QString("weights are averaged after local updates with local moments: this is not the training of one device on the same global batch")));
 }
 
 TEST(Truths, the_simulated_step_stands_beside_the_measured_one) {
