@@ -81,10 +81,8 @@ TEST(CliWeightAverage, ranks_end_with_equal_weights_and_the_run_says_how_it_diff
   const std::vector<std::string> weights{"strategy.average=weights", "training.optimizer.kind=adam",
                                          "training.optimizer.learning_rate=0.001"};
   EXPECT_EQ(weights_of(accumulated(home, "run", weights)).size(), 1u);
-  EXPECT_THAT(
-      cli(two_epochs({"validate", kMirrored}, weights)).out,
-      HasSubstr(
-          "note: weights are averaged after local updates with local moments"));
+  EXPECT_THAT(cli(two_epochs({"validate", kMirrored}, weights)).out,
+              HasSubstr("note: weights are averaged after local updates with local moments"));
   const Ran refused =
       cli(two_epochs({"validate", kMirrored}, {"strategy.average=weights", "strategy.kind=ddp"}));
   EXPECT_EQ(refused.exit_code, 2);

@@ -112,9 +112,8 @@ TEST(CliCompressionInput, that_is_bad_is_told_at_its_field) {
 TEST(CliCompressionInput, validate_says_that_it_is_not_one_device) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.compression.kind=sign"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(
-      ran.out,
-      HasSubstr("note: gradients are compressed (sign): this is not equivalent to one device"));
+  EXPECT_THAT(ran.out, HasSubstr("not equivalent to one device with the same global batch: "
+                                 "gradients are compressed (sign)"));
 }
 
 }  // namespace

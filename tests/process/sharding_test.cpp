@@ -30,8 +30,9 @@ std::int64_t sum_of(const base::Json& counts) {
 TEST(CliSharding, validate_says_who_owns_what_and_that_it_is_not_one_device) {
   const Ran skewed = cli(with({"validate", kMirrored}, kSkewed));
   EXPECT_EQ(skewed.exit_code, 0);
-  EXPECT_THAT(skewed.out, HasSubstr("note: every rank trains on samples of its own (label_skew "
-                                    "sharding): this is not equivalent to one device"));
+  EXPECT_THAT(skewed.out,
+              HasSubstr("note: not equivalent to one device with the same global batch: every rank "
+                        "trains on its own samples (label_skew sharding)"));
   EXPECT_THAT(skewed.out, testing::ContainsRegex("rank 3 +[0-9,]+ samples, by class [0-9,]+, "));
   EXPECT_THAT(cli({"validate", kMirrored}).out, Not(HasSubstr("note")));
 }

@@ -83,9 +83,8 @@ TEST(Truths, ranks_that_own_samples_are_said_not_to_train_as_one_device) {
         {"segments", base::Json::array()},
         {"experiment", {{"document", experiment::to_json(experiment)}}}});
   EXPECT_THAT(said_of(history),
-              Contains(QString("every rank trains on samples of its own (label_skew sharding): "
-                               "this is not equivalent to one device on "
-                               "the same global batch")));
+              Contains(QString("not equivalent to one device with the same global batch: every "
+                               "rank trains on its own samples (label_skew sharding)")));
 }
 
 TEST(Truths, ranks_that_normalize_their_own_samples_are_said_to_differ) {
@@ -118,7 +117,8 @@ TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {
         {"segments", base::Json::array()},
         {"experiment", {{"document", experiment::to_json(experiment)}}}});
   EXPECT_THAT(said_of(history),
-              Contains(QString("weights are averaged after local updates with local moments: this is not the training of one device on the same global batch")));
+              Contains(QString("not equivalent to one device with the same global batch: weights "
+                               "are averaged after local updates with local moments")));
 }
 
 TEST(Truths, the_simulated_step_stands_beside_the_measured_one) {
