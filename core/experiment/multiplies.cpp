@@ -95,7 +95,7 @@ std::optional<std::string> tf32_said(const Experiment& experiment) {
   if (experiment.training.multiplies != Multiplies::tf32) return std::nullopt;
   const Placed placed = placed_by(experiment);
   if (!placed.on_gpus)
-    return "training.multiplies is set to tf32, but changes nothing here: it is for ranks on GPUs, "
+    return "training.multiplies is set to tf32, but has no effect here: it is for ranks on GPUs, "
            "and there are none";
   if (placed.elsewhere) return "tf32 is for ranks on GPUs; those on CPUs multiply in full";
   return std::nullopt;

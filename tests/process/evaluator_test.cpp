@@ -122,7 +122,7 @@ TEST_P(LostEvaluator, training_goes_on_and_it_comes_back_when_asked_for) {
   EXPECT_GT(history.held_out_accuracy().back().step, until) << "it measures again";
   EXPECT_EQ(history.held_out_accuracy().back().step + 1, ran.result()["committed_step"]);
   EXPECT_THAT(read(run.directory() / "run.log"),
-              HasSubstr("training goes on with nobody to measure held-out samples"));
+              HasSubstr("training continues with no rank that evaluates held-out samples"));
 }
 
 TEST_P(LostEvaluator, that_stands_still_is_lost_as_well_also_when_training_is_over) {

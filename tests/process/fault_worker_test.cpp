@@ -63,7 +63,7 @@ TEST_P(LostWorker, the_others_go_on) {
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 2"));
   EXPECT_THAT(read(run.directory() / "run.log"),
               ContainsRegex("rank 2 \\(cpu2 on host0\\)  warning: ended by signal 9 \\(Killed\\); "
-                            "training goes on with 3 workers"));
+                            "training continues with 3 workers"));
 }
 
 TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
@@ -122,8 +122,9 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
             0);
   EXPECT_THAT(
       read(table),
-      ContainsRegex("\nfault_killed,1,0,[0-9]+,[0-9.]+,1,\"?is killed, as it was asked for\"?\n"
-                    "fault_lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
+      ContainsRegex(
+          "\nfault_killed,1,0,[0-9]+,[0-9.]+,1,\"?is killed on "
+          "request\"?\nfault_lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
       << "as charts and the result have them";
 }
 

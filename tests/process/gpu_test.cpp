@@ -335,7 +335,7 @@ TEST(Gpus, multiply_in_tf32_if_they_are_told_to) {
   EXPECT_LT(apart, 1e-2);
   EXPECT_EQ(rounded["multiplies"], "tf32");
   EXPECT_THAT(machine(with_set({"validate", kOne}, tf32)).out,
-              HasSubstr("note: training.multiplies is set to tf32, but changes nothing here"));
+              HasSubstr("note: training.multiplies is set to tf32, but has no effect here"));
 }
 
 TEST(Gpus, without_room_say_whose_and_for_how_much) {

@@ -64,7 +64,8 @@ void Coordination::lose(RankEntry& seat, const std::string& why) {
 }
 
 std::string Coordination::describe_remaining(const RankEntry& lost) const {
-  if (p_.resolved.is_evaluator(lost.identity.rank)) return "nobody to measure held-out samples";
+  if (p_.resolved.is_evaluator(lost.identity.rank))
+    return "no rank that evaluates held-out samples";
   const std::int64_t left = workers_left();
   return base::counted(left, "worker");
 }
