@@ -116,6 +116,15 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
   return base::parse_json(*text, file.string());
 }
 
+// Removes keys that the chosen kinds do not have (core/base/field_kinds.h).
+void remove_foreign_keys(Json& document) {
+  Experiment read;
+  Problems ignored;
+  base::read_document(document, read, "", ignored);
+  std::vector<base::ForeignKey> removed;
+  base::remove_foreign_keys(document, read, "", removed);
+}
+
 bool is_resolved_file(const Json& file) {
   return file.is_object() && !file.contains("version") && file.contains("document") &&
          file.contains("data");
@@ -232,6 +241,13 @@ Checked<Experiment> load_judged(const std::filesystem::path& file,
 }  // namespace
 
 Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
+
+void upgrade(Json& document) {
+  rename_old_keys(document);
+  if (!has_version(document, 1)) return;
+  remove_foreign_keys(document);
+  document["version"] = kVersion;
+}
 
 Checked<Experiment> from_json(const Json& json) {
   Json document = json;

@@ -22,6 +22,10 @@ base::Json to_json(const Experiment& experiment);
 // syntax, unknown keys, types, ranges, and the version. Does not check meaning: see `validate`.
 Checked<Experiment> from_json(const base::Json& json);
 
+// Converts a document of any known version to kVersion (versions.h). Whatever cannot be read
+// remains, for `from_json` to refuse.
+void upgrade(base::Json& document);
+
 // Text of a saved document: only values that differ from their defaults, only keys of the chosen
 // kinds (core/base/field_kinds.h), and groups of equal devices (device_groups.h).
 std::string to_document(const Experiment& experiment);

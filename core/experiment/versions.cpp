@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "core/base/json.h"
-#include "core/base/sparse_document.h"
-#include "core/experiment/field_templates.h"
+#include "core/experiment/experiment.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -30,33 +29,18 @@ void rename_layer_keys(Json& layer) {
   }
 }
 
-void rename_keys(Json& document) {
+}  // namespace
+
+void rename_old_keys(Json& document) {
   const auto layers = base::value_at(document, "model.layers");
   if (!layers || !layers->is_array()) return;
   for (Json& layer : document["model"]["layers"]) rename_layer_keys(layer);
 }
 
 bool has_version(const Json& document, int version) {
+  if (!document.is_object()) return false;
   const auto at = document.find("version");
   return at != document.end() && at->is_number_integer() && *at == version;
-}
-
-}  // namespace
-
-void remove_foreign_keys(Json& document) {
-  Experiment read;
-  base::Problems ignored;
-  base::read_document(document, read, "", ignored);
-  std::vector<base::ForeignKey> removed;
-  base::remove_foreign_keys(document, read, "", removed);
-}
-
-void upgrade(Json& document) {
-  if (!document.is_object()) return;
-  rename_keys(document);
-  if (!has_version(document, 1)) return;
-  remove_foreign_keys(document);
-  document["version"] = kVersion;
 }
 
 bool lacks_version(const Json& document) {

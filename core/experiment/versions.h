@@ -16,18 +16,17 @@
 
 namespace trainyard::experiment {
 
-// Converts a document of any known version to kVersion. Renames old keys, and removes keys of other
-// kinds from version 1. Whatever cannot be read remains, for `from_json` to refuse.
-void upgrade(base::Json& document);
+// Gives renamed keys their present names: synchronised is now synchronized. A key that is there
+// under both names remains, and is refused as unknown.
+void rename_old_keys(base::Json& document);
 
-// Removes keys that the chosen kinds do not have (core/base/field_kinds.h).
-void remove_foreign_keys(base::Json& document);
+bool has_version(const base::Json& document, int version);
 
 // True if the document has no version, or a number above kVersion.
 bool lacks_version(const base::Json& document);
 bool is_newer(const base::Json& document);
 
-// Returns the path of a field with its present name: synchronised is now synchronized.
+// Returns the path of a field with its present name.
 std::string present_path(std::string path);
 
 }  // namespace trainyard::experiment

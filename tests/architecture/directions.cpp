@@ -105,7 +105,7 @@ std::string library_problem(const std::string& file, const std::string& target) 
 
 // Documents, golden plans and pictures have no room for a remark.
 bool wants_tag(const fs::path& file) {
-  static const Folders bare{".json", ".plan", ".png"};
+  static const Folders bare{".json", ".plan", ".png", ".try"};
   return !bare.contains(file.extension()) && !file.string().ends_with('~');
 }
 

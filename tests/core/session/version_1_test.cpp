@@ -31,6 +31,8 @@ std::vector<std::filesystem::path> files_in(const char* folder) {
 // Hash of the plan that software of version 1 made for the document; empty if it needs a data file.
 std::string hash_of_version_1(const std::string& name) {
   std::ifstream hashes(kVersion1 / "plan_hashes.txt");
+  std::string comment;
+  std::getline(hashes, comment);
   for (std::string document, hash; hashes >> document >> hash;)
     if (document == name) return hash;
   return "";
