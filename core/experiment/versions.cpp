@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/fields.h"
 #include "core/base/json.h"
 #include "core/experiment/experiment.h"
 
