@@ -80,7 +80,7 @@ void FaultCommands::inject_fault(Run& run, session::Command fault, int rank) con
   if (fault == session::Command::kill && !spared &&
       !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank)))
     return;
-  if (still) still->befall(fault, rank);
+  if (still) still->inject_fault(fault, rank);
 }
 
 }  // namespace trainyard::ui

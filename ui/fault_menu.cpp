@@ -12,13 +12,13 @@ QString fault_text(const char* source) { return QCoreApplication::translate("fau
 }  // namespace
 
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
-                    const std::function<void(session::Command)>& befall) {
+                    const std::function<void(session::Command)>& inject_fault) {
   QMenu& faults = *menu.addMenu(fault_text("Inject fault into rank %1").arg(rank));
   faults.setObjectName("faults");
   faults.setToolTipsVisible(true);
   const auto add = [&](const char* name, const QString& words, bool enabled, const QString& outcome,
                        session::Command command) {
-    QAction* action = faults.addAction(words, [befall, command] { befall(command); });
+    QAction* action = faults.addAction(words, [inject_fault, command] { inject_fault(command); });
     action->setObjectName(name);
     action->setEnabled(enabled);
     action->setToolTip(outcome);

@@ -12,9 +12,9 @@ class QMenu;
 namespace trainyard::ui {
 
 // Adds the menu. Faults that are possible now are enabled; tool tips describe their effect.
-// `befall` is called with the chosen fault.
+// `inject_fault` is called with the chosen fault.
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
-                    const std::function<void(session::Command)>& befall);
+                    const std::function<void(session::Command)>& inject_fault);
 
 // Adds the menu of a link; `carry` is called with the fraction of the drawn bandwidth to use.
 void add_link_menu(QMenu& menu, const LinkFaults& offered,

@@ -244,17 +244,17 @@ Json json_of(const session::ReplayResult& again) {
           {"gradients", again.gradients},
           {"events", again.events},
           {"left_over", again.skipped_events},
-          {"parameters_xxh64", again.told().parameters_xxh64},
-          {"recorded_xxh64", said(again.told().recorded_xxh64)},
+          {"parameters_xxh64", again.reported_weights().parameters_xxh64},
+          {"recorded_xxh64", said(again.reported_weights().recorded_xxh64)},
           {"same", again.compared() ? Json(again.same()) : Json()},
           {"ranks", ranks}};
 }
 
 void print_recomputed(const session::ReplayResult& again) {
-  const auto& told = again.told();
+  const auto& weights = again.reported_weights();
   std::printf("recomputed %s gradients in the order of %s recorded events: weights %s\n",
               base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
-              told.parameters_xxh64.c_str());
+              weights.parameters_xxh64.c_str());
   if (again.skipped_events > 0)
     std::printf(
         "%s more events were recorded, but not all events before them: the recording ends there\n",
@@ -262,7 +262,7 @@ void print_recomputed(const session::ReplayResult& again) {
   const std::string others = fmt::format(
       "different from those of the run, {} of rank {}: another machine, or another "
       "version",
-      told.recorded_xxh64, told.rank);
+      weights.recorded_xxh64, weights.rank);
   std::printf("%s\n", !again.compared()
                           ? "the run did not complete, so there are no weights to compare"
                       : again.same() ? "bit for bit equal to the weights of the run"

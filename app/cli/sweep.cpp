@@ -105,15 +105,16 @@ Json result_json(const Sweep& sweep, const fs::path& directory) {
 }
 
 // Prints each change of a variant once: its start and its result.
-class Teller {
+class ProgressPrinter {
  public:
-  Teller(bool json, std::size_t variants) : json_(json), told_(variants, VariantState::waiting) {}
+  ProgressPrinter(bool json, std::size_t variants)
+      : json_(json), printed_(variants, VariantState::waiting) {}
 
-  void tell(const Sweep& sweep) {
-    for (std::size_t i = 0; i < told_.size(); ++i) {
+  void print_changes(const Sweep& sweep) {
+    for (std::size_t i = 0; i < printed_.size(); ++i) {
       const session::SweepVariant& one = sweep.variants[i];
-      if (one.state == told_[i]) continue;
-      told_[i] = one.state;
+      if (one.state == printed_[i]) continue;
+      printed_[i] = one.state;
       json_ ? print(sweep, i) : say(sweep, i);
     }
   }
@@ -143,7 +144,7 @@ class Teller {
   }
 
   bool json_;
-  std::vector<VariantState> told_;
+  std::vector<VariantState> printed_;
 };
 
 // Prints left-aligned columns. The last column is not padded.
@@ -187,14 +188,14 @@ int exit_code_of(session::SweepState state) {
 
 base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
                               const experiment::Experiment& whole, const fs::path& directory) {
-  Teller teller(arguments.json, sweep.variants.size());
+  ProgressPrinter printer(arguments.json, sweep.variants.size());
   session::SweepParts parts;
   parts.sweep = std::move(sweep);
   parts.whole = whole;
   parts.directory = directory;
   parts.program = app::program_directory() / "trainyard-cli";
   parts.interrupts = interrupts;
-  parts.observe = [&](const Sweep& now) { teller.tell(now); };
+  parts.observe = [&](const Sweep& now) { printer.print_changes(now); };
   return session::run_sweep(std::move(parts));
 }
 

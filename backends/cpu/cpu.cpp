@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
+#include "core/base/units.h"
 #include "core/compute/compression/kernels.h"
 #include "core/compute/half_precision.h"
 #include "core/compute/validate.h"
@@ -78,9 +79,8 @@ class CpuCompute final : public compute::Compute {
 
   std::string name() const override {
     const dnnl_version_t* version = dnnl_version();
-    return "cpu (oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) +
-           "." + std::to_string(version->patch) + ", " + std::string(isa_name()) + ", " +
-           std::to_string(device_.cores) + (device_.cores == 1 ? " core)" : " cores)");
+    return fmt::format("cpu (oneDNN {}.{}.{}, {}, {})", version->major, version->minor,
+                       version->patch, isa_name(), base::counted(device_.cores, "core"));
   }
 
   std::unique_ptr<compute::Queue> make_queue() override {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/primitive.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 
 #include "core/base/log.h"
@@ -31,8 +33,8 @@ void Primitive::run(CpuQueue& queue) {
   const dnnl_status_t status = dnnl_primitive_execute(
       primitive_.get(), queue.stream(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status == dnnl_success) return;
-  base::log_error("oneDNN failed in a " + what_ + ", status " + std::to_string(status) +
-                  "; a rank cannot go on without its gradient");
+  base::log_error(fmt::format("oneDNN failed in a {} with status {}; the rank cannot continue",
+                              what_, static_cast<int>(status)));
   std::abort();
 }
 

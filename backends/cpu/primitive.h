@@ -2,6 +2,8 @@
 // oneDNN primitive with its arguments bound once. Running it is a single C call.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     return prepare();
   } catch (const dnnl::error& error) {
     return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
-                       std::string("cannot prepare a ") + what + ": " + error.what(), "", ""});
+                       fmt::format("cannot prepare a {}: {}", what, error.what()), "", ""});
   }
 }
 

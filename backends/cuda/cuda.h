@@ -34,7 +34,7 @@ inline constexpr int kMinCapability =
 inline std::string unusable(const Gpu& gpu) {
   if (gpu.capability >= kMinCapability) return "";
   return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." +
-         std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
+         std::to_string(gpu.capability % 10) + ", but at least 8.0 is needed";
 }
 
 // Functions that the module exports.

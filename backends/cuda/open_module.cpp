@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <dlfcn.h>
+#include <fmt/core.h>
 
 #include "backends/cuda/cuda.h"
 
@@ -10,6 +11,8 @@ namespace fs = std::filesystem;
 using base::Problem;
 using base::ProblemCode;
 using base::Result;
+
+constexpr const char* kBuildAgain = "Build or install it again.";
 
 Problem unavailable(const fs::path& file, const std::string& what, const std::string& advice) {
   return {"cuda_module_unavailable",
@@ -37,19 +40,18 @@ Result<const Module*> open_module(const fs::path& file) {
   if (opened == nullptr) {
     const std::string why = ::dlerror();
     const bool lacks_library = why.find("cannot open shared object file") != std::string::npos;
-    return base::fail(unavailable(file, "the module cannot be opened: " + why,
-                                  lacks_library ? "Install the CUDA libraries that it names."
-                                                : "Build or install it again."));
+    return base::fail(
+        unavailable(file, fmt::format("the module cannot be opened: {}", why),
+                    lacks_library ? "Install the missing CUDA library." : kBuildAgain));
   }
   const auto* const module = static_cast<const Module*>(::dlsym(opened, kModuleSymbol));
   if (module == nullptr)
-    return base::fail(
-        unavailable(file, "the file is not a module of Trainyard", "Build or install it again."));
+    return base::fail(unavailable(file, "the file is not a module of Trainyard", kBuildAgain));
   if (std::string(module->version) != TRAINYARD_VERSION)
     return base::fail(unavailable(file,
-                                  std::string("the module is of Trainyard ") + module->version +
-                                      ", but this is " TRAINYARD_VERSION,
-                                  "Build or install it again."));
+                                  fmt::format("the module is of Trainyard {}, but this is {}",
+                                              module->version, TRAINYARD_VERSION),
+                                  kBuildAgain));
   return module;
 }
 

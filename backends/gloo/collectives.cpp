@@ -39,7 +39,7 @@ std::string without_source_location(const std::string& what) {
 std::string in_words(const std::vector<int>& ranks) {
   std::string words;
   for (const int rank : ranks)
-    words += (words.empty() ? "rank " : " and rank ") + std::to_string(rank);
+    words += fmt::format("{}rank {}", words.empty() ? "" : " and ", rank);
   return words;
 }
 
@@ -130,7 +130,7 @@ class GlooCollectives final : public comm::Collectives {
       lanes_.push_back(group ? std::make_unique<Lane>(*group, shared_) : nullptr);
   }
 
-  std::string name() const override { return "gloo " + version(); }
+  std::string name() const override { return fmt::format("gloo {}", version()); }
   int rank() const override { return shared_.rank; }
 
   Result<void> start(int group, const CollectiveCall& call) override {
@@ -240,7 +240,7 @@ class Bound final : public comm::BoundCollectives {
     return found;
   }
 
-  std::string where() const { return "rank " + std::to_string(rank_); }
+  std::string where() const { return fmt::format("rank {}", rank_); }
 
   int rank_;
   comm::SpinPolicy patience_;
@@ -278,8 +278,7 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options) {
 }
 
 std::string version() {
-  return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
-         std::to_string(GLOO_VERSION_PATCH);
+  return fmt::format("{}.{}.{}", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
 }
 
 }  // namespace trainyard::gloo

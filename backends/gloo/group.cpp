@@ -18,7 +18,7 @@ constexpr std::chrono::hours kCallTimeout{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
   const auto bytes = base::from_hex(text);
-  if (!bytes) throw std::runtime_error("an address that is not hexadecimal");
+  if (!bytes) throw std::runtime_error("an address is not hexadecimal");
   return {bytes->begin(), bytes->end()};
 }
 

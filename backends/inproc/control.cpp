@@ -70,7 +70,7 @@ class Client final : public session::ControlClient {
  public:
   explicit Client(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {
     const std::lock_guard lock(shared_->mutex);
-    name_ = "client " + std::to_string(shared_->connected++);
+    name_ = fmt::format("client {}", shared_->connected++);
     outbox_ = &shared_->clients[name_];
   }
   ~Client() override {

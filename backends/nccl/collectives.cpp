@@ -56,8 +56,10 @@ struct End {
   Library library;
   std::unique_ptr<compute::Streams> streams;
   Lanes lanes;
-  std::string where() const { return "rank " + std::to_string(rank); }
+  std::string where() const { return fmt::format("rank {}", rank); }
 };
+
+constexpr const char* kConnect = "connect the ranks";
 
 Problem failed(const End& end, const std::string& what, const std::string& words) {
   return {"collective_failed",
@@ -127,7 +129,7 @@ class NcclCollectives final : public comm::Collectives {
       if (!lane) continue;
       const auto answer = lane->communicator.look();
       if (answer.wrong.empty()) continue;
-      return fail(failed(*end_, "go on", answer.wrong));
+      return fail(failed(*end_, "continue", answer.wrong));
     }
     return {};
   }
@@ -152,7 +154,7 @@ class NcclCollectives final : public comm::Collectives {
         if (const std::string wrong =
                 lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream));
             !wrong.empty())
-          return fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
+          return fail(failed(*end_, fmt::format("start {}", base::name_of(call.kind)), wrong));
       lane.begun = true;
       if (!lane.communicator.look().ready) return {};  // `state` reports errors
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
@@ -245,15 +247,15 @@ class Bound final : public comm::BoundCollectives {
                          fmt::format("the endpoint of rank {} is not an nccl endpoint", first),
                          "an id for each group", ""});
     if (const std::string wrong = lane.communicator.join(*id); !wrong.empty())
-      return base::fail(failed(*end_, "join the ranks", wrong));
+      return base::fail(failed(*end_, kConnect, wrong));
     for (const auto end = std::chrono::steady_clock::now() + kJoinTimeout;
          std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLook)) {
       const auto answer = lane.communicator.look();
-      if (!answer.wrong.empty()) return base::fail(failed(*end_, "join the ranks", answer.wrong));
+      if (!answer.wrong.empty()) return base::fail(failed(*end_, kConnect, answer.wrong));
       if (answer.ready) return {};
     }
     lane.communicator.end();
-    return base::fail(failed(*end_, "join the ranks", "not all of them came within a minute"));
+    return base::fail(failed(*end_, kConnect, "not all ranks joined within a minute"));
   }
 
   std::unique_ptr<End> end_;
@@ -287,7 +289,8 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options,
     if (own == ranks.begin() && ranks.size() > 1) {
       ncclUniqueId id;
       if (const ncclResult_t made = end->library.unique_id(&id); made != ncclSuccess)
-        return base::fail(failed(*end, "name a group", end->library.error_string(made)));
+        return base::fail(
+            failed(*end, "create the id of a group", end->library.error_string(made)));
       endpoint += to_hex(id);
     }
     endpoint += ";";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/nccl/library.h"
 
+#include <fmt/core.h>
+
 #include "core/base/functions.h"
 
 namespace trainyard::nccl {
@@ -8,8 +10,7 @@ namespace {
 
 // Formats a version number as encoded by NCCL 2.9 and later.
 std::string in_words(int version) {
-  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+  return fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
 }
 
 int version_of(const Library& library) {
@@ -19,10 +20,11 @@ int version_of(const Library& library) {
 
 }  // namespace
 
-std::string Library::name() const { return "nccl " + in_words(version_of(*this)); }
+std::string Library::name() const { return fmt::format("nccl {}", in_words(version_of(*this))); }
 
 base::Result<Library> open_library(const std::string& file) {
-  base::Functions functions(file, "Install NCCL, as libnccl2, or choose strategy.engine=own.");
+  base::Functions functions(file,
+                            "Install NCCL (package libnccl2), or set strategy.engine to own.");
   Library library;
   functions.find(library.version, "ncclGetVersion");
   functions.find(library.error_string, "ncclGetErrorString");
@@ -43,9 +45,9 @@ base::Result<Library> open_library(const std::string& file) {
   functions.find(library.group_end, "ncclGroupEnd");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   if (const int version = version_of(library); version / 10'000 != NCCL_MAJOR || version < kLeast)
-    return base::fail(functions.unavailable("is " + in_words(version) + ", and " +
-                                            in_words(kLeast) + " is the least (this was built by " +
-                                            in_words(NCCL_VERSION_CODE) + ")"));
+    return base::fail(functions.unavailable(fmt::format(
+        "the version of NCCL is {}, but {} or a later {}.x is needed (Trainyard was built with {})",
+        in_words(version), in_words(kLeast), NCCL_MAJOR, in_words(NCCL_VERSION_CODE))));
   return library;
 }
 

@@ -2,6 +2,7 @@
 #include "backends/shm/layout.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,9 +53,10 @@ Region region_at(std::size_t offset, std::size_t arena_bytes, std::size_t stagin
 Result<void> check_size(int fd, std::size_t expected) {
   struct stat status {};
   if (::fstat(fd, &status) != 0)
-    return base::fail(base::system_problem("shared memory", "cannot look at the file", errno));
+    return base::fail(
+        base::system_problem("shared memory", "cannot get the state of the memfd", errno));
   if (static_cast<std::size_t>(status.st_size) != expected)
-    return base::fail(foreign("the file's size is not what its header says"));
+    return base::fail(foreign("the size of the file differs from its header"));
   // If the file could shrink, a reader could lose pages.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
@@ -72,13 +74,15 @@ std::size_t Layout::staging_slot(const Region& region, int peer, int channel,
 }
 
 Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels) {
-  const auto wrong = [](const char* what, const std::string& accepted) {
+  const auto wrong = [](const std::string& what, const std::string& accepted) {
     return base::fail({"bad_size", ProblemCode::bad_usage, "shared memory", what, accepted, ""});
   };
   if (arena_bytes.empty() || arena_bytes.size() > kMaximumRanks)
-    return wrong("wrong number of ranks", "1 to " + std::to_string(kMaximumRanks));
+    return wrong(fmt::format("there are {} ranks", arena_bytes.size()),
+                 fmt::format("1 to {}", kMaximumRanks));
   if (channels < 1 || channels > kMaximumChannels)
-    return wrong("wrong number of channels", "1 to " + std::to_string(kMaximumChannels));
+    return wrong(fmt::format("there are {} channels", channels),
+                 fmt::format("1 to {}", kMaximumChannels));
   Layout layout;
   layout.ranks = static_cast<int>(arena_bytes.size());
   layout.channels = channels;
@@ -88,7 +92,8 @@ Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels
   const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) *
                                     comm::kLaneSlots * kMaximumStagedBytes;
   for (const std::size_t bytes : arena_bytes) {
-    if (bytes > kMaximumArenaBytes) return wrong("an arena is too large", "up to 4 TiB");
+    if (bytes > kMaximumArenaBytes)
+      return wrong(fmt::format("an arena has {} bytes", bytes), "up to 4 TiB");
     layout.regions.push_back(region_at(layout.bytes, bytes, staging_bytes));
     layout.bytes = layout.regions.back().end;
   }
@@ -102,12 +107,13 @@ Result<Layout> read_layout(int fd) {
   if (header.magic != Header{}.magic)
     return base::fail(foreign("the file is not shared memory of ranks"));
   if (header.version != Header{}.version)
-    return base::fail(foreign("the file has version " + std::to_string(header.version)));
+    return base::fail(foreign(fmt::format("the file has version {}", header.version)));
   if (header.ranks < 1 || header.ranks > kMaximumRanks)
-    return base::fail(foreign("the file claims " + std::to_string(header.ranks) + " ranks"));
+    return base::fail(
+        foreign(fmt::format("the header of the file says that there are {} ranks", header.ranks)));
   std::vector<std::size_t> arena_bytes(header.ranks);
   if (!read_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header))
-    return base::fail(foreign("the file is cut short"));
+    return base::fail(foreign("the file is truncated"));
   auto layout = lay_out(arena_bytes, static_cast<int>(header.channels));
   if (!layout) return layout;
   if (auto ok = check_size(fd, layout->bytes); !ok) return base::fail(ok.error());
@@ -122,7 +128,7 @@ Result<void> write_header(int fd, const std::vector<std::size_t>& arena_bytes, i
   if (write_at(fd, &header, sizeof header, 0) &&
       write_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header))
     return {};
-  return base::fail(base::system_problem("shared memory", "cannot write its header", errno));
+  return base::fail(base::system_problem("shared memory", "cannot write the header", errno));
 }
 
 }  // namespace trainyard::shm

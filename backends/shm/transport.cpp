@@ -31,7 +31,7 @@ using std::chrono::microseconds;
 
 constexpr std::int64_t kLookForTheDeadEveryNs = 50'000'000;
 
-std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 
 class MemfdTransport final : public Transport {
  public:
@@ -125,7 +125,7 @@ class MemfdTransport final : public Transport {
             rank_name(rank()),
             fmt::format("{} were posted from outside the shared arena",
                         base::format_bytes(static_cast<double>(bytes))),
-            fmt::format("up to {} from outside it", base::format_bytes(kMaximumStagedBytes)),
+            fmt::format("up to {} from outside the arena", base::format_bytes(kMaximumStagedBytes)),
             "Place the buffer in the arena."};
   }
   Problem outside(int peer, const Descriptor& descriptor) const {
@@ -150,8 +150,8 @@ class MemfdTransport final : public Transport {
       else
         abort({"peer_lost", ProblemCode::failed, rank_name(peer), "the process ended unexpectedly",
                "",
-               "See its log; the system's journal lists processes that were killed for lack of "
-               "memory."});
+               "See the log of the rank. The system journal lists processes that were killed "
+               "because memory ran out."});
     }
   }
 
@@ -186,12 +186,12 @@ Problem cannot(const char* what) { return base::system_problem("shared memory", 
 
 Result<int> make_file(const Layout& layout) {
   const int fd = ::memfd_create("trainyard", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return base::fail(cannot("cannot make a memfd"));
+  if (fd < 0) return base::fail(cannot("cannot create a memfd"));
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (::ftruncate(fd, static_cast<off_t>(layout.bytes)) == 0 &&
       ::fcntl(fd, F_ADD_SEALS, seals) == 0)
     return fd;
-  const Problem problem = cannot("cannot set its size and seal it");
+  const Problem problem = cannot("cannot set the size of the memfd and seal it");
   ::close(fd);
   return base::fail(problem);
 }

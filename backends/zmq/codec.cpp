@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/zmq/codec.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <utility>
 
@@ -15,13 +17,15 @@ constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kRunAt = 8, kGenerationAt = 1
                       kSequenceAt = 24, kChecksumAt = 32;
 constexpr std::size_t kTypes = std::variant_size_v<session::Message>;
 
-base::Problem bad_frame(std::string what) {
-  return {"bad_control_message",
-          base::ProblemCode::bad_input,
-          "control message",
-          std::move(what),
-          "",
-          ""};
+base::Problem bad_frame(const char* id, const std::string& what) {
+  return {
+      id, base::ProblemCode::bad_input, "control message", fmt::format("the message {}", what), "",
+      ""};
+}
+
+base::Problem bad_body(const cereal::Exception& error) {
+  const auto* bad = dynamic_cast<const BadMessage*>(&error);
+  return bad_frame(bad == nullptr ? "bad_control_message" : bad->id, error.what());
 }
 
 template <class T>
@@ -52,18 +56,23 @@ void fill_header(std::string& frame, const ControlHeader& header, std::size_t ty
 }
 
 base::Result<void> check_header(std::span<const std::byte> frame, std::size_t maximum_bytes) {
-  const auto refuse = [](std::string what) { return base::fail(bad_frame(std::move(what))); };
+  const auto refuse = [](const char* id, const std::string& what) {
+    return base::fail(bad_frame(id, what));
+  };
   if (frame.size() > maximum_bytes)
-    return refuse("is longer than " + std::to_string(maximum_bytes) + " bytes");
-  if (frame.size() < kControlHeaderBytes) return refuse("is shorter than its header");
+    return refuse("message_too_long", fmt::format("has {} bytes, but at most {} are accepted",
+                                                  frame.size(), maximum_bytes));
+  if (frame.size() < kControlHeaderBytes)
+    return refuse("message_truncated", "is shorter than its header");
   if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0)
-    return refuse("does not begin with its magic");
+    return refuse("bad_magic", "does not begin with the magic number");
   if (const auto version = get<std::uint16_t>(frame, kVersionAt); version != kControlVersion)
-    return refuse("is of version " + std::to_string(version));
+    return refuse("unknown_version", fmt::format("has version {}, but only version {} is accepted",
+                                                 version, kControlVersion));
   if (get<std::uint32_t>(frame, kLengthAt) != frame.size() - kControlHeaderBytes)
-    return refuse("has another length than it says");
+    return refuse("wrong_length", "has a different length than its header says");
   if (get<std::uint32_t>(frame, kChecksumAt) != checksum(frame))
-    return refuse("has another checksum than it says");
+    return refuse("wrong_checksum", "is damaged: its checksum does not match");
   return {};
 }
 
@@ -83,11 +92,11 @@ constexpr auto make_readers(std::index_sequence<type...>) {
 session::Message read_message(std::size_t type, std::span<const std::byte> body) {
   constexpr auto readers = make_readers(std::make_index_sequence<kTypes>());
   if (type < 1 || type > kTypes)
-    throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
+    throw BadMessage("unknown_type", fmt::format("has the unknown type {}", type));
   BodyReader reader(body);
   session::Message message = readers[type - 1](reader);
   if (reader.left() > 0)
-    throw cereal::Exception("has " + std::to_string(reader.left()) + " bytes after its end");
+    throw BadMessage("trailing_bytes", fmt::format("has {} bytes after its end", reader.left()));
   return message;
 }
 
@@ -101,11 +110,12 @@ base::Result<std::string> encode_message(const ControlHeader& header,
     BodyWriter writer(frame);
     std::visit([&writer](const auto& body) { writer(body); }, message);
   } catch (const cereal::Exception& error) {
-    return base::fail(bad_frame(error.what()));
+    return base::fail(bad_body(error));
   }
   if (frame.size() > maximum_bytes)
-    return base::fail(bad_frame("is " + std::to_string(frame.size()) + " bytes long; " +
-                                std::to_string(maximum_bytes) + " are accepted"));
+    return base::fail(bad_frame(
+        "message_too_long",
+        fmt::format("has {} bytes, but at most {} are accepted", frame.size(), maximum_bytes)));
   fill_header(frame, header, message.index() + 1);
   return frame;
 }
@@ -120,7 +130,7 @@ base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
     return ControlFrame{header, read_message(get<std::uint16_t>(frame, kTypeAt),
                                              frame.subspan(kControlHeaderBytes))};
   } catch (const cereal::Exception& error) {
-    return base::fail(bad_frame(error.what()));
+    return base::fail(bad_body(error));
   }
 }
 

@@ -20,6 +20,12 @@ namespace trainyard::zmq {
 static_assert(std::endian::native == std::endian::little,
               "bodies are copied as they lie in memory");
 
+// Reports an invalid message body; `id` names the kind of error.
+struct BadMessage : cereal::Exception {
+  BadMessage(const char* kind, const std::string& what) : Exception(what), id(kind) {}
+  const char* id;
+};
+
 class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyClassElision> {
  public:
   // Appends to `body`, which must outlive the archive.
@@ -32,7 +38,7 @@ class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyCl
   std::string& body_;
 };
 
-// Archive that reads a body. Throws cereal::Exception if the body ends too early or holds an
+// Archive that reads a body. Throws BadMessage if the body ends too early or holds an
 // invalid value.
 class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyClassElision> {
  public:
@@ -40,7 +46,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
 
   std::size_t left() const { return left_.size(); }
   void read(void* bytes, std::size_t count) {
-    if (count > left_.size()) throw cereal::Exception("ends too early");
+    if (count > left_.size()) throw BadMessage("message_truncated", "ends too early");
     if (count > 0) std::memcpy(bytes, left_.data(), count);
     left_ = left_.subspan(count);
   }
@@ -49,7 +55,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
     std::uint64_t claimed = 0;
     read(&claimed, sizeof claimed);
     if (claimed > left_.size() / element_bytes)
-      throw cereal::Exception("claims more elements than it has");
+      throw BadMessage("bad_count", "has a list with fewer elements than its header says");
     return static_cast<std::size_t>(claimed);
   }
 
@@ -73,7 +79,7 @@ inline void save(BodyWriter& ar, const bool& value) { save(ar, static_cast<std::
 inline void load(BodyReader& ar, bool& value) {
   std::uint8_t number = 0;
   load(ar, number);
-  if (number > 1) throw cereal::Exception("has a truth value that is neither 0 nor 1");
+  if (number > 1) throw BadMessage("bad_boolean", "has a boolean that is neither 0 nor 1");
   value = number == 1;
 }
 
@@ -95,19 +101,19 @@ inline void load(BodyReader& ar, std::vector<telemetry::Event>& events) {
   ar.read(events.data(), events.size() * sizeof(telemetry::Event));
   for (const telemetry::Event& event : events)
     if (event.kind != telemetry::EventKind::op && event.kind != telemetry::EventKind::metric)
-      throw cereal::Exception("has an event of no known kind");
+      throw BadMessage("unknown_event", "has an event of an unknown kind");
 }
 
 template <class T>
 void save(BodyWriter& ar, const std::vector<T>& list) {
-  if (list.size() > kLongestList) throw cereal::Exception("has a list that is too long");
+  if (list.size() > kLongestList) throw BadMessage("list_too_long", "has a list that is too long");
   save(ar, std::uint64_t{list.size()});
   for (const T& element : list) ar(element);
 }
 template <class T>
 void load(BodyReader& ar, std::vector<T>& list) {
   const std::size_t count = ar.count(1);
-  if (count > kLongestList) throw cereal::Exception("has a list that is too long");
+  if (count > kLongestList) throw BadMessage("list_too_long", "has a list that is too long");
   list.clear();
   for (std::size_t i = 0; i < count; ++i) ar(list.emplace_back());
 }
@@ -131,7 +137,7 @@ void in_range(Archive& ar, Enum& value, Enum last) {
   auto number = static_cast<std::uint8_t>(value);
   ar(number);
   if (number > static_cast<std::uint8_t>(last))
-    throw cereal::Exception("has a word of an enumeration that is not known");
+    throw BadMessage("unknown_enumerator", "has an unknown enumerator");
   value = static_cast<Enum>(number);
 }
 

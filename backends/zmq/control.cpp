@@ -134,7 +134,9 @@ class Server final : public session::ControlServer {
   void send(const session::PeerId& to, const session::Message& message) override {
     ++header_.sequence;
     const auto frame = encode_message(header_, message);
-    if (!frame) return base::log_error("Not sent: " + base::to_string(frame.error()));
+    if (!frame)
+      return base::log_error(
+          fmt::format("A message was not sent: {}", base::to_string(frame.error())));
     if (zmq_send(socket_.handle(), to.data(), to.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) return;
     zmq_send(socket_.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT);
   }
@@ -250,8 +252,8 @@ Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoin
   try {
     return std::make_unique<Server>(endpoint, options);
   } catch (const ::zmq::error_t& error) {
-    Problem taken = problem(endpoint, "cannot serve there", error.num());
-    taken.advice = "Choose another endpoint, or end what listens there.";
+    Problem taken = problem(endpoint, "cannot listen", error.num());
+    taken.advice = "Choose another endpoint, or stop the process that listens there.";
     return base::fail(taken);
   }
 }

@@ -79,7 +79,8 @@ Result<void> check_directory(const std::string& endpoint) {
   const auto directory = std::filesystem::path(path_of(endpoint)).parent_path();
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0)
-    return base::fail(base::system_problem(endpoint, "cannot use its directory", errno));
+    return base::fail(
+        base::system_problem(endpoint, "cannot use the directory of the endpoint", errno));
   if (status.st_uid == ::geteuid() && (status.st_mode & 077) == 0) return {};
   return base::fail(problem("directory_not_private", ProblemCode::refused, endpoint,
                             "other users can enter the directory",

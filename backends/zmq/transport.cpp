@@ -35,15 +35,14 @@ Result<void> check_endpoint(const std::string& endpoint) {
   if (endpoint.starts_with(ipc)) {
     const std::size_t length = endpoint.size() - ipc.size();
     if (length < 1 || length > kLongestIpcPath)
-      return base::fail(
-          bad_endpoint(endpoint, "its path is " + std::to_string(length) + " bytes long"));
+      return base::fail(bad_endpoint(endpoint, fmt::format("the path has {} bytes", length)));
     return {};
   }
   const std::size_t colon = endpoint.rfind(':');
   if (!endpoint.starts_with(tcp) || colon < tcp.size())
-    return base::fail(bad_endpoint(endpoint, "is no address that ranks can use"));
+    return base::fail(bad_endpoint(endpoint, "ranks cannot connect to this address"));
   if (is_wildcard(std::string_view(endpoint).substr(tcp.size(), colon - tcp.size())))
-    return base::fail(bad_endpoint(endpoint, "would listen on every interface"));
+    return base::fail(bad_endpoint(endpoint, "the address would listen on all network interfaces"));
   return {};
 }
 
@@ -99,10 +98,9 @@ Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generatio
     bound->listen(endpoint);
     return bound;
   } catch (const ::zmq::error_t& error) {
-    return base::fail(Problem{"cannot_listen", ProblemCode::unavailable,
-                              fmt::format("endpoint \"{}\"", endpoint),
-                              fmt::format("cannot listen there: {}", error.what()), "",
-                              "Choose another address or port."});
+    return base::fail(Problem{
+        "cannot_listen", ProblemCode::unavailable, fmt::format("endpoint \"{}\"", endpoint),
+        fmt::format("cannot listen: {}", error.what()), "", "Choose another address or port."});
   }
 }
 

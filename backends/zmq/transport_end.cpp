@@ -19,7 +19,7 @@ using comm::Tag;
 
 namespace {
 
-std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 
 }  // namespace
 
@@ -56,8 +56,9 @@ End::~End() {
       link->send(header(FrameKind::leave, peer));
 }
 
-Problem End::problem_with(int peer, const std::string& what, const std::string& advice) const {
-  return {"peer_lost",
+Problem End::problem_with(const char* id, int peer, const std::string& what,
+                          const std::string& advice) const {
+  return {id,
           ProblemCode::failed,
           rank_name(rank()),
           fmt::format("{} {}", rank_name(peer), what),
@@ -69,7 +70,7 @@ Problem End::problem_with(int peer, const std::string& what, const std::string& 
 // is then the abort.
 Problem End::gone(int peer, const std::string& what) const {
   const auto ok = state();
-  return ok ? problem_with(peer, "has left" + what) : ok.error();
+  return ok ? problem_with("peer_left", peer, fmt::format("has left {}", what)) : ok.error();
 }
 
 Result<void> End::state() const {
@@ -99,11 +100,11 @@ Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
         {"bad_message", ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
   };
   if (tag.generation != generation)
-    return wrong("posted a message of generation " + std::to_string(tag.generation),
-                 "generation " + std::to_string(generation));
+    return wrong(fmt::format("the rank posted a message of generation {}", tag.generation),
+                 fmt::format("generation {}", generation));
   if (bytes > options_.maximum_payload_bytes)
-    return wrong("posted " + std::to_string(bytes) + " bytes at once",
-                 "up to " + std::to_string(options_.maximum_payload_bytes) + " bytes");
+    return wrong(fmt::format("the rank posted a message of {} bytes", bytes),
+                 fmt::format("up to {} bytes", options_.maximum_payload_bytes));
   return {};
 }
 
@@ -124,7 +125,7 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   OutLane& lane = out(peer, channel);
   if (!lane.has_room(bytes.size(), options_.window_bytes)) pump();
   if (has_lost(peer)) return true;
-  if (peer_at(peer).left) return base::fail(gone(peer, "; it takes no more"));
+  if (peer_at(peer).left) return base::fail(gone(peer, "and accepts no more messages"));
   if (!lane.has_room(bytes.size(), options_.window_bytes)) return false;
   FrameHeader head = header(FrameKind::data, peer);
   head.channel = static_cast<std::uint32_t>(channel);
@@ -149,7 +150,7 @@ Result<std::uint64_t> End::consumed(int peer, int channel) {
   if (lane.consumed < lane.posted) pump();
   if (has_lost(peer)) return lane.posted;
   if (lane.consumed < lane.posted && peer_at(peer).left)
-    return base::fail(gone(peer, " without taking all that was posted to it"));
+    return base::fail(gone(peer, "without consuming all messages posted to it"));
   return lane.consumed;
 }
 
@@ -163,7 +164,7 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
   if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost)
-    return base::fail(gone(peer, "; nothing more comes from it"));
+    return base::fail(gone(peer, "and sends no more messages"));
   if (lane.empty()) return std::nullopt;
   const InLane::Slot& slot = lane.oldest();
   return Message{slot.tag,
@@ -173,7 +174,9 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
 Result<void> End::release(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return ok;
   InLane& lane = in(peer, channel);
-  if (lane.empty()) return base::fail(problem_with(peer, "sent nothing that could be released"));
+  if (lane.empty())
+    return base::fail(
+        problem_with("nothing_to_release", peer, "sent no message that could be released"));
   lane.release();
   acknowledge(peer, channel);
   return {};
@@ -187,7 +190,7 @@ void End::acknowledge(int peer, int channel) {
   head.channel = static_cast<std::uint32_t>(channel);
   head.sequence = lane.released;
   if (!peer_at(peer).link->send(head)) return;
-  lane.told = lane.released;
+  lane.acknowledged = lane.released;
   out(peer, channel).counters.header_bytes.add(kFrameHeaderBytes);
 }
 
@@ -214,11 +217,11 @@ void End::send_abort() {
   if (!telling_.load(std::memory_order_acquire)) return;
   const auto text = comm::to_bytes(state().error());
   for (int peer = 0; peer < ranks(); ++peer) {
-    Peer& told = peer_at(peer);
-    if (told.link == nullptr || told.left || told.told_abort) continue;
+    Peer& other = peer_at(peer);
+    if (other.link == nullptr || other.left || other.knows_abort) continue;
     FrameHeader head = header(FrameKind::abort, peer);
     head.payload_bytes = text.size();
-    told.told_abort = told.link->send_copy(head, text);
+    other.knows_abort = other.link->send_copy(head, text);
   }
 }
 
@@ -236,7 +239,7 @@ Result<void> End::begin_anew(int peer, std::uint32_t generation) {
   for (InLane& lane : anew.in) lane.begin_anew();
   anew.link->begin_anew();
   anew.generation = generation;
-  anew.left = anew.told_abort = false;
+  anew.left = anew.knows_abort = false;
   return {};
 }
 

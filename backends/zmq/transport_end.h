@@ -72,7 +72,7 @@ class End final : public Transport {
     std::uint32_t generation = 0;  // of messages between the two ranks
     bool left = false;             // left in order, or lost as a peer that may be lost
     bool may_be_lost = false;
-    bool told_abort = false;
+    bool knows_abort = false;
   };
 
   Peer& peer_at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
@@ -82,7 +82,7 @@ class End final : public Transport {
   InLane& in(int peer, int channel) { return peer_at(peer).in[static_cast<std::size_t>(channel)]; }
   base::Result<void> check(int peer, int channel);
   base::Result<void> check_post(int peer, comm::Tag tag, std::size_t bytes) const;
-  base::Problem problem_with(int peer, const std::string& what,
+  base::Problem problem_with(const char* id, int peer, const std::string& what,
                              const std::string& advice = "") const;
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;

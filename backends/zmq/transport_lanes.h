@@ -47,7 +47,7 @@ struct InLane {
   };
   std::uint64_t arrived = 0;
   std::uint64_t released = 0;
-  std::uint64_t told = 0;  // the last value of `released` sent to the peer
+  std::uint64_t acknowledged = 0;  // the last value of `released` sent to the peer
   std::array<Slot, kWindowMessages> slots;
   comm::LaneCounters counters;
 
@@ -57,7 +57,7 @@ struct InLane {
   void release() { slots[released++ % kWindowMessages].payload = ::zmq::message_t(); }
   void begin_anew() {
     while (!empty()) release();
-    arrived = released = told = 0;
+    arrived = released = acknowledged = 0;
   }
 };
 

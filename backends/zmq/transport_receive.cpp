@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Receiving side: frames, health of links, and waits for both. Any frame is accepted, dropped and
 // counted, or ends the transport with a Problem.
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ void End::pump() {
   }
   for (int peer = 0; peer < ranks(); ++peer)
     for (int channel = 0; channel < static_cast<int>(peer_at(peer).in.size()); ++channel)
-      if (in(peer, channel).told < in(peer, channel).released) acknowledge(peer, channel);
+      if (in(peer, channel).acknowledged < in(peer, channel).released) acknowledge(peer, channel);
   if (base::now_nanoseconds() >= next_watch_) watch_links();
   send_abort();
 }
@@ -103,10 +104,10 @@ void End::accept_data(const FrameHeader& header, ::zmq::message_t payload) {
   InLane& lane = peers_[header.from].in[header.channel];
   if (header.sequence < lane.arrived || lane.full()) return reject();
   if (header.sequence > lane.arrived)
-    return abort(problem_with(static_cast<int>(header.from),
-                              "sent message " + std::to_string(header.sequence) + " of channel " +
-                                  std::to_string(header.channel) + ", but message " +
-                                  std::to_string(lane.arrived) + " never came"));
+    return abort(
+        problem_with("message_lost", static_cast<int>(header.from),
+                     fmt::format("sent message {} of channel {}, but message {} did not arrive",
+                                 header.sequence, header.channel, lane.arrived)));
   lane.counters.add_message(payload.size(), kFrameHeaderBytes);
   InLane::Slot& slot = lane.slots[lane.arrived++ % kWindowMessages];
   slot.tag = {header.generation, header.step, header.op};
@@ -122,7 +123,7 @@ void End::accept_consumed(const FrameHeader& header) {
 // Forwards the abort, so that a peer that sees this rank leave has received the reason first:
 // frames of one peer are in order.
 void End::accept_abort(Peer& from, const base::Problem& reason) {
-  from.told_abort = true;
+  from.knows_abort = true;
   abort(reason);
 }
 
@@ -142,13 +143,14 @@ void End::judge(int peer, std::int64_t now) {
   const bool lost = link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss;
   if (lost && peer_at(peer).may_be_lost) changed_ = peer_at(peer).left = true;
   else if (lost)
-    abort(
-        problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
-                     "See the log of that rank: its process ended, or its host cannot be reached"));
+    abort(problem_with(
+        "peer_lost", peer, fmt::format("is lost: its connection at {} ended", link.endpoint()),
+        "See the log of that rank: its process ended, or its host cannot be reached."));
   else if (!link.was_connected() && !peer_at(peer).may_be_lost &&
            now - started_ > options_.connect_limit.count() * kMillisecond)
-    abort(problem_with(peer, "cannot be reached at " + link.endpoint(),
-                       "Check that it runs, and that no firewall closes the port"));
+    abort(problem_with("peer_unreachable", peer,
+                       fmt::format("cannot be reached at {}", link.endpoint()),
+                       "Check that the rank runs, and that no firewall blocks the port."));
 }
 
 bool End::wait(std::chrono::microseconds limit) {

@@ -6,11 +6,14 @@
 // one, x_i moves toward c by one fraction that is equal on all ranks, and c moves by n times that
 // fraction toward the mean of all x_i, and not beyond it. meaning.cpp proves that a sum over ranks
 // is complete when it is read, with each rank's term once; this file assumes it.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 
+#include "core/base/units.h"
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
 #include "core/check/weighted_sums.h"
@@ -24,8 +27,8 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "the mean of all ranks' parameters after the step, or their moves to a centre and its to their "
-    "mean";
+    "the mean of the parameters of all ranks after the step, or equal moves toward a center, which "
+    "moves toward the mean";
 constexpr int kUnknown = -1;
 
 // One program of all ranks. The sources of values are rows: first x_i, by rank, then c, then sums
@@ -70,7 +73,8 @@ class Execution {
       if (rank.buffer("centre").valid()) centers.push_back(*center);
     }
     if (centers.empty()) return are_means(rows);
-    if (std::ssize(centers) < ranks_) return report(0, "has a centre, and another rank has none");
+    if (std::ssize(centers) < ranks_)
+      return report(0, "rank 0 has a center, but another rank has none");
     move_to_center(rows, centers);
   }
 
@@ -156,11 +160,14 @@ class Execution {
       const std::string span = range_text(rank, {id, piece.first, piece.count});
       if (piece.value.source == kUnknown || piece.value.shift != 0)
         return report(rank.rank,
-                      "ends with " + span + " that are no weighted sum of these parameters",
-                      "Update, then add up, then mix, and that all of them."),
+                      fmt::format(
+                          "the program ends with {} not set to a weighted sum of the parameters",
+                          span),
+                      "Update, then reduce, then mix, for all parameters."),
                std::nullopt;
       if (one.value_or(piece.value.source) != piece.value.source)
-        return report(rank.rank, "mixes " + span + " by other weights than what is before them"),
+        return report(rank.rank,
+                      fmt::format("{} has other weights than the parameters before it", span)),
                std::nullopt;
       one = piece.value.source;
     }
@@ -179,10 +186,9 @@ class Execution {
     for (int i = 0; i < ranks_; ++i)
       for (int j = 0; j < ranks_; ++j)
         if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))
-          return report(i, "counts rank " + std::to_string(j) + " for " +
-                               in_words(rows[static_cast<std::size_t>(i)], j) + ", and a mean of " +
-                               std::to_string(ranks_) + " has 1/" + std::to_string(ranks_) +
-                               " of each");
+          return report(i, fmt::format("rank {} has weight {}, but the mean of {} has weights 1/{}",
+                                       j, in_words(rows[static_cast<std::size_t>(i)], j),
+                                       base::counted(ranks_, "rank"), ranks_));
   }
 
   // Proves that all ranks move by one fraction, in (0, 1/n], toward the center, and the center by n
@@ -190,26 +196,30 @@ class Execution {
   void move_to_center(const std::vector<Row>& rows, const std::vector<Row>& centers) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)
-      return report(0, "moves by " + fraction(share, of) + " of the way to the centre",
-                    "Take more than 0, up to 1/" + std::to_string(ranks_) + ".");
+      return report(
+          0, fmt::format("rank 0 moves by {} of the distance to the center", fraction(share, of)),
+          fmt::format("Use a fraction above 0 and up to 1/{}.", ranks_));
     for (int i = 0; i < ranks_; ++i) {
       const Row &row = rows[static_cast<std::size_t>(i)],
                 &center = centers[static_cast<std::size_t>(i)];
       if (!counts(row, ranks_, share, of))
-        return report(i, "moves by " + in_words(row, ranks_) +
-                             " of the way to the centre, and rank 0 by " + fraction(share, of));
+        return report(
+            i, fmt::format("the rank moves by {} of the distance to the center, but rank 0 by {}",
+                           in_words(row, ranks_), fraction(share, of)));
       if (!counts(center, ranks_, of - ranks_ * share, of))
-        return report(i, "leaves " + in_words(center, ranks_) + " of the centre, and " +
-                             std::to_string(ranks_) + " ranks that move by " + fraction(share, of) +
-                             " leave " + fraction(of - ranks_ * share, of));
+        return report(i,
+                      fmt::format("the center keeps weight {}, but {} that move by {} leave it {}",
+                                  in_words(center, ranks_), base::counted(ranks_, "rank"),
+                                  fraction(share, of), fraction(of - ranks_ * share, of)));
       for (int j = 0; j < ranks_; ++j) {
         if (!counts(row, j, j == i ? of - share : 0, of))
-          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(row, j) +
-                               " in its own parameters");
+          return report(i, fmt::format("rank {} has weight {} in the parameters of rank {}", j,
+                                       in_words(row, j), i));
         if (!counts(center, j, share, of))
-          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(center, j) +
-                               " in the centre, which moves by " + fraction(share, of) +
-                               " of each");
+          return report(
+              i, fmt::format("rank {} has weight {} in the center, which must have {} of each "
+                             "rank",
+                             j, in_words(center, j), fraction(share, of)));
       }
     }
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/check/buckets.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "core/collective/algorithm.h"
 
 namespace trainyard::check {
@@ -80,12 +83,13 @@ void find_weighed(Buckets& buckets, std::int32_t rank, const plan::Program& prog
 std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
   const auto& [first_rank, first] = *bucket.homes.begin();
   const auto at = bucket.homes.find(member);
-  const std::string name = "bucket " + std::to_string(bucket.number);
-  if (at == bucket.homes.end()) return Flaw{member, "takes no part in " + name + " of its group"};
+  if (at == bucket.homes.end())
+    return Flaw{member, fmt::format("the rank does not use bucket {} of group {}", bucket.number,
+                                    bucket.group)};
   const std::int64_t length = at->second.length(), expected = first.length();
   if (length == expected) return std::nullopt;
-  return Flaw{member, name + " has " + std::to_string(length) + " elements here and " +
-                          std::to_string(expected) + " on rank " + std::to_string(first_rank)};
+  return Flaw{member, fmt::format("bucket {} has {}, but {} on rank {}", bucket.number,
+                                  base::counted(length, "element"), expected, first_rank)};
 }
 
 bool updates(const plan::RankPlan& rank, const std::string& program) {
@@ -162,7 +166,8 @@ std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank,
         !scatters(program, static_cast<std::int32_t>(g)) &&
         !only_hands_on(scope, static_cast<std::int32_t>(g)) &&
         !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
-      return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
+      return Flaw{rank,
+                  fmt::format("the program updates parameters, but group {} reduces nothing", g)};
   }
   return std::nullopt;
 }

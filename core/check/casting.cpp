@@ -5,6 +5,8 @@
 // from the current source, and later proofs treat the read as a read of the source. If the loss is
 // scaled, all reads of the scale come before SCALE changes it, and updates use a factor that
 // removes the scale.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,8 +27,8 @@ bool casts(const Program& program) {
                      [](const Op& op) { return op.kind == OpKind::cast; });
 }
 // Output and source of a CAST.
-struct Made {
-  Access halves, source;
+struct CastSpans {
+  Access output, source;
 };
 
 class Casts {
@@ -34,20 +36,20 @@ class Casts {
   // Returns the source of `read` if the cast is still valid.
   const Access* source_of(const Access& read) const {
     const auto at = std::find_if(made_.begin(), made_.end(),
-                                 [&](const Made& made) { return made.halves == read; });
+                                 [&](const CastSpans& made) { return made.output == read; });
     return at == made_.end() ? nullptr : &at->source;
   }
 
   void pass(const Op& op) {
     for (const Access& write : op.writes)
-      std::erase_if(made_, [&](const Made& made) {
-        return overlap(made.halves, write) || overlap(made.source, write);
+      std::erase_if(made_, [&](const CastSpans& made) {
+        return overlap(made.output, write) || overlap(made.source, write);
       });
     if (op.kind == OpKind::cast) made_.push_back({op.writes.front(), op.reads.front()});
   }
 
  private:
-  std::vector<Made> made_;
+  std::vector<CastSpans> made_;
 };
 
 // Returns the buffers that a CAST writes.
@@ -70,7 +72,7 @@ class Casting {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       spot_ = {rank_.rank, program.name, static_cast<int>(i)};
-      if (op.kind == OpKind::cast ? !makes_as_many(op) : !reads_what_was_made(op, casts)) return;
+      if (op.kind == OpKind::cast ? !has_equal_spans(op) : !reads_valid_casts(op, casts)) return;
       casts.pass(op);
     }
   }
@@ -81,24 +83,26 @@ class Casting {
     return false;
   }
 
-  bool makes_as_many(const Op& op) {
+  bool has_equal_spans(const Op& op) {
     const bool fits = op.reads.size() == 1 && op.writes.size() == 1 &&
                       op.reads.front().count == op.writes.front().count &&
                       op.reads.front().buffer != op.writes.front().buffer;
-    return fits || report("casts spans of different lengths, or in place",
-                          "one span, into one as long of another buffer", "");
+    return fits || report("the op casts spans of different lengths, or in place",
+                          "one span, and an output span of equal length in another buffer", "");
   }
 
-  bool reads_what_was_made(const Op& op, const Casts& casts) {
+  bool reads_valid_casts(const Op& op, const Casts& casts) {
     for (const Access& read : op.reads)
       if (made_[read.buffer.index()] && casts.source_of(read) == nullptr)
-        return report("reads " + range_text(rank_, read) +
-                          ", which no CAST of the program has made of what is there now",
-                      "what one CAST made",
-                      "Cast it before, and again after what it was made of has changed.");
+        return report(fmt::format("the op reads {}, which is not the cast of the current values",
+                                  range_text(rank_, read)),
+                      "the output of one CAST",
+                      "Cast before the op, and again after every change of the source.");
     for (const Access& write : op.writes)
       if (made_[write.buffer.index()])
-        return report("writes " + range_text(rank_, write), "CAST alone", "Compute beside it.");
+        return report(
+            fmt::format("the op writes {}, which holds cast values", range_text(rank_, write)),
+            "only CAST writes there", "Write the result of the op to another buffer.");
     return true;
   }
 
@@ -122,19 +126,19 @@ class Scaling {
                                      [&](const Access& read) { return read.buffer == scale_; });
       if (op.kind == OpKind::scale) changed = true;
       else if (reads && changed && !plan::communicates(op.kind))
-        return report(i, "reads the scale of the next step");
+        return report(i, "the op reads the loss scale of the next step");
       else if (op.kind == OpKind::clip && !reads)
-        return report(i, "judges gradients as if the loss were not scaled");
+        return report(i, "the op clips scaled gradients without the loss scale");
       else if (op.kind == OpKind::clip) found = true;
       else if (op.kind == OpKind::update && !found)
-        return report(i, "updates by gradients that are still scaled");
+        return report(i, "the update uses gradients that are still scaled");
     }
   }
 
  private:
   void report(std::size_t op, const std::string& what) {
     findings_.add(Proof::casting, Spot{rank_.rank, program_.name, static_cast<int>(op)}, what,
-                  "one scale in LOSS and in CLIP, before updates and SCALE", "");
+                  "the same loss scale in LOSS and in CLIP, before updates and SCALE", "");
   }
 
   const RankPlan& rank_;

@@ -2,6 +2,8 @@
 // Proves freedom from deadlock. The rehearsal has zero capacity and a plan has no choices, so if
 // the rehearsal terminates, every run does. If not, reports the chain of waits up to its cycle, or
 // up to an op that no peer matches.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -27,11 +29,11 @@ class Chain {
     while (std::none_of(seen.begin(), seen.end(),
                         [&](const At& s) { return s.rank == at.rank && s.lane == at.lane; })) {
       seen.push_back(at);
-      text_ += (text_.empty() ? "" : ", which") + (" waits for " + reason(at));
+      text_ += fmt::format("{} waits for {}", text_.empty() ? "" : ", which", reason(at));
       if (!next_) return at;
       at = *next_;
     }
-    text_ += ", which is part of the chain: a cycle";
+    text_ += ", which closes a cycle of waits";
     return at;
   }
   std::string text() const { return text_; }
@@ -68,13 +70,13 @@ class Chain {
   }
 
   std::string named(const At& at) const {
-    return "rank " + std::to_string(at.rank) + " " + plan::token(scope_.op(at));
+    return fmt::format("rank {} {}", at.rank, plan::token(scope_.op(at)));
   }
   std::string go(const At& at, const std::string& text) {
     next_ = at;
-    return text + " (" + named(at) + ")";
+    return fmt::format("{} ({})", text, named(at));
   }
-  std::string nobody(const std::string& text) {
+  std::string stop(const std::string& text) {
     next_.reset();
     return text;
   }
@@ -84,12 +86,13 @@ class Chain {
     const Op& op = scope_.op(at);
     for (const plan::Dependency& dependency : op.after)
       if (const auto blocking = blocker(at, dependency))
-        return go(*blocking, "lane " + scope_.rank(at.rank).lanes[dependency.lane.index()].name);
+        return go(*blocking,
+                  fmt::format("lane {}", scope_.rank(at.rank).lanes[dependency.lane.index()].name));
     for (std::size_t l = 0; l < run_.places[static_cast<std::size_t>(at.rank)].size(); ++l)
       if (const At other = head(at.rank, static_cast<std::int32_t>(l));
           exists(other) && run_.place(other).instance < run_.place(at).instance)
-        return go(other, "an earlier step to end");
-    return nobody("its turn");
+        return go(other, "the end of an earlier step");
+    return stop("an op that never starts");
   }
 
   std::optional<At> blocker(const At& at, const plan::Dependency& dependency) const {
@@ -115,14 +118,14 @@ class Chain {
     const LaneKind wanted = plan::coarse(op.kind)     ? LaneKind::comm
                             : op.kind == OpKind::send ? LaneKind::recv
                                                       : LaneKind::send;
-    const std::string verb = plan::coarse(op.kind)     ? " to join"
-                             : op.kind == OpKind::send ? " to receive"
-                                                       : " to send";
+    const char* verb = plan::coarse(op.kind)     ? "join"
+                       : op.kind == OpKind::send ? "receive"
+                                                 : "send";
     const std::int32_t peer = op.peer >= 0 && !plan::coarse(op.kind) ? op.peer : absent(at, wanted);
     const At there = lane_head(peer, op.group, wanted);
     if (there.lane < 0 || !exists(there))
-      return nobody("rank " + std::to_string(peer) + verb + ", which it never does");
-    return go(there, "rank " + std::to_string(peer) + verb);
+      return stop(fmt::format("rank {} to {}, which it never does", peer, verb));
+    return go(there, fmt::format("rank {} to {}", peer, verb));
   }
 
   At lane_head(std::int32_t rank, std::int32_t group, LaneKind kind) const {
@@ -165,9 +168,11 @@ void prove_no_deadlock(const Scope& scope, Findings& findings) {
   const At start = chain.start(), bad = chain.follow();
   findings.add(
       Proof::deadlock, bad,
-      "rank " + std::to_string(start.rank) + " " + plan::token(scope.op(start)) + chain.text(), "",
-      "A send completes with the receive that matches it: see that both ends come to it in the "
-      "same order.");
+      fmt::format("the plan deadlocks: rank {} {}{}", start.rank, plan::token(scope.op(start)),
+                  chain.text()),
+      "",
+      "A send completes together with its matching receive. Let both ranks reach them in the same "
+      "order.");
 }
 
 }  // namespace trainyard::check

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fmt/core.h>
 
+#include "core/base/units.h"
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -10,15 +11,15 @@ constexpr int kMostOfAProof = 10;
 
 std::string where(const Scope& scope, const Spot& spot) {
   if (spot.rank < 0) return "plan";
-  std::string text = "rank " + std::to_string(spot.rank);
-  if (spot.program.empty()) return text;
-  text += ", program " + spot.program;
+  if (spot.program.empty()) return fmt::format("rank {}", spot.rank);
+  const std::string text = fmt::format("rank {}, program {}", spot.rank, spot.program);
   if (spot.op < 0) return text;
   const plan::RankPlan& rank = scope.rank(spot.rank);
   const plan::Program& program =
       rank.programs[static_cast<std::size_t>(rank.program(spot.program))];
   const auto op = static_cast<std::size_t>(spot.op);
-  return op < program.ops.size() ? text + ", op " + plan::token(program.ops[op]) : text;
+  return op < program.ops.size() ? fmt::format("{}, op {}", text, plan::token(program.ops[op]))
+                                 : text;
 }
 
 }  // namespace
@@ -52,8 +53,11 @@ std::vector<Finding> Findings::take() {
     if (count <= kMostOfAProof) continue;
     for (auto last = list_.rbegin(); last != list_.rend(); ++last)
       if (last->proof == proof) {
-        last->problem.what +=
-            " (and " + std::to_string(count - kMostOfAProof) + " more of the kind)";
+        last->problem.what += fmt::format(
+            " (and {} more {} omitted)",
+            base::counted(count - kMostOfAProof, fmt::format("finding of {}", name(proof)),
+                          fmt::format("findings of {}", name(proof))),
+            count - kMostOfAProof == 1 ? "is" : "are");
         break;
       }
   }
@@ -71,8 +75,8 @@ std::vector<std::int32_t> first_instances(const Scope& scope, const std::string&
 }
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access) {
-  return rank.buffers[access.buffer.index()].name + "[" + std::to_string(access.first) + ":" +
-         std::to_string(access.first + access.count) + "]";
+  return fmt::format("{}[{}:{}]", rank.buffers[access.buffer.index()].name, access.first,
+                     access.first + access.count);
 }
 
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/check/layers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace trainyard::check {
@@ -55,9 +57,9 @@ std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buck
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     }
     if (covered < written.count)
-      fail(rank.rank, "makes its part of " + range_text(rank, written) + " in " + plan::token(op) +
-                          ", which is " + (op.kind == OpKind::softmax ? "gathered" : "summed") +
-                          " by nobody");
+      fail(rank.rank, fmt::format("the partial result of {} in {} is never {}", plan::token(op),
+                                  range_text(rank, written),
+                                  op.kind == OpKind::softmax ? "gathered" : "summed over ranks"));
   }
   return group;
 }
@@ -75,8 +77,8 @@ bool Layers::of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int
 namespace {
 
 std::string in_words(OpKind kind, std::int32_t segment) {
-  return std::string(plan::word(kind)) +
-         (segment < 0 ? " of the loss" : " of segment " + std::to_string(segment));
+  return segment < 0 ? fmt::format("{} of the loss", plan::word(kind))
+                     : fmt::format("{} of segment {}", plan::word(kind), segment);
 }
 
 }  // namespace
@@ -97,15 +99,17 @@ void Layers::judge_columns(const Part& part, std::vector<Made> made) {
     const std::int64_t first = i % times == 0 ? next : made[i - 1].columns.first;
     if (one.columns.first != first || one.columns.of != made.front().columns.of ||
         (i % times > 0 && one.columns.count != made[i - 1].columns.count))
-      return fail(one.rank, "has in " + of + " columns from " + std::to_string(one.columns.first) +
-                                " on of " + std::to_string(one.columns.of) + ", where those from " +
-                                std::to_string(first) + " on of " +
-                                std::to_string(made.front().columns.of) + " are wanted");
+      return fail(
+          one.rank,
+          fmt::format("{} has columns {}:{} of {}, but the columns from {} of {} are missing", of,
+                      one.columns.first, one.columns.first + one.columns.count, one.columns.of,
+                      first, made.front().columns.of));
     next = one.columns.first + one.columns.count;
   }
   if (next != made.front().columns.of || made.size() % times != 0)
-    return fail(made.back().rank, "has in " + of + " columns up to " + std::to_string(next - 1) +
-                                      ", and nobody has those after them");
+    return fail(made.back().rank,
+                fmt::format("{} has columns up to {}, and no rank has the remaining columns", of,
+                            next - 1));
 }
 
 void Layers::judge_members(const Part& part, const std::vector<Made>& made) {
@@ -113,7 +117,8 @@ void Layers::judge_members(const Part& part, const std::vector<Made>& made) {
   for (const std::int32_t rank : scope_.groups[static_cast<std::size_t>(part.group)].ranks)
     if (std::count_if(made.begin(), made.end(),
                       [&](const Made& one) { return one.rank == rank; }) != 1)
-      return fail(rank, "has no part of its own in " + in_words(part.kind, part.segment));
+      return fail(rank, fmt::format("the rank does not compute exactly one partial result in {}",
+                                    in_words(part.kind, part.segment)));
 }
 
 void Layers::fail(std::int32_t rank, std::string what) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves that matched sends and receives have equal tags. Only order pairs messages, so a send out
 // of order meets the wrong receive.
+#include <fmt/core.h>
+
+#include "core/base/units.h"
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -16,17 +19,25 @@ std::string difference(const Scope& scope, const At& at, const At& source) {
   const auto bytes = bytes_of(scope.rank(at.rank), op.writes),
              incoming = bytes_of(scope.rank(source.rank), other.reads);
   if (scope.program(at).name != scope.program(source).name)
-    return "program " + scope.program(source).name;
-  if (op.bucket != other.bucket) return "bucket " + std::to_string(other.bucket);
-  if (chunked && op.round != other.round) return "round " + std::to_string(other.round);
-  if (chunked && op.chunk != other.chunk) return "chunk " + std::to_string(other.chunk);
-  if (!chunked && op.kind != other.kind) return "another collective";
-  if (!chunked && op.peer != other.peer) return "another root";
-  if (bytes != incoming) return std::to_string(incoming) + " bytes for " + std::to_string(bytes);
+    return fmt::format("program {} instead of {}", scope.program(source).name,
+                       scope.program(at).name);
+  if (op.bucket != other.bucket)
+    return fmt::format("bucket {} instead of {}", other.bucket, op.bucket);
+  if (chunked && op.round != other.round)
+    return fmt::format("round {} instead of {}", other.round, op.round);
+  if (chunked && op.chunk != other.chunk)
+    return fmt::format("chunk {} instead of {}", other.chunk, op.chunk);
+  if (!chunked && op.kind != other.kind)
+    return fmt::format("{} instead of {}", plan::word(other.kind), plan::word(op.kind));
+  if (!chunked && op.peer != other.peer)
+    return fmt::format("root {} instead of {}", other.peer, op.peer);
+  if (bytes != incoming)
+    return fmt::format("{} instead of {}", base::counted(incoming, "byte"), bytes);
   const auto dtype = [&](const At& of, const plan::Access& access) {
     return scope.rank(of.rank).buffers[access.buffer.index()].dtype;
   };
-  return dtype(at, op.writes.front()) != dtype(source, other.reads.front()) ? "another dtype" : "";
+  return dtype(at, op.writes.front()) != dtype(source, other.reads.front()) ? "a different dtype"
+                                                                            : "";
 }
 
 }  // namespace
@@ -37,11 +48,11 @@ void prove_matching(const Scope& scope, Findings& findings) {
       const std::string wrong = difference(scope, event.at, source);
       if (wrong.empty()) continue;
       findings.add(Proof::matching, event.at,
-                   "meets " + plan::token(scope.op(source)) + " of rank " +
-                       std::to_string(source.rank) + ": " + wrong,
-                   "the same bucket, round, chunk and bytes at both ends",
-                   "The k-th send to a peer meets the k-th receive there: compare the two lanes "
-                   "from the start.");
+                   fmt::format("the op is matched with {} of rank {}: {}",
+                               plan::token(scope.op(source)), source.rank, wrong),
+                   "the same bucket, round, chunk and bytes on both ranks",
+                   "The k-th send to a peer matches its k-th receive. Compare the two lanes from "
+                   "the start.");
     }
 }
 

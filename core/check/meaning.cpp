@@ -12,11 +12,14 @@
 // These have no leaf until their op writes them: sums of synchronized batch norm (see
 // statistics.h), rows that are exchanged during the passes (see vertical.h), and partial results of
 // layers (see layers.h).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "core/base/units.h"
 #include "core/check/buckets.h"
 #include "core/check/coding.h"
 #include "core/check/expressions.h"
@@ -33,6 +36,10 @@ using At = plan::Rehearsal::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
+
+constexpr const char* kAccepted =
+    "the sum over all members, each once, added in the same order on all ranks";
+constexpr const char* kAwaitParts = "Let the op wait for the partial results of all ranks.";
 
 bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 bool codes(OpKind kind) { return kind == OpKind::encode || kind == OpKind::decode; }
@@ -93,7 +100,7 @@ class Execution {
         if (!as_it_should(bucket, rank)) return;
         if (coding_.is_coded(bucket) && !coding_.is_read(bucket, rank)) {
           report(rank, last_op(rank, bucket),
-                 "brings bucket " + std::to_string(bucket.number) + ", which is not decoded whole");
+                 fmt::format("bucket {} is not decoded completely", bucket.number));
           return;
         }
       }
@@ -101,14 +108,11 @@ class Execution {
 
  private:
   bool report(const At& at, const std::string& what, std::string advice) {
-    findings_.add(Proof::meaning, at, what,
-                  "the sum over all members, each once, added alike on all ranks",
-                  std::move(advice));
+    findings_.add(Proof::meaning, at, what, kAccepted, std::move(advice));
     return false;
   }
   bool report(std::int32_t rank, int op, const std::string& what) {
-    findings_.add(Proof::meaning, Spot{rank, program_, op}, what,
-                  "the sum over all members, each once, added alike on all ranks", "");
+    findings_.add(Proof::meaning, Spot{rank, program_, op}, what, kAccepted, "");
     return false;
   }
 
@@ -136,8 +140,8 @@ class Execution {
          hands_on ? overlaps(buckets_, at.rank, op.reads.front()) : std::vector<Overlap>{})
       for (std::size_t c = o.first; c < o.last && layers_.is_summed(*o.bucket); ++c)
         if (!settled(*o.bucket, at.rank, c))
-          return report(at, "hands on " + unsettled(*o.bucket, at.rank, c),
-                        "Let it wait for the parts of all ranks.");
+          return report(at, fmt::format("the op sends {}", unsettled(*o.bucket, at.rank, c)),
+                        kAwaitParts);
     return true;
   }
 
@@ -152,7 +156,7 @@ class Execution {
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
     const auto flaw = replicas_.flaw(
         at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
-    return !flaw || report(at, *flaw, "Sum what is learnt over all replicas, each once.");
+    return !flaw || report(at, *flaw, "Sum the gradients of all replicas, each once.");
   }
 
   bool local(const At& at, const Op& op) {
@@ -179,9 +183,10 @@ class Execution {
 
   bool writes(const At& at, const Op& op, const Access& access) {
     if (!codes(op.kind) && !coding_.write(at.rank, access))
-      return report(
-          at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already",
-          "Encode a gradient after the last op that writes it.");
+      return report(at,
+                    fmt::format("the op changes {} after it was encoded",
+                                range_text(scope_.rank(at.rank), access)),
+                    "Encode a gradient after the last op that writes it.");
     if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       if (layers_.is_summed(*o.bucket)) {
@@ -202,9 +207,9 @@ class Execution {
     if (!layers_.makes(at.rank, op, access))
       return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
              report(at,
-                    "writes " + range_text(scope_.rank(at.rank), access) +
-                        ", of which each rank is to make a part",
-                    "Let only what makes a part, or changes the sum, write there.");
+                    fmt::format("the op overwrites {}, which holds a partial result of each rank",
+                                range_text(scope_.rank(at.rank), access)),
+                    "Write there only partial results, and in-place changes of their sum.");
     layers_.write(at.rank, *o.bucket, op.micro);
     std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first),
               o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
@@ -216,13 +221,12 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       if (!layers_.is_summed(*o.bucket)) continue;
       if (!layers_.of_its_micro_step(at.rank, *o.bucket, op.micro))
-        return report(
-            at, "reads " + range_text(scope_.rank(at.rank), access) + " of another micro-step",
-            "Let it follow its own.");
+        return report(at,
+                      fmt::format("the op reads {} of another micro-step",
+                                  range_text(scope_.rank(at.rank), access)),
+                      "Let the op follow the collective of its own micro-step.");
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!settled(*o.bucket, at.rank, c))
-          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
-                        "Let it wait for the parts of all ranks.");
+        if (!settled(*o.bucket, at.rank, c)) return report_unsettled(at, *o.bucket, c, kAwaitParts);
     }
     return true;
   }
@@ -232,17 +236,20 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access))
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     return covered == access.count ||
-           report(at, "weighs " + range_text(scope_.rank(at.rank), access) + ", which nobody sums",
+           report(at,
+                  fmt::format("the op weighs {}, which no collective sums",
+                              range_text(scope_.rank(at.rank), access)),
                   "Cover all parameters with buckets.");
   }
 
   bool finds_an_update(const At& at, const Overlap& o) {
     for (std::size_t c = o.first; c < o.last; ++c)
       if (o.home->cells[c] != expressions_.nothing())
-        return report(at,
-                      "weighs elements of bucket " + std::to_string(o.bucket->number) +
-                          " that no update has left so",
-                      "Weigh once, after the update.");
+        return report(
+            at,
+            fmt::format("the op weighs elements of bucket {} that are not the result of an update",
+                        o.bucket->number),
+            "Weigh once, after the update.");
     return true;
   }
 
@@ -250,15 +257,17 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access))
       for (std::size_t c = o.first; c < o.last && o.bucket->weighed; ++c)
         if (!settled(*o.bucket, at.rank, c))
-          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
-                        "Let it read the average, before its own update or after the collective.");
+          return report_unsettled(
+              at, *o.bucket, c,
+              "Read the average before the update of the rank, or after the collective.");
     return true;
   }
 
   bool reads_statistics(const At& at, const Op& op) {
     if (statistics_.lacks_gradient_sums(at.rank, op))
-      return report(at, "reads no sums of gradients, which its own depend on",
-                    "Let it read what its backward-weight op sums, added up over all ranks.");
+      return report(
+          at, "the op does not read the gradient sums of its batch norm",
+          "Read the sums of the backward-weight op of the segment, summed over all ranks.");
     const auto wanted = statistics_.wanted(at.rank, op);
     return std::all_of(wanted.begin(), wanted.end(),
                        [&](const Access& sums) { return reads_sums_of_all(at, op, sums); });
@@ -267,24 +276,30 @@ class Execution {
   bool reads_sums_of_all(const At& at, const Op& op, const Access& sums) {
     const std::string name = range_text(scope_.rank(at.rank), sums);
     if (std::find(op.reads.begin(), op.reads.end(), sums) == op.reads.end())
-      return report(at, "does not read " + name,
-                    "Normalise by the sums over the samples of all ranks.");
+      return report(at, fmt::format("the op does not read {}", name),
+                    "Normalize by the sums over the samples of all ranks.");
     if (!statistics_.of_its_micro_step(at.rank, op, sums))
-      return report(at, "reads " + name + " of another micro-step", "Let it follow its own sums.");
+      return report(at, fmt::format("the op reads {} of another micro-step", name),
+                    "Let the op follow the sums of its own micro-step.");
     std::int64_t covered = 0;
     for (const Overlap& o : overlaps(buckets_, at.rank, sums)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       if (!statistics_.over_all(members(*o.bucket), op.segment))
         return report(
-            at, "reads " + name + ", summed over a group without some ranks that normalise by it",
-            "Sum it over all of them.");
+            at,
+            fmt::format(
+                "the op reads {}, which is summed over a group that lacks some ranks of the "
+                "batch norm",
+                name),
+            "Sum over all ranks that normalize by these sums.");
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!settled(*o.bucket, at.rank, c))
-          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
-                        "Let it wait for the collective of its sums.");
+          return report_unsettled(at, *o.bucket, c,
+                                  "Let the op wait for the collective of its sums.");
     }
-    return covered == sums.count || report(at, "reads " + name + " of its own samples alone",
-                                           "Add it up over all ranks first.");
+    return covered == sums.count ||
+           report(at, fmt::format("the op reads {}, which covers only samples of its rank", name),
+                  "Sum over all ranks first.");
   }
 
   // Checks reads of a first layer split by columns: F reads the sum over all columns for the rank's
@@ -296,23 +311,23 @@ class Execution {
     if (bucket == nullptr || !bucket->homes.contains(at.rank))
       return report(
           at,
-          op.kind == OpKind::forward ? "reads the products of its own columns alone"
-                                     : "reads the gradients of its own rows alone",
-          "Exchange rows first: reduce-scatter what PART makes, all-gather what B makes.");
+          op.kind == OpKind::forward ? "the op reads only the products of its rank's columns"
+                                     : "the op reads only the gradients of its rank's rows",
+          "Exchange rows first: reduce-scatter the output of PART, all-gather the output of B.");
     const Access rows = rows_wanted(*bucket, at.rank);
     const std::string name = range_text(scope_.rank(at.rank), rows);
     if (std::find(op.reads.begin(), op.reads.end(), rows) == op.reads.end())
-      return report(at, "does not read " + name,
-                    "Let it read the rank's rows of the sum, or the gradients of all rows.");
+      return report(at, fmt::format("the op does not read {}", name),
+                    "Read the rank's rows of the sum, or the gradients of all rows.");
     if (!vertical_.of_its_micro_step(at.rank, *bucket, op.micro))
-      return report(at, "reads " + name + " of another micro-step", "Let it follow its own rows.");
+      return report(at, fmt::format("the op reads {} of another micro-step", name),
+                    "Let the op follow the rows of its own micro-step.");
     const Bucket::Home& home = bucket->homes.at(at.rank);
     for (std::size_t c = bucket->cell(rows.first - home.first),
                      end = bucket->cell(rows.first - home.first + rows.count);
          c < end; ++c)
       if (!settled(*bucket, at.rank, c))
-        return report(at, "reads " + unsettled(*bucket, at.rank, c),
-                      "Let it wait for the collective of its rows.");
+        return report_unsettled(at, *bucket, c, "Let the op wait for the collective of its rows.");
     vertical_.read(at.rank, *bucket);
     return true;
   }
@@ -332,17 +347,16 @@ class Execution {
 
   bool rows_were_read(const Bucket& bucket, std::int32_t rank) {
     return rows_wanted(bucket, rank).count == 0 || vertical_.is_read(rank, bucket) ||
-           report(
-               rank, last_op(rank, bucket),
-               "brings rows of bucket " + std::to_string(bucket.number) + ", which nobody reads");
+           report(rank, last_op(rank, bucket),
+                  fmt::format("no op reads the received rows of bucket {}", bucket.number));
   }
 
   bool reads_decoded(const At& at, const Access& access) {
     return !coding_.is_gradient(at.rank, access.buffer) || coding_.is_decoded(at.rank, access) ||
            report(at,
-                  "reads " + range_text(scope_.rank(at.rank), access) +
-                      ", of which not all is decoded",
-                  "Decode every bucket of it first.");
+                  fmt::format("the op reads {}, which is not decoded completely",
+                              range_text(scope_.rank(at.rank), access)),
+                  "Decode every bucket of the gradient first.");
   }
 
   bool reads_sum(const At& at, const Access& access) {
@@ -351,18 +365,20 @@ class Execution {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!has_in_the_end(*o.bucket, at.rank, c) || !settled(*o.bucket, at.rank, c))
-          return report(
-              at, "reads " + unsettled(*o.bucket, at.rank, c),
-              "Let it wait for the collective of its bucket, and read only what that gives it.");
+          return report_unsettled(at, *o.bucket, c,
+                                  "Let the op wait for the collective of its bucket, and read only "
+                                  "the result on its rank.");
     }
     const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) {
       return entry.second.home_in(at.rank, access.buffer) != nullptr;
     });
     return !reduced || covered == access.count || (covered == 0 && knows_replicas()) ||
            report(at,
-                  "reads " + range_text(scope_.rank(at.rank), access) + ", of which " +
-                      std::to_string(access.count - covered) + " elements are in no bucket",
-                  "Cover the whole gradient with buckets.");
+                  fmt::format("the op reads {}, of which {} {} in no bucket",
+                              range_text(scope_.rank(at.rank), access),
+                              base::counted(access.count - covered, "element"),
+                              access.count - covered == 1 ? "is" : "are"),
+                  "Cover the full gradient with buckets.");
   }
 
   const std::vector<std::int32_t>& members(const Bucket& bucket) const {
@@ -377,17 +393,19 @@ class Execution {
                : value != no_rank_ && value == held(bucket, source_of(bucket, cell), cell);
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
-    const std::string number = std::to_string(bucket.number);
     if (held(bucket, rank, cell) == no_rank_)
-      return "elements of bucket " + number + " that nobody has " +
-             (vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "handed out"
-                                                                          : "encoded");
+      return fmt::format(
+          "elements of bucket {} that no rank has {}", bucket.number,
+          vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "computed" : "encoded");
     if (!reduces(bucket.wanted))
-      return "other elements of bucket " + number + " than rank " +
-             std::to_string(source_of(bucket, cell)) + " has";
-    return "elements of bucket " + number + " that hold " +
-           std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
-           std::to_string(members(bucket).size()) + " members";
+      return fmt::format("elements of bucket {} that differ from those of rank {}", bucket.number,
+                         source_of(bucket, cell));
+    return fmt::format("elements of bucket {} that sum {} of {}", bucket.number,
+                       expressions_.count(held(bucket, rank, cell)),
+                       base::counted(std::ssize(members(bucket)), "member"));
+  }
+  bool report_unsettled(const At& at, const Bucket& bucket, std::size_t cell, const char* advice) {
+    return report(at, fmt::format("the op reads {}", unsettled(bucket, at.rank, cell)), advice);
   }
 
   bool receive(const plan::Rehearsal::Event& event, const Op& op) {
@@ -399,26 +417,28 @@ class Execution {
       const Op& send = scope_.op(source);
       if (const std::int64_t from = span_of(send).first - bucket.homes.at(source.rank).first;
           from != first)
-        return report(at,
-                      "puts elements from " + std::to_string(from) + " on of bucket " +
-                          std::to_string(op.bucket) + ", sent by " + plan::token(send) +
-                          " of rank " + std::to_string(source.rank) + ", to " +
-                          std::to_string(first),
-                      "Give the chunk one range at both ends.");
+        return report(
+            at,
+            fmt::format("the op receives elements from {} of bucket {}, which {} of rank {} "
+                        "sends from {}",
+                        first, op.bucket, plan::token(send), source.rank, from),
+            "Use the same range of the bucket on both ranks.");
     }
     Bucket::Home& home = bucket.homes.at(at.rank);
-    const bool puts_aside = op.writes.front().buffer != home.buffer;
+    const bool to_scratch = op.writes.front().buffer != home.buffer;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;
          ++c) {
       const auto value = received(event, op, bucket, c);
       if (!value && op.kind == OpKind::copy)
-        return report(at, "takes what was not put aside for these elements",
-                      "Copy what the sum wrote, and where it belongs.");
+        return report(at,
+                      "the op copies scratch memory that does not hold the sum of these elements",
+                      "Copy the result of the sum back to its own elements.");
       if (!value)
-        return report(at, "adds a contribution that is in the sum already",
+        return report(at, "the op adds a contribution twice to a sum",
                       "Send and add every chunk once.");
-      if (puts_aside)
-        aside_[beside(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c, *value};
+      if (to_scratch)
+        scratch_[scratch_place(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c,
+                                                                                       *value};
       else home.cells[c] = *value;
     }
     return true;
@@ -426,7 +446,7 @@ class Execution {
 
   std::optional<int> received(const plan::Rehearsal::Event& event, const Op& op,
                               const Bucket& bucket, std::size_t cell) {
-    if (op.kind == OpKind::copy) return taken_back(event.at.rank, op, bucket, cell);
+    if (op.kind == OpKind::copy) return copied_back(event.at.rank, op, bucket, cell);
     if (op.kind == OpKind::reduce_many)
       return sum_over(bucket, plan::summands(op, scope_.groups), cell);
     const int incoming = held(bucket, scope_.run.sources_of(event).front().rank, cell);
@@ -435,21 +455,21 @@ class Execution {
   }
 
   // A sum in scratch memory: its cell, keyed by rank, buffer and element.
-  struct Aside {
+  struct ScratchSum {
     const Bucket* bucket = nullptr;
     std::size_t cell = 0;
     int value = 0;
   };
   using Place = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
-  static Place beside(std::int32_t rank, const Access& span, std::int64_t offset) {
+  static Place scratch_place(std::int32_t rank, const Access& span, std::int64_t offset) {
     return {rank, span.buffer.value, span.first + offset};
   }
-  std::optional<int> taken_back(std::int32_t rank, const Op& op, const Bucket& bucket,
-                                std::size_t cell) const {
+  std::optional<int> copied_back(std::int32_t rank, const Op& op, const Bucket& bucket,
+                                 std::size_t cell) const {
     const std::int64_t offset =
         bucket.cuts[cell] - (op.writes.front().first - bucket.homes.at(rank).first);
-    const auto at = aside_.find(beside(rank, op.reads.front(), offset));
-    return at == aside_.end() || at->second.bucket != &bucket || at->second.cell != cell
+    const auto at = scratch_.find(scratch_place(rank, op.reads.front(), offset));
+    return at == scratch_.end() || at->second.bucket != &bucket || at->second.cell != cell
                ? std::nullopt
                : std::optional(at->second.value);
   }
@@ -478,7 +498,7 @@ class Execution {
                            ? sum_over(bucket, members(bucket), c)
                            : held(bucket, source_of(bucket, c, first, span.count), c);
       if (!sum)
-        return report(event.at, "adds a contribution that is in the sum already",
+        return report(event.at, "the op adds a contribution twice to a sum",
                       "Reduce every bucket once.");
       for (auto& [rank, home] : bucket.homes)
         if (has_in_the_end(bucket, rank, c)) home.cells[c] = *sum;
@@ -523,11 +543,12 @@ class Execution {
     for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
       if (!has_in_the_end(bucket, rank, c)) continue;
       if (!settled(bucket, rank, c))
-        return report(rank, last_op(rank, bucket), "ends with " + unsettled(bucket, rank, c));
+        return report(rank, last_op(rank, bucket),
+                      fmt::format("the rank ends with {}", unsettled(bucket, rank, c)));
       if (bucket.wanted == OpKind::all_reduce && held(bucket, rank, c) != held(bucket, first, c))
         return report(rank, last_op(rank, bucket),
-                      "adds up bucket " + std::to_string(bucket.number) +
-                          " in another order than rank " + std::to_string(first));
+                      fmt::format("the rank sums bucket {} in a different order than rank {}",
+                                  bucket.number, first));
     }
     return true;
   }
@@ -552,7 +573,7 @@ class Execution {
   Vertical vertical_;
   Layers layers_;
   Replicas replicas_;
-  std::map<Place, Aside> aside_;
+  std::map<Place, ScratchSum> scratch_;
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

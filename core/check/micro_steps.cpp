@@ -7,11 +7,14 @@
 // loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step. If several
 // segments share parameters, each adds its term. Programs with one micro-step and no shared
 // parameters have nothing to prove.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
 #include "core/plan/overlap.h"
@@ -144,27 +147,31 @@ class MicroSteps {
                                                                     : own_,
                                                       {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
-        findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op},
-                      "reads " + range_text(rank_, cells_.range(span.buffer, c)) +
-                          in_words(sum, wanted.size()),
-                      micro >= 0 ? "the gradient of micro-step " + std::to_string(micro) +
-                                       ", of all segments that learn it, each once"
-                                 : "the sum over all micro-steps of the step, and all segments "
-                                   "that learn it, each once",
-                      micro >= 0 ? "Let the backward pass of each micro-step overwrite the "
-                                   "gradient, and the update follow it."
-                                 : "Let the first backward pass overwrite the gradient, and each "
-                                   "later one add to it.");
+        findings_.add(
+            Proof::meaning, Spot{rank_.rank, program_.name, op},
+            fmt::format("the op reads {}, which {}",
+                        range_text(rank_, cells_.range(span.buffer, c)),
+                        in_words(sum, wanted.size())),
+            micro >= 0
+                ? fmt::format("the gradient of micro-step {}, with the terms of all segments that "
+                              "share the parameters, each once",
+                              micro)
+                : "the sum over all micro-steps of the step, and over all segments "
+                  "that share the parameters, each once",
+            micro >= 0 ? "Let the backward pass of each micro-step overwrite the "
+                         "gradient, and let the update follow it."
+                       : "Let the first backward pass overwrite the gradient, and each "
+                         "later one add to it.");
         return false;
       }
     return true;
   }
 
   static std::string in_words(const Sum& sum, std::size_t wanted) {
-    if (sum.old) return ", which still holds what was there before the step";
-    if (sum.twice) return ", to which a micro-step was added twice";
-    return ", which holds " + std::to_string(sum.parts.size()) + " of " + std::to_string(wanted) +
-           " micro-steps";
+    if (sum.old) return "still holds the value from before the step";
+    if (sum.twice) return "contains a micro-step twice";
+    return fmt::format("holds {} of {} of the micro-steps", sum.parts.size(),
+                       base::counted(static_cast<std::int64_t>(wanted), "term"));
   }
 
   std::set<Part> of_all_learners(const std::set<std::int32_t>& micros, const Place& place) const {

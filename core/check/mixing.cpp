@@ -5,6 +5,8 @@
 // a rank must hold the same sum, its row. The rows of all ranks must form a symmetric, doubly
 // stochastic matrix, in integers, whose graph is connected. Passes read the rank's parameters from
 // before the step. A rank's term in the mean has weight 1/n.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/units.h"
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
 #include "core/check/weighted_sums.h"
@@ -25,7 +28,7 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "what one symmetric, doubly stochastic matrix says of the parameters before the step";
+    "the parameters before the step, mixed by one symmetric, doubly stochastic matrix";
 
 bool passes(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
@@ -45,7 +48,7 @@ class Execution {
     for (const plan::RankPlan& rank : scope_.ranks) {
       const int number = rank.program(program_);
       if (number < 0 || !mixes(rank.programs[static_cast<std::size_t>(number)]))
-        return report({rank.rank, "", -1}, "has no parameters to mix, as others do");
+        return report({rank.rank, "", -1}, "the rank mixes no parameters, but other ranks do");
       const plan::BufferId parameters =
           parameters_of(rank.programs[static_cast<std::size_t>(number)]);
       parameters_.push_back(parameters);
@@ -132,9 +135,9 @@ class Execution {
       for (const Piece& piece : held(where.rank, read))
         if (read.buffer == parameters_of(where.rank) && !is_old(piece.value))
           return report(where,
-                        "computes by " + range_text(scope_.rank(where.rank), read) +
-                            ", which are new already",
-                        "Update after the passes.");
+                        fmt::format("the op reads {}, which is updated already",
+                                    range_text(scope_.rank(where.rank), read)),
+                        "Update after forward and backward.");
     return true;
   }
 
@@ -158,13 +161,16 @@ class Execution {
       const std::string span = range_text(scope_.rank(where.rank), op.reads[i]);
       known = known && is_old(value);
       if (i < op.summands.size() && value.source != op.summands[i])
-        return report(where,
-                      "weighs " + span + " as parameters of rank " +
-                          std::to_string(op.summands[i]) + ", and there " + in_words(value),
-                      "Let it wait for what the neighbour sends, and read where that was put.");
+        return report(
+            where,
+            fmt::format("the op weighs {} as parameters of rank {}, but it holds {}", span,
+                        op.summands[i], in_words(value)),
+            "Let the op wait for the parameters of the neighbor, and read them where they "
+            "were received.");
       if (!known) continue;
       if (element.value_or(first + value.shift) != first + value.shift)
-        return report(where, "adds up different parameters", "Give all spans one range.");
+        return report(where, "the op sums different parameters",
+                      "Use the same range in all spans.");
       element = first + value.shift;
       row.numerators[static_cast<std::size_t>(value.source)] += op.weights.numerators[i];
     }
@@ -184,8 +190,8 @@ class Execution {
   }
 
   std::string in_words(const Value& value) const {
-    if (is_old(value)) return "are those of rank " + std::to_string(value.source);
-    return is_sum(value) ? "is a sum already" : "are none that were sent";
+    if (is_old(value)) return fmt::format("those of rank {}", value.source);
+    return is_sum(value) ? "a weighted sum" : "no parameters that a rank sent";
   }
 
   // An update subtracts its step from a sum, element by element.
@@ -199,13 +205,13 @@ class Execution {
         return holds_sums(where.rank, read);
       });
       if (origin == op.reads.end() || origin->count != write.count)
-        return report(where, "takes its step from what is no average over neighbours",
-                      "Let it read what MIX writes, after that.");
+        return report(where, "the update does not start from a weighted sum over neighbors",
+                      "Let the update follow MIX, and read its output.");
       for (const Piece& piece : held(where.rank, *origin)) {
         const std::int64_t to = piece.first - origin->first + write.first;
         if (piece.first + piece.value.shift != to)
-          return report(where, "takes its step from the average of other parameters",
-                        "Give both one range.");
+          return report(where, "the update starts from the weighted sum of other parameters",
+                        "Use the same range in both ops.");
         at(where.rank, write).set(to, piece.count, {piece.value.source, 0});
       }
     }
@@ -226,11 +232,11 @@ class Execution {
       const std::string span = range_text(rank, {parameters, piece.first, piece.count});
       if (!is_sum(piece.value))
         return report({rank.rank, program_, -1},
-                      "ends with " + span + " as they were, mixed with nobody's"),
+                      fmt::format("the program ends with {} not mixed", span)),
                std::nullopt;
       if (first.value_or(piece.value).source != piece.value.source)
         return report({rank.rank, program_, -1},
-                      "averages " + span + " by other weights than what is before them"),
+                      fmt::format("{} has other weights than the parameters before it", span)),
                std::nullopt;
       first = piece.value;
     }
@@ -244,27 +250,28 @@ class Execution {
       if (const auto total =
               std::accumulate(row.numerators.begin(), row.numerators.end(), std::int64_t{0});
           total != row.denominator)
-        return void(report({i, program_, -1},
-                           "averages by weights that sum to " + fraction(total, row.denominator),
-                           "Let the weights of every rank sum to 1."));
+        return void(report(
+            {i, program_, -1},
+            fmt::format("the weights of the rank sum to {}", fraction(total, row.denominator)),
+            "Let the weights of every rank sum to 1."));
       for (int j = 0; j < ranks_; ++j) {
         const Row& other = rows[static_cast<std::size_t>(j)];
         const std::int64_t own = row.numerators[static_cast<std::size_t>(j)],
                            back = other.numerators[static_cast<std::size_t>(i)];
         if (own < 0)
-          return void(report({i, program_, -1},
-                             "counts what rank " + std::to_string(j) + " has less than nothing"));
+          return void(report({i, program_, -1}, fmt::format("rank {} has a negative weight", j)));
         if (!same_fraction(own, row.denominator, back, other.denominator))
-          return void(report({i, program_, -1},
-                             "counts rank " + std::to_string(j) + " for " +
-                                 fraction(own, row.denominator) + ", which counts it for " +
-                                 fraction(back, other.denominator),
-                             "Give two ranks one weight, both ways."));
+          return void(report(
+              {i, program_, -1},
+              fmt::format("rank {} has weight {} on rank {}, but rank {} has weight {} on rank {}",
+                          j, fraction(own, row.denominator), i, i,
+                          fraction(back, other.denominator), j),
+              "Use the same weight in both directions."));
       }
     }
     if (const int lost = first_unreached(rows); lost >= 0)
-      report({lost, program_, -1}, "never hears of rank 0, however long it goes on",
-             "Join all ranks, by whatever neighbours.");
+      report({lost, program_, -1}, "the rank is not connected with rank 0",
+             "Connect all ranks of the graph.");
   }
 
   int first_unreached(const std::vector<Row>& rows) const {
@@ -324,10 +331,10 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
             same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1,
                           members))
           continue;
-        return findings.add(
-            proof, Spot{rank.rank, name, static_cast<int>(i)},
-            "adds to a mean of " + std::to_string(members) + " ranks by other weights",
-            "1/" + std::to_string(members) + " of what the rank has", "");
+        return findings.add(proof, Spot{rank.rank, name, static_cast<int>(i)},
+                            fmt::format("the op contributes to a mean of {} with another weight",
+                                        base::counted(members, "rank")),
+                            fmt::format("weight 1/{}", members), "");
       }
     }
     for (const auto& [key, bucket] : buckets)
@@ -335,9 +342,9 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
         whole += home->second.length();
     if (added != whole)
       return findings.add(proof, Spot{rank.rank, name, -1},
-                          "adds " + std::to_string(added) + " of " + std::to_string(whole) +
-                              " elements to the mean",
-                          "each once", "");
+                          fmt::format("the rank contributes {} of {} to the mean", added,
+                                      base::counted(whole, "element")),
+                          "every element, once", "");
   }
 }
 

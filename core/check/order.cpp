@@ -2,6 +2,8 @@
 // Proves order: the members of a group start its buckets in the same order. The order between
 // groups is free: a rank with a lane per group progresses on all of them, and if an engine has one
 // lane for all groups, deadlock.cpp proves termination.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -63,16 +65,15 @@ class Comparison {
                       [](const Use& u, const Use& v) { return u.bucket == v.bucket; });
     if (x == first.end() && y == second.end()) return true;
     const auto text = [](auto at, auto end) {
-      return at == end ? std::string("nothing more")
-                       : "bucket " + std::to_string(at->bucket) + " of group " +
-                             std::to_string(at->group);
+      return at == end ? std::string("no further bucket")
+                       : fmt::format("bucket {} of group {}", at->bucket, at->group);
     };
     const Spot spot{static_cast<std::int32_t>(b), program_, y == second.end() ? -1 : y->op};
     findings_.add(Proof::order, spot,
-                  "starts " + text(y, second.end()) + " where rank " + std::to_string(a) +
-                      " starts " + text(x, first.end()),
-                  "one order on all members of a group",
-                  "Give both ranks their buckets in the same order.");
+                  fmt::format("rank {} starts {} where rank {} starts {}", b, text(y, second.end()),
+                              a, text(x, first.end())),
+                  "the same order on all members of a group",
+                  "Start the buckets of a group in the same order on both ranks.");
     return false;
   }
 

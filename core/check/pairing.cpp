@@ -5,10 +5,13 @@
 // connected. A passive rank waits for no other rank within its step, and first takes an atomic copy
 // of its parameters, from which it computes. An active rank offers all its parameters once, and
 // computes its step from the average it receives. Both ends of an average get one half of each.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -27,7 +30,6 @@ const Pairing* pairing_of(const RankPlan& rank, std::int32_t active) {
   return at == rank.pairs.end() ? nullptr : &*at;
 }
 
-std::string of_rank(std::int32_t rank) { return "rank " + std::to_string(rank); }
 bool passes(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
          kind == OpKind::backward_weight;
@@ -68,7 +70,7 @@ class Examination {
   bool has_role(const RankPlan& rank) {
     const Spot spot{rank.rank, "", -1};
     if (rank.pairs.empty())
-      return report(spot, "has nobody to average with, as others do", "a neighbour");
+      return report(spot, "the rank has no pairs, but other ranks do", "at least one neighbor");
     std::set<std::int32_t> askers;
     for (const Pairing& pairing : rank.pairs) {
       const std::set<std::int32_t> asked(pairing.passive.begin(), pairing.passive.end());
@@ -77,17 +79,22 @@ class Examination {
           std::all_of(asked.begin(), asked.end(), [&](std::int32_t one) { return is_there(one); });
       if (!there || asked.empty() || asked.size() != pairing.passive.size() ||
           !askers.insert(pairing.active).second)
-        return report(spot, "is paired with ranks that are not there, or repeat, or with none",
-                      "different ranks of the plan");
+        return report(spot,
+                      "the rank is paired with no ranks, or with ranks that repeat or do not exist",
+                      "distinct ranks of the plan");
       if (asked.contains(pairing.active))
-        return report(spot, of_rank(pairing.active) + " would ask itself", "other ranks");
+        return report(spot, fmt::format("rank {} is paired with itself", pairing.active),
+                      "other ranks");
       if (pairing.active != rank.rank && !asked.contains(rank.rank))
-        return report(spot, of_rank(pairing.active) + " never asks it", "pairs of its own");
+        return report(
+            spot,
+            fmt::format("the rank has a pair of rank {} that does not include it", pairing.active),
+            "pairs that include the rank");
     }
     if (askers.contains(rank.rank) && rank.pairs.size() > 1)
-      return report(spot,
-                    "both asks and answers, so that ranks may wait for each other in a circle",
-                    "one of them", "Give neighbours different halves.");
+      return report(
+          spot, "the rank is both active and passive, so ranks can wait for each other in a cycle",
+          "either active or passive", "Use a bipartition: neighbors have different roles.");
     return true;
   }
 
@@ -100,13 +107,14 @@ class Examination {
         const Pairing* there = pairing_of(scope_.rank(other), pairing.active);
         if (there == nullptr)
           return report({other, "", -1},
-                        "knows nothing of " + of_rank(rank.rank) + ", with which it is paired",
-                        "both ends of a pair alike");
+                        fmt::format("rank {} is paired with rank {}, but does not list the pair",
+                                    other, rank.rank),
+                        "the same pairs on both ranks");
         if (*there != pairing)
           return report({other, "", -1},
-                        "has other partners, or another seed, for " + of_rank(pairing.active) +
-                            " than " + of_rank(rank.rank) + " has",
-                        "both ends of a pair alike");
+                        fmt::format("ranks {} and {} have different partners or seeds for rank {}",
+                                    other, rank.rank, pairing.active),
+                        "the same pairs on both ranks");
       }
     }
     return true;
@@ -127,8 +135,8 @@ class Examination {
     }
     for (const RankPlan& rank : scope_.ranks)
       if (!reached.contains(rank.rank))
-        return report({rank.rank, "", -1}, "never hears of rank 0, however long it goes on",
-                      "one graph", "Join all ranks, by whatever neighbours.");
+        return report({rank.rank, "", -1}, "the rank is not connected with rank 0",
+                      "a connected graph", "Connect all ranks of the graph.");
     return true;
   }
 
@@ -145,25 +153,27 @@ class Examination {
   // copies them.
   bool never_waits(const RankPlan& rank, const Program& program) {
     const Access all = parameters_of(rank);
-    plan::BufferId aside;
+    plan::BufferId copied;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       const Spot spot{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind) || plan::pairs_up(op.kind))
         return report(
-            spot, "may wait for another rank, though those that it answers may wait for this one",
-            "no op that communicates in a step of it");
+            spot,
+            "the op may wait for another rank, while active ranks may wait for this passive rank",
+            "no communicating op in the step of a passive rank");
       const bool keeps = op.kind == OpKind::mix && op.reads == std::vector{all} &&
                          op.weights.numerators == std::vector{op.weights.denominator};
-      if (keeps && !aside.valid()) aside = op.writes.front().buffer;
-      else if (aside.valid() && touches(op.writes, aside))
-        return report(spot, "changes what the passes of the step compute by", "none that does");
+      if (keeps && !copied.valid()) copied = op.writes.front().buffer;
+      else if (copied.valid() && touches(op.writes, copied))
+        return report(spot, "the op changes the copied parameters that the passes of the step read",
+                      "no change of the copy within a step");
       if (passes(op.kind) && touches(op.reads, all.buffer))
-        return report(spot, "computes by parameters that an answer may change meanwhile",
-                      "what was put aside", "Put all of them aside first, in one op.");
-      if (passes(op.kind) && !aside.valid())
-        return report(spot, "computes by what was not put aside in this step",
-                      "all parameters, in one op before it");
+        return report(spot, "the op reads parameters that an answer may change at the same time",
+                      "the copied parameters", "Copy all parameters first, in one op.");
+      if (passes(op.kind) && !copied.valid())
+        return report(spot, "the op reads parameters that were not copied in this step",
+                      "a copy of all parameters, made in one op before the passes");
     }
     return true;
   }
@@ -175,23 +185,27 @@ class Examination {
       const Op& op = program.ops[i];
       const Spot spot{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind))
-        return report(spot, "may wait for another rank than its partner", "OFFER and AGREE alone");
+        return report(spot, "the op may wait for a rank that is not the partner",
+                      "no communicating ops except OFFER and AGREE");
       if (op.kind == OpKind::offer && std::exchange(offer, &op) != nullptr)
-        return report(spot, "offers a second time in one step", "one offer a step");
+        return report(spot, "the step has a second OFFER", "one OFFER per step");
       if (op.kind == OpKind::offer && op.reads.front() != all)
-        return report(spot, "offers a part of its parameters", "all of them");
+        return report(spot, "the op offers only some of the parameters", "all parameters");
       if (op.kind == OpKind::agree && std::exchange(agree, &op) != nullptr)
-        return report(spot, "takes a second answer in one step", "one answer a step");
+        return report(spot, "the step has a second AGREE", "one AGREE per step");
       if (op.kind == OpKind::agree && op.writes.front().count != all.count)
-        return report(spot, "takes a part of the answer", "all of it");
+        return report(spot, "the op receives only some of the averaged parameters",
+                      "all parameters");
       if (op.kind == OpKind::update && touches(op.writes, all.buffer) &&
           !takes_answer(op, agree, all.buffer))
-        return report(spot, "takes its step from what is no average of two",
-                      "the same elements of what AGREE brings", "Let it read them.");
+        return report(spot, "the update does not start from the average that AGREE received",
+                      "the same elements of the output of AGREE",
+                      "Let the update follow AGREE, and read its output.");
     }
     if (offer == nullptr || agree == nullptr)
-      return report({rank.rank, program.name, -1}, "offers or takes nothing",
-                    "one OFFER and one AGREE a step");
+      return report({rank.rank, program.name, -1},
+                    fmt::format("the program has no {}", offer == nullptr ? "OFFER" : "AGREE"),
+                    "one OFFER and one AGREE per step");
     return true;
   }
 
@@ -210,30 +224,30 @@ class Examination {
     const auto& ops =
         number < 0 ? std::vector<Op>{} : rank.programs[static_cast<std::size_t>(number)].ops;
     if (ops.size() != rank.pairs.size())
-      return report({rank.rank, "answer", -1},
-                    "has " + std::to_string(ops.size()) + " answers for " +
-                        std::to_string(rank.pairs.size()) + " that may ask",
-                    "one for each");
+      return report(
+          {rank.rank, "answer", -1},
+          fmt::format("the program has {} for {}", base::counted(std::ssize(ops), "answer"),
+                      base::counted(std::ssize(rank.pairs), "active neighbor")),
+          "one answer per active neighbor");
     const Access all = parameters_of(rank);
     std::set<std::int32_t> replies{all.buffer.value};
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const Op& op = ops[i];
       const Spot spot{rank.rank, "answer", static_cast<int>(i)};
       if (op.kind != OpKind::answer || op.peer != rank.pairs[i].active)
-        return report(spot, "is no answer to " + of_rank(rank.pairs[i].active),
-                      "ANSWER<r" + std::to_string(rank.pairs[i].active));
+        return report(spot, fmt::format("the op is not an answer to rank {}", rank.pairs[i].active),
+                      fmt::format("ANSWER<r{}", rank.pairs[i].active));
       if (op.weights.numerators != std::vector<std::int64_t>{1, 1} || op.weights.denominator != 2)
         return report(spot,
-                      "averages other than half and half, so that the mean of all would drift",
+                      "the weights are not one half each, so the mean of all ranks would drift",
                       "weights 1:1/2");
       if (op.reads.front() != all || op.writes.front() != all ||
           op.writes.back().count != all.count)
-        return report(spot, "averages a part of the parameters",
-                      "all of them, to itself and to who asked");
+        return report(spot, "the op averages only some of the parameters",
+                      "all parameters, written to the rank's own and to the reply");
       if (!replies.insert(op.writes.back().buffer.value).second)
-        return report(spot,
-                      "answers from where another answer may still be read, or from its parameters",
-                      "a buffer of its own for each");
+        return report(spot, "the reply is in the buffer of the parameters or of another reply",
+                      "a separate buffer for each reply");
     }
     return true;
   }

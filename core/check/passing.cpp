@@ -7,11 +7,14 @@
 // reads only values of its own micro-batch, and all terms of its segment's gradient. Every segment
 // processes every micro-batch of its replica once forward and once backward. A rank that holds the
 // segment processes all of them, or the callers of a remote segment together do.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "core/base/units.h"
 #include "core/check/buckets.h"
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
@@ -95,13 +98,14 @@ class Passing {
           taken_together(pass) < all)
         return findings_.add(
             Proof::passing, Spot{pass.rank, program_, -1},
-            "takes " + std::to_string(micros.size()) + " of " + std::to_string(all) +
-                " micro-batches " +
-                (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward"
-                                                                              : "back") +
-                " through segment " + std::to_string(pass.segment),
-            "all of them, each once",
-            "Let the schedule take every micro-batch through every stage.");
+            fmt::format(
+                "the {} pass of segment {} processes {} of {}",
+                pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward"
+                                                                             : "backward",
+                pass.segment, micros.size(),
+                base::counted(static_cast<std::int64_t>(all), "micro-batch", "micro-batches")),
+            "every micro-batch, once",
+            "Let the schedule process every micro-batch in every stage.");
   }
 
  private:
@@ -148,8 +152,7 @@ class Passing {
   }
 
   bool report(const At& at, const std::string& what, const std::string& advice) {
-    findings_.add(Proof::passing, at, what, "what was made of its own micro-batch, all of it",
-                  advice);
+    findings_.add(Proof::passing, at, what, "complete values of the op's own micro-batch", advice);
     return false;
   }
   std::string name(const At& at, const Span& span) const {
@@ -198,8 +201,8 @@ class Passing {
     const OpKind way = op.kind == OpKind::loss ? OpKind::forward : op.kind;
     return op.kind == OpKind::loss || op.kind == OpKind::recompute ||
            taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
-           report(at, "takes a micro-batch that its segment has taken",
-                  "Take every micro-batch once.");
+           report(at, "the segment processes a micro-batch twice",
+                  "Process every micro-batch once.");
   }
 
   bool reads_its_own(const At& at, const Op& op, const Span& span) {
@@ -208,31 +211,34 @@ class Passing {
     for (std::size_t c = span.first; c < span.last; ++c) {
       const Held& h = held(at.rank, span.buffer, c);
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
-        return report(
-            at, "reads " + name(at, span) + ", which holds " + in_words(h),
-            "Let it wait for what its micro-batch brings, in a place that nothing else takes.");
+        return report(at,
+                      fmt::format("the op reads {}, which holds {}", name(at, span), in_words(h)),
+                      "Let the op wait for the values of its micro-batch, and reuse their place "
+                      "only after it.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
-        return report(at, "reads " + name(at, span) + ", which are other columns than its own",
-                      "Hand on columns to who has the rows for them.");
+        return report(
+            at, fmt::format("the op reads {}, which has other columns than the op", name(at, span)),
+            "Send columns to the rank that holds the matching rows of the weights.");
       const bool own = use.role == Role::gradient && use.segment == op.segment;
       if (own && h.parts != parts_[use.segment])
-        return report(at,
-                      "reads " + name(at, span) + ", to which " + std::to_string(h.parts.size()) +
-                          " of " + std::to_string(parts_[use.segment].size()) + " have added",
-                      "Let it wait for the gradients of all that compute by the output.");
+        return report(
+            at,
+            fmt::format("the op reads {}, which holds {} of {}", name(at, span), h.parts.size(),
+                        base::counted(std::ssize(parts_[use.segment]), "gradient term")),
+            "Let the op wait for the gradients of all readers of the output.");
     }
     return true;
   }
 
   static std::string in_words(const Held& h) {
-    if (h.micro < 0) return "nothing of this step";
-    const std::string of = " of micro-batch " + std::to_string(h.micro);
-    switch (h.use.role) {
-      case Role::output: return "the output of segment " + std::to_string(h.use.segment) + of;
-      case Role::gradient: return "the gradient at segment " + std::to_string(h.use.segment) + of;
-      case Role::sums: return "the sums of segment " + std::to_string(h.use.segment) + of;
-      default: return "the samples" + of;
-    }
+    if (h.micro < 0) return "no value of this step";
+    const char* kind = h.use.role == Role::output     ? "output"
+                       : h.use.role == Role::gradient ? "gradient"
+                       : h.use.role == Role::sums     ? "batch norm sums"
+                                                      : nullptr;
+    return kind == nullptr ? fmt::format("the samples of micro-batch {}", h.micro)
+                           : fmt::format("the {} of segment {} of micro-batch {}", kind,
+                                         h.use.segment, h.micro);
   }
 
   bool write(const At& at, const Op& op, const Span& span, std::size_t cell, bool was_read) {
@@ -244,8 +250,8 @@ class Passing {
       return true;  // the gradient before the activation, in place of the one after it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
-      return report(at, "adds to " + name(at, span) + " what is in it already",
-                    "Add every part once.");
+      return report(at, fmt::format("the op adds a gradient term twice to {}", name(at, span)),
+                    "Add every term once.");
     h = {use, op.micro, std::move(parts),
          use.role == Role::output ? columns_of(at, op) : plan::Columns{}};
     return true;
@@ -286,10 +292,11 @@ class Passing {
     const Access &place = scope_.op(to).writes.front(), &source = scope_.op(sender).reads.front();
     const Use &here = use(to.rank, place.buffer), &there = use(from, source.buffer);
     if (here.role != there.role || here.segment != there.segment)
-      return report(to,
-                    "puts into " + range_text(scope_.rank(to.rank), place) + " what rank " +
-                        std::to_string(from) + " has in " + range_text(scope_.rank(from), source),
-                    "Give both ends of a transfer one output, or one gradient.");
+      return report(
+          to,
+          fmt::format("{} receives {} of rank {}", range_text(scope_.rank(to.rank), place),
+                      range_text(scope_.rank(from), source), from),
+          "Transfer the same output, or the same gradient, on both ranks.");
     const Cells& own = cells_[static_cast<std::size_t>(to.rank)];
     for (const Span& span : spans(to).writes)
       for (std::size_t c = span.first; c < span.last; ++c) {

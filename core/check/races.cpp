@@ -13,12 +13,15 @@
 // later one in the rehearsal does not know the end of the other. A send reads its span from start
 // to end, since the peer reads it in place. Peers touch nothing else, so only ops of one rank are
 // compared.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 #include <tuple>
 
+#include "core/base/units.h"
 #include "core/check/cells.h"
 #include "core/check/clocks.h"
 #include "core/check/proofs.h"
@@ -207,17 +210,19 @@ class Races {
              .second)
       return;
     const int apart = place.instance - before.instance;
-    const std::string when = apart == 0 ? ""
-                                        : " of " + std::to_string(std::abs(apart)) +
-                                              (apart > 0 ? " step before" : " step later");
-    const std::string lanes =
-        "lanes " + scope_.rank(at.rank).lanes[static_cast<std::size_t>(at.lane)].name + " and " +
-        scope_.rank(at.rank).lanes[static_cast<std::size_t>(other.lane)].name;
-    findings_.add(Proof::races, at,
-                  "touches " + range_text(scope_.rank(at.rank), range) + " while " +
-                      plan::token(scope_.op(other)) + when + " may be under way (" + lanes + ")",
-                  "an order between accesses that overlap, unless both read",
-                  "Let the later op wait for the other's lane.");
+    const std::string when = apart == 0
+                                 ? ""
+                                 : fmt::format(" of {} {}", base::counted(std::abs(apart), "step"),
+                                               apart > 0 ? "earlier" : "later");
+    const auto& lanes = scope_.rank(at.rank).lanes;
+    findings_.add(
+        Proof::races, at,
+        fmt::format("the op accesses {} while {}{} may be running (lanes {} and {})",
+                    range_text(scope_.rank(at.rank), range), plan::token(scope_.op(other)), when,
+                    lanes[static_cast<std::size_t>(at.lane)].name,
+                    lanes[static_cast<std::size_t>(other.lane)].name),
+        "ordered accesses if they overlap, unless both read",
+        "Let the later op wait for the lane of the earlier op.");
   }
 
   const Scope& scope_;

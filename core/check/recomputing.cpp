@@ -6,6 +6,8 @@
 // loss also read the values of the forward pass of their segment and micro-step, kept or
 // recomputed. Gathered, stashed and server parameters are proved elsewhere (sharding.cpp,
 // versions.cpp, serving.cpp).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -65,8 +67,8 @@ class Recomputing {
     op_ = number;
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
       return true;  // proved as if nothing were offloaded (swapping.cpp)
-    if (op.kind == OpKind::recompute) return make_again(op);
-    if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
+    if (op.kind == OpKind::recompute) return recompute(op);
+    if ((goes_back(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op)) return false;
     Touched touched;
     if (op.kind == OpKind::forward) touched.reads = reads_of(op);
     leave(op);
@@ -81,8 +83,10 @@ class Recomputing {
   const std::string& name(std::size_t buffer) const { return rank_.buffers[buffer].name; }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::recomputing, Spot{rank_.rank, program().name, op_}, what,
-                  "what the forward pass of its segment and micro-step had, and made", advice);
+    findings_.add(
+        Proof::recomputing, Spot{rank_.rank, program().name, op_}, what,
+        "the values that the forward pass of the same segment and micro-step read or wrote",
+        advice);
     return false;
   }
 
@@ -137,7 +141,7 @@ class Recomputing {
     return follows_parameters_ || !parameters_.valid() || buffer != parameters_.index();
   }
 
-  bool finds_what_was(const Op& op) {
+  bool reads_forward_values(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
     if (forward == seen_.end()) return true;  // runs on another rank, or on other ranks' samples
@@ -150,39 +154,45 @@ class Recomputing {
       };
       if (is_loss ? std::all_of(wanted->begin(), wanted->end(), is_there) : *wanted == values)
         continue;
-      return report("reads " + name(buffer) +
-                        ", which is not as the forward pass of its micro-step had or left it",
-                    "Keep it from there on, or make it again before.");
+      return report(changed_since_forward(buffer),
+                    "Keep the values of the forward pass, or recompute them before the op.");
     }
     return true;
   }
 
-  bool make_again(const Op& op) {
+  std::string changed_since_forward(std::size_t buffer) const {
+    return fmt::format("the op reads {}, which differs from the forward pass of the micro-step",
+                       name(buffer));
+  }
+
+  bool recompute(const Op& op) {
     const auto known = seen_.find({op.segment, op.micro});
     if (known == seen_.end())
-      return report("makes again what no forward pass of its micro-step has made",
-                    "Let it follow its forward pass.");
+      return report("the op recomputes an output that no forward pass of the micro-step computed",
+                    "Let the op follow its forward pass.");
     const Touched& forward = known->second;
     const auto reads = reads_of(op);
     for (const auto& [buffer, values] : reads) {
       const Values* wanted = of_forward(forward, buffer, First::found);
       if (wanted == nullptr)
-        return report("reads " + name(buffer) + ", by which its forward pass did not compute",
-                      "Let it read what that read.");
+        return report(
+            fmt::format("the op reads {}, which its forward pass did not read", name(buffer)),
+            "Read the inputs of the forward pass.");
       if (is_followed(buffer) && *wanted != values)
-        return report("reads " + name(buffer) +
-                          ", which is not as the forward pass of its micro-step had or left it",
-                      "Keep what comes into a run until its backward pass, and make outputs again "
-                      "in their order, before any update.");
+        return report(
+            changed_since_forward(buffer),
+            "Keep the inputs of recomputed segments until their backward pass, and recompute "
+            "outputs in order, before any update.");
     }
     for (const auto& [buffer, values] : forward.reads)
       if (!forward.writes.contains(buffer) && !reads.contains(buffer))
-        return report("does not read " + name(buffer) + ", by which its forward pass computed",
-                      "Let it read all that that read.");
-    return leave_again(forward, reads);
+        return report(
+            fmt::format("the op does not read {}, which its forward pass read", name(buffer)),
+            "Read all inputs of the forward pass.");
+    return restore(forward, reads);
   }
 
-  bool leave_again(const Touched& forward, const std::map<std::size_t, Values>& reads) {
+  bool restore(const Touched& forward, const std::map<std::size_t, Values>& reads) {
     const auto& writes = cells_.of(number_, op_).writes;
     std::map<std::size_t, std::size_t> written;  // cells written, by buffer
     for (const Span& span : writes) {
@@ -190,16 +200,17 @@ class Recomputing {
       if (made == forward.writes.end() || forward.reads.contains(span.buffer) ||
           reads.contains(span.buffer) || made->second.size() != span.last - span.first)
         return report(
-            "changes " + name(span.buffer) +
-                ", which its forward pass alone may, or more or less of it than that made",
-            "Let it write the output.");
+            fmt::format("the op writes {}, which is not exactly the output of its forward pass",
+                        name(span.buffer)),
+            "Write exactly the output.");
       for (std::size_t c = span.first; c < span.last; ++c)
         held(span.buffer, c) = made->second[c - span.first].second;
       written[span.buffer] += span.last - span.first;
     }
     for (const auto& [buffer, values] : forward.writes)
       if (!forward.reads.contains(buffer) && !reads.contains(buffer) && !written.contains(buffer))
-        return report("does not make " + name(buffer) + " again", "Let it write the output.");
+        return report(fmt::format("the op does not recompute {}", name(buffer)),
+                      "Write the output.");
     return true;
   }
 

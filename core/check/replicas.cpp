@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/check/replicas.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
+
+#include "core/base/units.h"
 
 namespace trainyard::check {
 namespace {
@@ -34,7 +38,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
       learn_micro_batches(rank, one);
       for (const Op& op : one.ops)
         if (one.name == program && learns(rank, op))
-          learners_[learnt_by(rank.rank, op.segment)].push_back(rank.rank);
+          learners_[updated_segment(rank.rank, op.segment)].push_back(rank.rank);
     }
 }
 
@@ -62,25 +66,25 @@ void Replicas::find_gradients(const plan::RankPlan& rank, const plan::Program& p
     for (const Op& op : program.ops)
       if (op.kind == OpKind::backward_weight && op.segment != update.segment &&
           op.writes.front() == update.reads.front())
-        learnt_[{rank.rank, op.segment}] = update.segment;
+        updated_segments_[{rank.rank, op.segment}] = update.segment;
   }
 }
 
-std::int32_t Replicas::learnt_by(std::int32_t rank, std::int32_t segment) const {
-  const auto at = learnt_.find({rank, segment});
-  return at == learnt_.end() ? segment : at->second;
+std::int32_t Replicas::updated_segment(std::int32_t rank, std::int32_t segment) const {
+  const auto at = updated_segments_.find({rank, segment});
+  return at == updated_segments_.end() ? segment : at->second;
 }
 
 void Replicas::learn_columns(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
     if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial))
-      columns_[{rank.rank, learnt_by(rank.rank, op.segment)}] = op.columns;
+      columns_[{rank.rank, updated_segment(rank.rank, op.segment)}] = op.columns;
 }
 
 void Replicas::learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
     if (op.kind == OpKind::backward_weight)
-      passed_[{rank.rank, learnt_by(rank.rank, op.segment)}].emplace(op.segment, op.micro);
+      passed_[{rank.rank, updated_segment(rank.rank, op.segment)}].emplace(op.segment, op.micro);
 }
 
 Replicas::Source Replicas::source(std::int32_t rank, std::int32_t segment) const {
@@ -100,15 +104,17 @@ std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segmen
     for (const std::int32_t learner : learners->second) wanted.insert(source(learner, segment));
   for (const std::int32_t member : members) {
     if (!(columns(member, segment) == columns(rank, segment)))
-      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) +
-             ", which has other columns of it";
+      return fmt::format(
+          "the gradient of segment {} is summed with rank {}, which holds other columns", segment,
+          member);
     if (!found.insert(source(member, segment)).second)
-      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) +
-             ", which has learnt from the same samples";
+      return fmt::format(
+          "the gradient of segment {} is summed with rank {}, which processes the same samples",
+          segment, member);
   }
   if (found == wanted) return std::nullopt;
-  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) +
-         " of " + std::to_string(wanted.size()) + " replicas have learnt";
+  return fmt::format("the gradient of segment {} is the sum of {} of {}", segment, found.size(),
+                     base::counted(std::ssize(wanted), "replica"));
 }
 
 }  // namespace trainyard::check

@@ -41,7 +41,7 @@ class Replicas {
   void learn_columns(const plan::RankPlan& rank, const plan::Program& program);
   void learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;
-  std::int32_t learnt_by(std::int32_t rank, std::int32_t segment)
+  std::int32_t updated_segment(std::int32_t rank, std::int32_t segment)
       const;  // segment that the gradient of `segment` updates
 
   // Source of a rank's gradient of a segment: its replica, and the micro-batches, each with the
@@ -56,7 +56,7 @@ class Replicas {
   std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
   std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;  // likewise, over all programs
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      learnt_;  // likewise, if it differs from the segment
+      updated_segments_;  // likewise, if it differs from the segment
 };
 
 }  // namespace trainyard::check

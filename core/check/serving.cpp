@@ -7,9 +7,12 @@
 // The server itself ensures that no pull is torn and no gradient is overwritten while it is read. A
 // push completes when the server has taken it, and an answer comes from a version that is not
 // written while it is read (run/servers/server.h).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <queue>
 
+#include "core/base/units.h"
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -82,12 +85,13 @@ Ends ends_of_servers(const Scope& scope) {
 
 std::string words(const End& end) {
   const auto said = [](std::int64_t elements) {
-    return elements < 0 ? std::string("nothing") : std::to_string(elements) + " elements";
+    return elements < 0 ? std::string("nothing") : base::counted(elements, "element");
   };
-  const std::string rows = end.named > 0 ? ", " + std::to_string(end.named) + " rows of " +
-                                               std::to_string(end.row) + " at most"
-                                         : "";
-  return "pushes " + said(end.pushed) + " and pulls " + said(end.pulled) + rows;
+  const std::string rows = end.named > 0
+                               ? fmt::format(", at most {} of {}", base::counted(end.named, "row"),
+                                             base::counted(end.row, "element"))
+                               : "";
+  return fmt::format("push of {} and pull of {}{}", said(end.pushed), said(end.pulled), rows);
 }
 
 bool agree(const End& worker, const End& server) {
@@ -121,13 +125,13 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
   if (op.kind == OpKind::pull || op.kind == OpKind::pack)
     expect_one(
         turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; },
-        "goes by a list of rows that no turn makes",
-        "one that ROWS of the same share writes, once a turn");
+        "the op uses a list of rows that program turn does not write",
+        "a list that one ROWS op of the same shard writes in program turn");
   if (op.kind == OpKind::pull)
     expect_one(
         &program, OpKind::push,
         [&](const Op& push) { return !push.named && push.reads.front() == sent_part(list); },
-        "goes by a list of rows that its server is not sent", "a PUSH of the same list, once");
+        "the op uses a list of rows that is not sent to the server", "one PUSH of the same list");
   if (op.kind == OpKind::pack)
     expect_one(
         turn, OpKind::pull,
@@ -135,12 +139,12 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
           return pull.writes.front().first == first.first &&
                  pull.writes.front().count == first.count;
         },
-        "packs rows of what is not pulled",
-        "the share of the gradient whose parameters are pulled");
+        "the op packs rows of parameters that are not pulled",
+        "the shard of the gradient whose parameters are pulled");
   if (op.kind == OpKind::push)
     expect_one(
         &program, OpKind::pack, [&](const Op& pack) { return pack.writes.front() == first; },
-        "pushes rows that nobody packs", "what PACK of the same share writes");
+        "the op pushes rows that no op packs", "the output of PACK of the same shard");
 }
 
 void prove_lists(const RankPlan& rank, Findings& findings) {
@@ -157,13 +161,13 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers,
     const End end = at == ends.end() ? End{} : at->second;
     if (agree(end, at_server)) continue;
     findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
-                 words(end) + " of share " + std::to_string(bucket), words(at_server), "");
+                 fmt::format("the worker has a {} of shard {}", words(end), bucket),
+                 fmt::format("the numbers of the server: {}", words(at_server)), "");
   }
   for (const auto& [bucket, end] : ends)
     if (!servers.contains(bucket))
       findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
-                   "share " + std::to_string(bucket) + " is on no server",
-                   "shares that a server keeps", "");
+                   fmt::format("no server has shard {}", bucket), "shards of a server", "");
 }
 
 // Checks that the pulls cover all parameters, each element once.
@@ -175,19 +179,20 @@ void cover(const RankPlan& rank, Findings& findings) {
   std::int64_t end = 0;
   for (const plan::Access& span : spans) {
     if (span.first != end)
-      return findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
-                          "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " +
-                              std::to_string(std::max(span.first, end)) +
-                              (span.first > end ? " from nowhere" : " twice"),
-                          "each once", "");
+      return findings.add(
+          Proof::serving, Spot{rank.rank, "turn", -1},
+          fmt::format("the worker {} parameters {}:{}{}",
+                      span.first > end ? "does not pull" : "pulls", std::min(span.first, end),
+                      std::max(span.first, end), span.first > end ? "" : " twice"),
+          "every parameter, once", "");
     end += span.count;
   }
   const plan::BufferId parameters = rank.buffer("params");
   const std::int64_t all = parameters.valid() ? rank.buffers[parameters.index()].elements : 0;
   if (end != all)
     findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
-                 "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters",
-                 "all", "");
+                 fmt::format("the worker pulls {} of {}", end, base::counted(all, "parameter")),
+                 "all parameters", "");
 }
 
 bool sound(const plan::ArrivalRule& rule) {
@@ -226,19 +231,22 @@ void judge_rules(const Scope& scope, int workers, Findings& findings) {
     if (first == nullptr) first = &rank;
     if (*rank.rule != *first->rule)
       findings.add(Proof::serving, Spot{rank.rank, "", -1},
-                   "has another rule than rank " + std::to_string(first->rank), "one rule", "");
+                   fmt::format("the arrival rule differs from that of rank {}", first->rank),
+                   "the same rule on all servers", "");
     if (rank.rule->workers != workers)
-      findings.add(Proof::serving, Spot{rank.rank, "", -1},
-                   "counts " + std::to_string(rank.rule->workers) + " workers",
-                   std::to_string(workers), "");
-    else if (!sound(*rank.rule))
       findings.add(
           Proof::serving, Spot{rank.rank, "", -1},
-          "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients",
-          "1 to " + std::to_string(workers), "");
+          fmt::format("the arrival rule has {}", base::counted(rank.rule->workers, "worker")),
+          std::to_string(workers), "");
+    else if (!sound(*rank.rule))
+      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+                   fmt::format("the arrival rule needs {} per update",
+                               base::counted(rank.rule->gradients_per_update, "gradient")),
+                   fmt::format("1 to {}", workers), "");
     else if (!terminates(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever",
-                   "a rule by which somebody may always go on", "");
+      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+                   "the arrival rule deadlocks the workers",
+                   "a rule under which some worker can always continue", "");
   }
 }
 

@@ -3,20 +3,20 @@
 
 namespace trainyard::check {
 
-int Things::number(const Thing& thing) {
-  const auto [at, fresh] = numbers_.try_emplace(thing, static_cast<int>(list_.size()));
-  if (fresh) list_.push_back(thing);
+int ValueTable::number(const ShardValue& value) {
+  const auto [at, fresh] = numbers_.try_emplace(value, static_cast<int>(list_.size()));
+  if (fresh) list_.push_back(value);
   return at->second;
 }
 
-std::optional<int> Things::sum(int a, int b) {
-  const Thing left = (*this)[a], right = (*this)[b];
-  if (left.kind == Thing::zero) return b;
-  if (right.kind == Thing::zero) return a;
-  if (left.kind != Thing::gradient || right.kind != Thing::gradient ||
+std::optional<int> ValueTable::sum(int a, int b) {
+  const ShardValue left = (*this)[a], right = (*this)[b];
+  if (left.kind == ShardValue::zero) return b;
+  if (right.kind == ShardValue::zero) return a;
+  if (left.kind != ShardValue::gradient || right.kind != ShardValue::gradient ||
       left.position != right.position)
     return number({});
-  Thing both = left;
+  ShardValue both = left;
   for (const GradientTerm& part : right.parts)
     if (!both.parts.insert(part).second) return std::nullopt;
   return number(both);

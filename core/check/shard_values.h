@@ -20,26 +20,26 @@ inline constexpr std::int32_t kAllOfThem = -1;  // position that stands for "par
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
 // Symbolic value of an element, associated with the rank at `position` of a shard group.
-struct Thing {
+struct ShardValue {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
   std::int32_t position = kAllOfThem;
   std::set<GradientTerm> parts = {};  // terms of a gradient
-  bool operator<(const Thing& other) const {
+  bool operator<(const ShardValue& other) const {
     return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts);
   }
 };
 
 // Assigns a number to each symbolic value; a `Value` has it as its source.
-class Things {
+class ValueTable {
  public:
-  int number(const Thing& thing);
-  const Thing& operator[](int number) const { return list_[static_cast<std::size_t>(number)]; }
+  int number(const ShardValue& value);
+  const ShardValue& operator[](int number) const { return list_[static_cast<std::size_t>(number)]; }
   // Adds two gradients of the same element. Returns nothing if both contain the same term.
   std::optional<int> sum(int a, int b);
 
  private:
-  std::map<Thing, int> numbers_;
-  std::vector<Thing> list_;
+  std::map<ShardValue, int> numbers_;
+  std::vector<ShardValue> list_;
 };
 
 bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span);

@@ -10,11 +10,14 @@
 // once. At the end all persistent parameters on all ranks are updated. On a mesh this holds for
 // each shard of the model separately, among the ranks that exchange its parameters and gradients,
 // which are one rank of every replica.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
 #include <optional>
 
+#include "core/base/units.h"
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
 #include "core/check/replicas.h"
@@ -42,7 +45,7 @@ class Sharding {
       auto& contents = contents_.emplace_back();
       for (const plan::Buffer& buffer : rank.buffers)
         contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1),
-                              Value{things_.number({}), 0});
+                              Value{values_.number({}), 0});
       const plan::BufferId shard = rank.buffer("shard"),
                            lasts = shard.valid() ? shard : rank.buffer("params");
       const std::int32_t group = gathering_group(rank);
@@ -52,7 +55,7 @@ class Sharding {
                       ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank)
                       : kAllOfThem});
       set(rank.rank, all_of(rank, lasts),
-          {things_.number({Thing::before, lasts_.back().position}), 0});
+          {values_.number({ShardValue::before, lasts_.back().position}), 0});
     }
     for (const plan::RankPlan& rank : scope.ranks) learn_parts(rank);
   }
@@ -80,15 +83,15 @@ class Sharding {
     for (const plan::RankPlan& rank : scope_.ranks) {
       const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
       for (const Piece& piece : of(rank.rank, all_of(rank, lasts.buffer)))
-        if (const Thing& thing = things_[piece.value.source]; thing.kind != Thing::after ||
-                                                              thing.position != lasts.position ||
-                                                              piece.value.shift != 0)
-          return findings_.add(Proof::sharding, Spot{rank.rank, program_, -1},
-                               "ends with " +
-                                   range_text(rank, {lasts.buffer, piece.first, piece.count}) +
-                                   " that no update of this step has left there",
-                               "all parameters updated, on all ranks",
-                               "Update every part, and gather what others keep.");
+        if (const ShardValue& value = values_[piece.value.source];
+            value.kind != ShardValue::after || value.position != lasts.position ||
+            piece.value.shift != 0)
+          return findings_.add(
+              Proof::sharding, Spot{rank.rank, program_, -1},
+              fmt::format("the program ends with {} not updated in this step",
+                          range_text(rank, {lasts.buffer, piece.first, piece.count})),
+              "all parameters updated, on all ranks",
+              "Update every shard, and gather the shards of other ranks.");
     }
   }
 
@@ -154,8 +157,8 @@ class Sharding {
     return false;
   }
   bool twice(const At& at) {
-    return report(at, "adds what a micro-step has learnt to a sum that it is in already",
-                  "every part of a gradient, once", "Add up every unit once a micro-step.");
+    return report(at, "the op adds the gradient of a micro-step twice to a sum",
+                  "every term of a gradient, once", "Reduce every unit once per micro-step.");
   }
   std::string name(const At& at, plan::BufferId buffer, const Piece& piece) const {
     return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
@@ -181,11 +184,13 @@ class Sharding {
     if (read == nullptr) return overwrites(at, op);
     const std::vector<Piece> pieces = of(at.rank, *read);
     for (const Piece& piece : pieces)
-      if (things_[piece.value.source].kind != Thing::before)
+      if (values_[piece.value.source].kind != ShardValue::before)
         return report(
-            at, "reads " + name(at, read->buffer, piece) + ", which holds " + in_words(piece),
-            "parameters as they were before the step",
-            "Gather a unit before its passes, into a place that none takes until they are over.");
+            at,
+            fmt::format("the op reads {}, which holds {}", name(at, read->buffer, piece),
+                        in_words(piece)),
+            "parameters from before the step",
+            "Gather a unit before its passes, into a place that stays unchanged until they end.");
     const auto [known, fresh] = computed_by_.try_emplace(Of{together_of(at.rank), op.segment},
                                                          moved(pieces, read->first, 0));
     const auto same = [](const Piece& a, const Piece& b) {
@@ -194,11 +199,12 @@ class Sharding {
     const std::vector<Piece> now = moved(pieces, read->first, 0);
     if (!fresh &&
         !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
-      return report(at,
-                    "reads in " + range_text(scope_.rank(at.rank), *read) +
-                        " other parameters than a pass of its segment before it",
-                    "the same ones on all ranks, forward and backward",
-                    "Gather the unit of the segment.");
+      return report(
+          at,
+          fmt::format("the op reads other parameters in {} than an earlier pass of the segment",
+                      range_text(scope_.rank(at.rank), *read)),
+          "the same parameters on all ranks, forward and backward",
+          "Gather the unit of the segment.");
     return overwrites(at, op);
   }
 
@@ -209,10 +215,11 @@ class Sharding {
     if (!overwrites(at, op)) return false;
     for (const Piece& piece :
          moved(computed_by_[{together_of(at.rank), op.segment}], 0, write.first)) {
-      const Thing learnt{
-          Thing::gradient, things_[piece.value.source].position, {{at.rank, op.micro, op.segment}}};
+      const ShardValue gradient{ShardValue::gradient,
+                                values_[piece.value.source].position,
+                                {{at.rank, op.micro, op.segment}}};
       set(at.rank, {write.buffer, piece.first, piece.count},
-          {things_.number(learnt), piece.value.shift});
+          {values_.number(gradient), piece.value.shift});
     }
     return !adds || add(at, write, before);
   }
@@ -222,16 +229,17 @@ class Sharding {
     std::vector<Piece> sums;
     for (const Piece& more : added)
       for (const Piece& own : of(at.rank, {to.buffer, more.first, more.count})) {
-        const bool zero = things_[own.value.source].kind == Thing::zero ||
-                          things_[more.value.source].kind == Thing::zero;
+        const bool zero = values_[own.value.source].kind == ShardValue::zero ||
+                          values_[more.value.source].kind == ShardValue::zero;
         const auto sum = zero || own.value.shift == more.value.shift
-                             ? things_.sum(own.value.source, more.value.source)
-                             : things_.number({});
+                             ? values_.sum(own.value.source, more.value.source)
+                             : values_.number({});
         if (!sum) return twice(at);
-        sums.push_back({own.first,
-                        own.count,
-                        {*sum, things_[own.value.source].kind == Thing::zero ? more.value.shift
-                                                                             : own.value.shift}});
+        sums.push_back(
+            {own.first,
+             own.count,
+             {*sum, values_[own.value.source].kind == ShardValue::zero ? more.value.shift
+                                                                       : own.value.shift}});
       }
     set(at.rank, to.buffer, sums);
     return true;
@@ -254,52 +262,56 @@ class Sharding {
     const Access &gradient = op.reads.front(), &to = op.writes.front();
     const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     if (to.buffer != lasts.buffer)
-      return report(at, "updates " + range_text(scope_.rank(at.rank), to) + ", which does not last",
-                    "the rank's own part", "Update what is gathered from.");
+      return report(at,
+                    fmt::format("the op updates {}, which is temporary",
+                                range_text(scope_.rank(at.rank), to)),
+                    "the rank's shard",
+                    "Update the persistent parameters, from which others are gathered.");
     for (const Piece& piece : of(at.rank, to))
-      if (things_[piece.value.source].kind != Thing::before)
-        return report(at, "updates " + name(at, to.buffer, piece) + " once more",
-                      "one update a step", "Let every part be updated once.");
+      if (values_[piece.value.source].kind != ShardValue::before)
+        return report(at, fmt::format("the op updates {} again", name(at, to.buffer, piece)),
+                      "one update per step", "Update every shard once.");
     for (const Piece& piece : moved(of(at.rank, gradient), gradient.first, to.first))
       if (!is_whole(together_of(at.rank), piece, lasts.position))
         return report(
-            at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
-            "the gradient at it, with what all ranks have learnt, each part once",
-            "Sum every unit over all ranks before the update, and keep the rank's own part.");
+            at,
+            fmt::format("the op updates {} with {}", name(at, to.buffer, piece), in_words(piece)),
+            "the gradient of these elements, summed over all ranks, each term once",
+            "Reduce every unit over all ranks before the update, and keep the rank's shard.");
     if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
-      return report(at, *flaw, "what all replicas have learnt",
-                    "Let all replicas share a unit out, or sum the parts of those that do.");
+      return report(at, *flaw, "the gradients of all replicas",
+                    "Shard a unit over all replicas, or sum the shards of the replicas that do.");
     overwrites(at, op);
-    set(at.rank, to, {things_.number({Thing::after, lasts.position}), 0});
+    set(at.rank, to, {values_.number({ShardValue::after, lasts.position}), 0});
     return true;
   }
 
   // True if a piece holds the gradient of the element at its place, with the terms of all segments
   // that read the parameter.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
-    const Thing& thing = things_[piece.value.source];
-    if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0)
+    const ShardValue& value = values_[piece.value.source];
+    if (value.kind != ShardValue::gradient || value.position != position || piece.value.shift != 0)
       return false;
     std::set<GradientTerm> wanted;
     for (const auto& [of, by] : computed_by_)
       for (const Piece& read : of.first == together ? by : std::vector<Piece>{}) {
         const std::int64_t first = read.first + read.value.shift;
-        const bool meets = things_[read.value.source].position == position &&
+        const bool meets = values_[read.value.source].position == position &&
                            first < piece.first + piece.count && piece.first < first + read.count;
         if (meets) wanted.insert(parts_[of].begin(), parts_[of].end());
       }
-    return thing.parts == wanted;
+    return value.parts == wanted;
   }
 
   std::string in_words(const Piece& piece) const {
-    const Thing& thing = things_[piece.value.source];
-    switch (thing.kind) {
-      case Thing::zero: return "zeros";
-      case Thing::before: return "parameters from before the step";
-      case Thing::after: return "parameters that are updated";
-      case Thing::gradient:
-        return "a gradient with " + std::to_string(thing.parts.size()) + " parts";
-      default: return "nothing that is known";
+    const ShardValue& value = values_[piece.value.source];
+    switch (value.kind) {
+      case ShardValue::zero: return "zeros";
+      case ShardValue::before: return "parameters from before the step";
+      case ShardValue::after: return "updated parameters";
+      case ShardValue::gradient:
+        return fmt::format("a gradient with {}", base::counted(std::ssize(value.parts), "term"));
+      default: return "unrelated values";
     }
   }
 
@@ -309,10 +321,11 @@ class Sharding {
     const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
       if (write.buffer == lasts.buffer && op.kind != OpKind::update)
-        return report(at, "overwrites " + range_text(scope_.rank(at.rank), write), "updates alone",
-                      "Compute beside the parameters.");
+        return report(at,
+                      fmt::format("the op overwrites {}", range_text(scope_.rank(at.rank), write)),
+                      "only updates write parameters", "Write the result to another buffer.");
       set(at.rank, write,
-          {things_.number({op.kind == OpKind::zero ? Thing::zero : Thing::nothing}), 0});
+          {values_.number({op.kind == OpKind::zero ? ShardValue::zero : ShardValue::nothing}), 0});
     }
     return true;
   }
@@ -387,7 +400,7 @@ class Sharding {
   const Scope& scope_;
   std::string program_;
   Findings& findings_;
-  Things things_;
+  ValueTable values_;
   std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
   std::vector<PersistentBuffer> lasts_;          // by rank: persistent parameters
   // by rank: representative of the ranks that it shares parameters with

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves structure: everything that a number refers to exists. The other proofs and the frontier
 // rely on this.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
+#include "core/base/units.h"
 #include "core/check/proofs.h"
 #include "core/plan/frontier.h"
 
@@ -53,7 +56,7 @@ std::int64_t elements_of(const std::vector<Access>& accesses) {
 }
 
 std::string below(std::size_t count) {
-  return count == 0 ? "none is there" : "0 to " + std::to_string(count - 1);
+  return count == 0 ? "nothing, as there are none" : fmt::format("0 to {}", count - 1);
 }
 
 // Checks one rank of the plan.
@@ -63,7 +66,8 @@ class Inspector {
       : scope_(scope), rank_(rank), findings_(findings) {
     spot_.rank = number;
     if (rank.rank != number)
-      report("calls itself rank " + std::to_string(rank.rank), std::to_string(number));
+      report(fmt::format("the plan of rank {} says that it is of rank {}", number, rank.rank),
+             std::to_string(number));
   }
 
   void run() {
@@ -73,8 +77,9 @@ class Inspector {
     for (const plan::Lane& lane : rank_.lanes) inspect(lane);
     for (const plan::Buffer& buffer : rank_.buffers)
       if (buffer.elements < 0 || buffer.elements > kMostElements)
-        report("buffer " + buffer.name + " has " + std::to_string(buffer.elements) + " elements",
-               "0 to 2^53");
+        report(
+            fmt::format("buffer {} has {}", buffer.name, base::counted(buffer.elements, "element")),
+            "0 to 2^53");
     count_ops();
     for (const plan::Program& program : rank_.programs) inspect(program);
   }
@@ -84,32 +89,29 @@ class Inspector {
     findings_.add(Proof::structure, spot_, what, std::move(accepted), std::move(advice));
   }
 
-  template <class Things>
-  void names(const Things& things, const std::string& kind) {
+  template <class NamedItems>
+  void names(const NamedItems& items, const std::string& kind) {
     std::set<std::string_view> known;
-    for (const auto& thing : things) {
-      if (!plan::is_name(thing.name))
-        report("\"" + thing.name + "\" cannot name a " + kind,
+    for (const auto& item : items) {
+      if (!plan::is_name(item.name))
+        report(fmt::format("\"{}\" is not a valid name of a {}", item.name, kind),
                "a word without spaces and brackets");
-      if (!known.insert(thing.name).second)
-        report("two of its " + kind + "s are called " + thing.name, "names that differ");
+      if (!known.insert(item.name).second)
+        report(fmt::format("the rank has two {}s with the name {}", kind, item.name),
+               "distinct names");
     }
   }
 
   void inspect(const plan::Lane& lane) {
     const bool grouped =
         lane.kind == LaneKind::comm || lane.kind == LaneKind::send || lane.kind == LaneKind::recv;
-    if (!grouped && lane.group >= 0)
-      return report("lane " + lane.name + " belongs to group " + std::to_string(lane.group),
-                    "no group for a lane of this kind");
+    const std::string found = fmt::format("lane {} belongs to group {}", lane.name, lane.group);
+    if (!grouped && lane.group >= 0) return report(found, "no group for a lane of this kind");
     if (!grouped) return;
     if (lane.group < 0 || static_cast<std::size_t>(lane.group) >= scope_.groups.size())
-      return report("lane " + lane.name + " belongs to group " + std::to_string(lane.group),
-                    below(scope_.groups.size()));
+      return report(found, below(scope_.groups.size()));
     if (scope_.groups[static_cast<std::size_t>(lane.group)].position(spot_.rank) < 0)
-      report("lane " + lane.name + " belongs to group " + std::to_string(lane.group) +
-                 ", of which the rank is no member",
-             "a group of the rank");
+      report(fmt::format("{}, but the rank is not a member of it", found), "a group of the rank");
   }
 
   void count_ops() {
@@ -129,11 +131,12 @@ class Inspector {
   void inspect(const plan::Program& program) {
     spot_.program = program.name;
     if (program.samples < 0 || program.global_samples < program.samples)
-      report(std::to_string(program.samples) + " of " + std::to_string(program.global_samples) +
-                 " samples",
-             "0 to all");
+      report(fmt::format("the program processes {} of {}", program.samples,
+                         base::counted(program.global_samples, "sample")),
+             "0 up to all samples");
     if (program.repeats < 1)
-      report("repeats " + std::to_string(program.repeats) + " times", "1 or more");
+      report(fmt::format("the program repeats {}", base::counted(program.repeats, "time")),
+             "1 or more");
     for (const plan::Wanted& wanted : program.wanted) inspect(wanted);
     total_ = ops_by_lane(program);
     seen_.assign(rank_.lanes.size(), 0);
@@ -147,18 +150,18 @@ class Inspector {
 
   void inspect(const Op& op) {
     if (!op.lane.valid() || op.lane.index() >= rank_.lanes.size())
-      return report("lane " + std::to_string(op.lane.value) + " is out of range",
+      return report(fmt::format("lane {} does not exist", op.lane.value),
                     below(rank_.lanes.size()));
     const plan::Lane& lane = rank_.lanes[op.lane.index()];
     if (lane.kind != lane_of(op.kind))
-      report("stands on lane " + lane.name,
-             "a lane of kind " + std::string(plan::word(lane_of(op.kind))));
+      report(fmt::format("the op is on lane {} of kind {}", lane.name, plan::word(lane.kind)),
+             fmt::format("a lane of kind {}", plan::word(lane_of(op.kind))));
     for (const Access& access : op.reads) inspect(access);
     for (const Access& access : op.writes) inspect(access);
     for (const Dependency& dependency : op.after) inspect(op, dependency);
     const bool of_share = op.kind == OpKind::update && rank_.rule && op.bucket >= 0;
     if (has_segment(op.kind) && op.segment < 0 && !of_share)
-      report("names no segment", "a segment");
+      report("the op has no segment", "a segment");
     inspect(op.columns, op.kind);
     inspect_weights(op);
     if (plan::serves(op.kind)) inspect_served(op, lane);
@@ -169,14 +172,15 @@ class Inspector {
 
   void inspect(const plan::Columns& columns, OpKind kind) {
     const bool may = kind == OpKind::load || kind == OpKind::softmax || has_segment(kind);
-    if (columns.any() && !may) report("has columns", "none, as it works on whole rows");
-    if (kind == OpKind::partial && !columns.any()) report("has no columns", "those of the rank");
+    if (columns.any() && !may)
+      report("the op has columns", "no columns, because ops of this kind process full rows");
+    if (kind == OpKind::partial && !columns.any())
+      report("the op has no columns", "the columns of the rank");
     if (columns.first < 0 || columns.count < 0 || columns.of > kMostElements ||
         columns.first > columns.of - columns.count)
-      report("has columns " + std::to_string(columns.first) + " to " +
-                 std::to_string(columns.first + columns.count) + " of " +
-                 std::to_string(columns.of),
-             "columns that are there");
+      report(fmt::format("the op has columns {}:{} of {}", columns.first,
+                         columns.first + columns.count, columns.of),
+             "columns in range");
   }
 
   // A weighted sum has operands of equal length, with one weight each and, if ranks are named, one
@@ -186,121 +190,135 @@ class Inspector {
     if (op.kind == OpKind::loss) {
       if (weights > 1 || (weights == 1 && (op.weights.numerators[0] < 1 ||
                                            op.weights.numerators[0] > op.weights.denominator)))
-        report("has weights that are no part of an update's samples", "one, as 4/8");
+        report("the weights of the loss are not a fraction of an update's samples",
+               "one weight from 0 to 1, for example 4/8");
       return;
     }
     if (op.kind != OpKind::mix) {
       if (weights > 0 && op.kind != OpKind::answer)
-        report("has weights", "none, as it is no weighted sum");
+        report("the op has weights", "no weights, because it does not compute a weighted sum");
       return;
     }
     const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& read) {
       return read.count == elements_of(op.writes);
     });
     if (op.reads.empty() || op.writes.size() != 1 || !alike)
-      return report("mixes spans of different lengths, or none",
-                    "spans of one length, into one as long");
+      return report("the op mixes spans of different lengths, or no spans",
+                    "spans of equal length, and an output span of the same length");
+    const std::string spans = base::counted(std::ssize(op.reads), "span");
     if (weights != op.reads.size() || op.weights.denominator < 1)
-      report("has " + std::to_string(weights) + " weights for " + std::to_string(op.reads.size()) +
-                 " spans",
-             "one for each");
+      report(fmt::format("the op has {} for {}",
+                         base::counted(std::ssize(op.weights.numerators), "weight"), spans),
+             "one weight per span, and a positive denominator");
     if (!op.summands.empty() && op.summands.size() != op.reads.size())
-      report("names " + std::to_string(op.summands.size()) + " ranks for " +
-                 std::to_string(op.reads.size()) + " spans",
-             "one for each");
+      report(fmt::format("the op names {} for {}", base::counted(std::ssize(op.summands), "rank"),
+                         spans),
+             "one rank per span");
   }
 
   // Rows that members share are not split, so the span must be a multiple of the row.
   void inspect_rows(std::int64_t row, const Access& span) {
     if (row < 1 || span.count % row != 0)
-      report("shares out " + std::to_string(span.count) + " elements in rows of " +
-                 std::to_string(row),
-             "a number of whole rows");
+      report(fmt::format("{} cannot be divided into rows of {}",
+                         base::counted(span.count, "element"), row),
+             "a multiple of the row");
   }
 
   void inspect(const plan::Wanted& wanted) {
     inspect_rows(wanted.row, wanted.span);
     if (wanted.group < 0 || static_cast<std::size_t>(wanted.group) >= scope_.groups.size())
-      return report("what is wanted of bucket " + std::to_string(wanted.bucket) + " names group " +
-                        std::to_string(wanted.group),
-                    below(scope_.groups.size()));
+      return report(
+          fmt::format("the collective of bucket {} uses group {}", wanted.bucket, wanted.group),
+          below(scope_.groups.size()));
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(wanted.group)];
     if (group.position(spot_.rank) < 0 ||
         (has_root(wanted.kind) && group.position(wanted.root) < 0))
-      report("what is wanted of bucket " + std::to_string(wanted.bucket) + " is for no members",
-             "members of group " + std::to_string(wanted.group));
+      report(fmt::format(
+                 "the rank or the root of the collective of bucket {} is not a member of group {}",
+                 wanted.bucket, wanted.group),
+             fmt::format("members of group {}", wanted.group));
     inspect(wanted.span);
   }
 
   void inspect(const Access& access) {
     if (!access.buffer.valid() || access.buffer.index() >= rank_.buffers.size())
-      return report("buffer " + std::to_string(access.buffer.value) + " is out of range",
+      return report(fmt::format("buffer {} does not exist", access.buffer.value),
                     below(rank_.buffers.size()));
     const plan::Buffer& buffer = rank_.buffers[access.buffer.index()];
     if (access.first < 0 || access.count < 0 || access.first > buffer.elements ||
         access.count > buffer.elements - access.first)
-      report("touches " + std::to_string(access.count) + " elements from " +
-                 std::to_string(access.first) + " of " + buffer.name + ", outside the buffer",
-             "0 to " + std::to_string(buffer.elements));
+      report(fmt::format("the op accesses elements {}:{} of {}, outside the buffer", access.first,
+                         access.first + access.count, buffer.name),
+             fmt::format("elements 0:{}", buffer.elements));
   }
 
   void inspect(const Op& op, const Dependency& dependency) {
     if (!dependency.lane.valid() || dependency.lane.index() >= rank_.lanes.size())
       return report(
-          "waits for lane " + std::to_string(dependency.lane.value) + ", which is out of range",
+          fmt::format("the op waits for lane {}, which does not exist", dependency.lane.value),
           below(rank_.lanes.size()));
     const std::string& lane = rank_.lanes[dependency.lane.index()].name;
     if (dependency.steps_back < 0 || dependency.steps_back > kMostStepsBack)
-      return report("waits for lane " + lane + ", " + std::to_string(dependency.steps_back) +
-                        " instances back",
-                    "0 to " + std::to_string(kMostStepsBack));
+      return report(fmt::format("the op waits for lane {}, {} back", lane,
+                                base::counted(dependency.steps_back, "instance")),
+                    fmt::format("0 to {} instances back", kMostStepsBack));
     const bool here = dependency.steps_back == 0;
     const std::int32_t reach =
         here ? total_[dependency.lane.index()] : most_[dependency.lane.index()];
     if (dependency.sequence < Dependency::end || dependency.sequence > reach)
-      return report("waits for sequence " + std::to_string(dependency.sequence) + " of lane " +
-                        lane + ", which has " + std::to_string(reach) + " ops",
-                    "0 to " + std::to_string(reach) + ", or the end");
+      return report(fmt::format("the op waits for op {} of lane {}, which has {}",
+                                dependency.sequence, lane, base::counted(reach, "op")),
+                    fmt::format("0 to {}, or the end", reach));
     const bool too_far =
         dependency.sequence == Dependency::end || dependency.sequence > seen_[op.lane.index()];
     if (here && dependency.lane == op.lane && too_far)
-      report("waits for itself, or for later ops of its own lane", "ops before it");
+      report("the op waits for itself, or for later ops of its lane", "earlier ops");
   }
 
   void inspect_transfer(const Op& op, const plan::Lane& lane) {
-    if (op.group != lane.group)
-      return report("belongs to group " + std::to_string(op.group),
-                    "the group of its lane, " + std::to_string(lane.group));
+    if (op.group != lane.group) return report_group(op, lane);
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
       return;  // the lane's finding covers this
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == spot_.rank))
-      report("rank " + std::to_string(op.peer) + " is no peer",
-             "another member of group " + std::to_string(op.group));
+      report_peer(op, fmt::format("another member of group {}", op.group));
     if (has_root(op.kind) && group.position(op.peer) < 0)
-      report("rank " + std::to_string(op.peer) + " is no root",
-             "a member of group " + std::to_string(op.group));
+      report(fmt::format("rank {} cannot be the root", op.peer),
+             fmt::format("a member of group {}", op.group));
     if (!has_peer(op.kind) && !has_root(op.kind) && op.peer >= 0)
-      report("names a peer", "the whole group");
+      report("the op has a peer", "no peer, because the op uses the full group");
     inspect_summands(op, group);
     if (!op.writes.empty() && op.row != 1) inspect_rows(op.row, op.writes.front());
-    if (op.bucket < 0) report("names no bucket", "a bucket");
+    if (op.bucket < 0) report_bucket();
     inspect_spans(op);
+  }
+
+  void report_group(const Op& op, const plan::Lane& lane) {
+    report(fmt::format("the op belongs to group {}", op.group),
+           fmt::format("group {}, as its lane", lane.group));
+  }
+  void report_peer(const Op& op, const std::string& accepted) {
+    report(fmt::format("rank {} cannot be the peer", op.peer), accepted);
+  }
+  void report_bucket() { report("the op has no bucket", "a bucket"); }
+  void report_spans(const Op& op, std::size_t reads, std::size_t writes) {
+    report(fmt::format("the op reads {} and writes {}", base::counted(std::ssize(op.reads), "span"),
+                       base::counted(std::ssize(op.writes), "span")),
+           fmt::format("{} and {}", reads, writes));
   }
 
   void inspect_served(const Op& op, const plan::Lane& lane) {
     if (op.group != lane.group || op.group < 0 ||
         static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return report("belongs to group " + std::to_string(op.group),
-                    "the group of its lane, " + std::to_string(lane.group));
+      return report_group(op, lane);
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     const bool of_worker =
         op.kind == OpKind::turn || op.kind == OpKind::push || op.kind == OpKind::pull;
     if (of_worker == rank_.rule.has_value())
-      report("is done by a " + std::string(of_worker ? "server" : "worker"),
-             of_worker ? "a worker" : "a server");
+      report(fmt::format("the op is in the plan of a {}", of_worker ? "server" : "worker"),
+             of_worker ? "an op of a server" : "an op of a worker");
     if (of_worker && (group.position(op.peer) < 0 || op.peer == spot_.rank))
-      report("rank " + std::to_string(op.peer) + " is no peer", "a server of the group");
+      report_peer(op, "a server of the group");
     inspect_payload(op);
   }
 
@@ -315,9 +333,12 @@ class Inspector {
   void inspect_payload(const Op& op) {
     const std::size_t spans = op.reads.size() + op.writes.size(), most = most_spans(op);
     if (spans > most)
-      report("touches " + std::to_string(spans) + " spans", std::to_string(most) + " at most");
+      report(fmt::format("the op accesses {}",
+                         base::counted(static_cast<std::int64_t>(spans), "span")),
+             fmt::format("at most {}", most));
     if (op.named && (op.reads.empty() || plan::carried(op) == nullptr))
-      return report("names rows of nothing", "a table, and a list of rows");
+      return report("the op transfers named rows, but has no table or no list of rows",
+                    "a table, and a list of rows");
     if (!op.named) return;
     inspect_rows(op.row, *plan::carried(op));
     inspect_list(op);
@@ -327,32 +348,33 @@ class Inspector {
     const Access& list = op.reads.back();
     const bool in_range = list.buffer.valid() && list.buffer.index() < rank_.buffers.size();
     if (in_range && rank_.buffers[list.buffer.index()].dtype != base::DType::int32)
-      report("names rows in " + rank_.buffers[list.buffer.index()].name, "a buffer of int32");
+      report(fmt::format("the list of rows is in buffer {} of {}",
+                         rank_.buffers[list.buffer.index()].name,
+                         base::name_of(rank_.buffers[list.buffer.index()].dtype)),
+             "a buffer of int32");
   }
 
   void inspect_paired(const Op& op, const plan::Lane& lane) {
     if (op.group != lane.group || op.group < 0 ||
         static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return report("belongs to group " + std::to_string(op.group),
-                    "the group of its lane, " + std::to_string(lane.group));
+      return report_group(op, lane);
     const bool answers = op.kind == OpKind::answer;
     if (rank_.pairs.empty() || rank_.answers() != answers)
-      report("is done by a rank that does not " + std::string(answers ? "answer" : "ask"),
-             "the other one");
+      report(fmt::format("the op is in the plan of a rank that is not {}",
+                         answers ? "passive" : "active"),
+             answers ? "an op of an active rank" : "an op of a passive rank");
     if (answers && (scope_.groups[static_cast<std::size_t>(op.group)].position(op.peer) < 0 ||
                     op.peer == spot_.rank))
-      report("rank " + std::to_string(op.peer) + " is no peer",
-             "another member of group " + std::to_string(op.group));
+      report_peer(op, fmt::format("another member of group {}", op.group));
     const std::size_t reads = op.kind == OpKind::agree ? 0 : 1, writes = op.kind == OpKind::offer
                                                                              ? 0
                                                                          : answers ? 2
                                                                                    : 1;
-    if (op.reads.size() != reads || op.writes.size() != writes)
-      report("reads " + std::to_string(op.reads.size()) + " and writes " +
-                 std::to_string(op.writes.size()) + " spans",
-             std::to_string(reads) + " and " + std::to_string(writes));
+    if (op.reads.size() != reads || op.writes.size() != writes) report_spans(op, reads, writes);
     if (answers && (op.weights.numerators.size() != 2 || op.weights.denominator < 1))
-      report("has no two weights", "one for either rank");
+      report(
+          fmt::format("the op has {}", base::counted(std::ssize(op.weights.numerators), "weight")),
+          "two weights, one per rank, and a positive denominator");
   }
 
   void inspect_summands(const Op& op, const plan::Group& group) {
@@ -361,41 +383,43 @@ class Inspector {
     const bool members = std::all_of(op.summands.begin(), op.summands.end(),
                                      [&](std::int32_t rank) { return group.position(rank) >= 0; });
     if (!members || distinct.size() != op.summands.size() || !distinct.contains(spot_.rank))
-      report("adds up ranks that repeat, are no members, or leave itself out",
-             "members of group " + std::to_string(op.group) + ", itself included");
+      report(
+          "the op sums ranks that repeat, are not members of its group, or do not include its rank",
+          fmt::format("distinct members of group {}, including the rank itself", op.group));
   }
 
   void inspect_spans(const Op& op) {
     const std::size_t reads = op.kind == OpKind::recv ? 0 : 1,
                       writes = op.kind == OpKind::send ? 0 : 1;
     if (op.reads.size() != reads || op.writes.size() != writes)
-      return report("reads " + std::to_string(op.reads.size()) + " and writes " +
-                        std::to_string(op.writes.size()) + " spans",
-                    std::to_string(reads) + " and " + std::to_string(writes));
+      return report_spans(op, reads, writes);
     if (reads + writes < 2 || op.reads == op.writes) return;
     const bool may_move =
         op.kind == OpKind::copy || op.kind == OpKind::reduce_many;  // into scratch, and back
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
-      report("adds up into another span than it reads",
-             may_move ? "one span, or one as long in another buffer" : "one span");
+      report(
+          "the op writes another span than it reads",
+          may_move ? "the same span, or one of equal length in another buffer" : "the same span");
   }
 
   void inspect_local(const Op& op) {
     if (op.group >= 0 || op.peer >= 0)
-      report("names a group or a peer", "neither, as it does not communicate");
+      report("the op has a group or a peer", "neither, because it does not communicate");
     if (op.kind == OpKind::pack) return inspect_packed(op);
-    if (op.row != 1 || op.named) report("has rows", "none, as it shares out nothing");
+    if (op.row != 1 || op.named)
+      report("the op has rows", "no rows, because it does not divide or name any");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
-    if (op.bucket < 0) report("names no bucket", "a bucket");
+    if (op.bucket < 0) report_bucket();
     if (op.reads.empty() || op.writes.empty())
-      report("reads or writes nothing", "what it codes, and what comes of it");
+      report("the op has no input or no output", "the span to encode or decode, and the result");
   }
 
   void inspect_packed(const Op& op) {
-    if (op.bucket < 0) report("names no bucket", "a bucket");
+    if (op.bucket < 0) report_bucket();
     if (!op.named || op.reads.size() != 2 || op.writes.size() != 2)
-      return report("packs no named rows", "a table and a list, into rows and how many they are");
+      return report("the op does not pack named rows",
+                    "a table and a list of rows as input, the rows and their number as output");
     inspect_rows(op.row, op.reads.front());
     inspect_rows(op.row, op.writes.front());
     inspect_list(op);
@@ -419,8 +443,8 @@ void inspect_groups(const Scope& scope, Findings& findings) {
     if (members.empty() || distinct.size() != members.size() || !in_range)
       findings.add(
           Proof::structure, Spot{},
-          "group " + std::to_string(g) + " is empty, names a rank twice, or one that is not there",
-          "different ranks, " + below(scope.ranks.size()), "");
+          fmt::format("group {} is empty, or has a rank that repeats or does not exist", g),
+          fmt::format("distinct ranks, {}", below(scope.ranks.size())), "");
   }
 }
 
@@ -432,20 +456,21 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
     for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
       const int number = scope.ranks[r].program(name);
       if (number < 0)
-        return findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1},
-                            "has no program " + name + ", which the schedule names", "", "");
+        return findings.add(
+            Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1},
+            fmt::format("the rank has no program {}, which the schedule uses", name), "", "");
       const plan::Program& program = scope.ranks[r].programs[static_cast<std::size_t>(number)];
       samples += program.samples;
       if (global < 0) global = program.global_samples;
       if (program.global_samples != global)
         findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), program.name, -1},
-                     "counts " + std::to_string(program.global_samples) +
-                         " samples over all ranks, rank 0 " + std::to_string(global),
-                     "one number", "");
+                     fmt::format("the program counts {} over all ranks, but rank 0 counts {}",
+                                 base::counted(program.global_samples, "sample"), global),
+                     "the same number on all ranks", "");
     }
     if (global >= 0 && samples != global)
       findings.add(Proof::structure, Spot{},
-                   "the samples of program " + name + " add up to " + std::to_string(samples),
+                   fmt::format("the samples of program {} add up to {}", name, samples),
                    std::to_string(global), "");
   }
 }

@@ -5,6 +5,8 @@
 // whose home is elsewhere, such as moments, are fetched for an update and written back; the update
 // must read what it would read in the home. A segment always uses the same place of the home, two
 // segments never share one, and at the end everything is written back.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -105,7 +107,7 @@ class Swapping {
       const Access all{plan::BufferId(b), 0, rank_.buffers[b].elements};
       if (!lasts_[b] || actual_[b].of(all) == without_[b].of(all)) continue;
       spot_ = {rank_.rank, "", -1};
-      report("does not put back all of " + rank_.buffers[b].name + " that was changed",
+      report(fmt::format("changes of {} are not all written back", rank_.buffers[b].name),
              "Let OUT follow every update.");
       return;
     }
@@ -114,23 +116,22 @@ class Swapping {
  private:
   // A home that is read before anything was offloaded to it holds persistent values.
   void find_followed(const plan::Program& program) {
-    std::vector<bool> put_aside(rank_.buffers.size(), false);
+    std::vector<bool> offloaded(rank_.buffers.size(), false);
     for (const Op& op : program.ops) {
       if (!swaps(op.kind)) continue;
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const Access& access : *accesses) is_followed_[access.buffer.index()] = true;
       for (const Access& write : op.writes)
-        put_aside[write.buffer.index()] =
-            put_aside[write.buffer.index()] || op.kind == OpKind::swap_out;
+        offloaded[write.buffer.index()] =
+            offloaded[write.buffer.index()] || op.kind == OpKind::swap_out;
       for (const Access& read : op.reads)
-        if (op.kind == OpKind::swap_in && !put_aside[read.buffer.index()])
+        if (op.kind == OpKind::swap_in && !offloaded[read.buffer.index()])
           lasts_[read.buffer.index()] = true;
     }
   }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::swapping, spot_, what, "what would be there if nothing were put aside",
-                  advice);
+    findings_.add(Proof::swapping, spot_, what, "the same values as without offloading", advice);
     return false;
   }
 
@@ -158,13 +159,15 @@ class Swapping {
   bool reads(const Op& op, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && holds_fetched(span.buffer.index()))
-      return report("reads " + range_text(rank_, span) + ", which was not brought",
-                    "Let IN bring it.");
+      return report(fmt::format("the op reads {}, which was not fetched", range_text(rank_, span)),
+                    "Fetch it with IN before the op.");
     const Access& place = home == nullptr ? span : *home;
     if (actual_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
-      return report("reads " + range_text(rank_, span) + ", which is not what was put aside last",
-                    "Put aside what the next op reads, after it was written, and bring it back "
-                    "before that op.");
+      return report(
+          fmt::format("the op reads {}, which differs from the values offloaded last",
+                      range_text(rank_, span)),
+          "Offload values after they are written, and fetch them before the op that reads "
+          "them.");
     return home == nullptr || is_its_own(op, *home);
   }
 
@@ -172,16 +175,18 @@ class Swapping {
     const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
     const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
     if (known->second == home.first && owner->second == op.segment) return true;
-    return report("works on " + range_text(rank_, home) +
-                      ", which belongs to another segment, or is not what it worked on before",
-                  "Bring its own.");
+    return report(
+        fmt::format("the op accesses {}, which belongs to another segment, or differs from "
+                    "its earlier place",
+                    range_text(rank_, home)),
+        "Fetch the values of the op's segment.");
   }
 
   bool writes(const Op&, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && holds_fetched(span.buffer.index()))
-      return report("writes " + range_text(rank_, span) + ", which has no home",
-                    "Let IN bring what it changes.");
+      return report(fmt::format("the op writes {}, which was not fetched", range_text(rank_, span)),
+                    "Fetch it with IN before the op changes it.");
     const Access& place = home == nullptr ? span : *home;
     const std::vector<CopiedPiece> fresh{{0, span.count, ++values_, 0}};
     actual_[span.buffer.index()].put(span, fresh);
@@ -226,7 +231,8 @@ class Copies {
     const bool out = op.kind == OpKind::swap_out;
     if (!swaps(op.kind)) {
       if (!all(op.reads, true) || !all(op.writes, true))
-        findings_.add(Proof::structure, spot, "touches what is put aside", "OUT and IN alone", "");
+        findings_.add(Proof::structure, spot, "the op accesses an offloaded buffer",
+                      "only OUT and IN access offloaded buffers", "");
       return;
     }
     const bool alike =
@@ -237,8 +243,8 @@ class Copies {
                    });
     if (op.reads.empty() || !alike || !all(op.reads, out) || !all(op.writes, !out))
       findings_.add(
-          Proof::structure, spot, "does not copy between the device and where things are put aside",
-          "spans as long as each other, one by one, of the device and of what is not", "");
+          Proof::structure, spot, "the op does not copy between the device and offloaded buffers",
+          "pairs of spans of equal length and dtype, one on the device and one offloaded", "");
   }
 
   const plan::RankPlan& rank_;

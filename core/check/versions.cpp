@@ -6,12 +6,15 @@
 // counted before (RATE.m0). If replicas process different micro-batches with the same number, their
 // losses state each replica's fraction of the update's samples (LOSS.m0 weights 4/8), and the
 // fractions add up to 1.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
 
@@ -64,9 +67,9 @@ class VersionTracker {
     op_ = -1;
     for (const auto& [segment, next] : next_)
       if (std::cmp_not_equal(next, micros.size())) {
-        report("updates segment " + std::to_string(segment) + " by " + std::to_string(next) +
-                   " of " + std::to_string(micros.size()) + " micro-batches",
-               "all of them, each once", "Let an update follow every backward pass.");
+        report(fmt::format("the program updates segment {} with {} of {}", segment, next,
+                           base::counted(std::ssize(micros), "micro-batch", "micro-batches")),
+               "every micro-batch, once", "Let an update follow every backward pass.");
         return;
       }
   }
@@ -82,10 +85,10 @@ class VersionTracker {
   bool step(const Op& op) {
     if (op.kind == OpKind::rate && op.micro >= 0) return counted_ = op.micro, true;
     if (op.kind == OpKind::update) return update(op);
-    if (op.kind == OpKind::stash) return put_aside(op);
+    if (op.kind == OpKind::stash) return stash(op);
     if (op.micro < 0) return true;
     if (op.kind == OpKind::forward || op.kind == OpKind::partial) go_forward(op);
-    return !goes_back(op.kind) || finds_its_own(op);
+    return !goes_back(op.kind) || uses_forward_version(op);
   }
 
   // Records the version of a forward pass. If a layer is split, PART reads the parameters and the
@@ -97,35 +100,37 @@ class VersionTracker {
 
   bool update(const Op& op) {
     if (op.micro != next_[op.segment]++ || op.micro != counted_)
-      return report("is no update in its turn",
-                    "those of all micro-batches, in their order, each counted before",
-                    "Let each follow the backward pass of its micro-batch.");
+      return report("the update is out of order, or its micro-batch was not counted before",
+                    "one update per micro-batch, in order, each counted before",
+                    "Let each update follow the backward pass of its micro-batch.");
     for (const Span& span : spans().writes)
       if (is(span, parameters_))
         for (std::size_t c = span.first; c < span.last; ++c) ++updates_[c];
     return true;
   }
 
-  bool put_aside(const Op& op) {
+  bool stash(const Op& op) {
     const Versions versions = op.reads.size() == 1 ? read_by(op) : Versions();
     const bool fits = op.writes.size() == 1 && is(spans().writes.front(), stash_) &&
                       spans().writes.front().last - spans().writes.front().first == versions.size();
     if (!fits || versions.empty())
-      return report("puts aside no parameters", "a segment's, into a place as large",
-                    "Let it copy them all.");
+      return report("the op does not stash the parameters of a segment",
+                    "the parameters of a segment, and a place of equal size in the stash",
+                    "Copy all parameters of the segment.");
     for (std::size_t i = 0; i < versions.size(); ++i)
-      aside_[spans().writes.front().first + i] = versions[i];
+      stashed_[spans().writes.front().first + i] = versions[i];
     return true;
   }
 
-  bool finds_its_own(const Op& op) {
+  bool uses_forward_version(const Op& op) {
     const Versions found = read_by(op);
     const auto wanted = forward_.find({op.segment, op.micro});
     if (found.empty() || (wanted != forward_.end() && wanted->second == found)) return true;
-    return report("goes back by other parameters than its micro-batch went forward by",
-                  "the version of the forward pass",
-                  "Put it aside before the next update, and read it from there until the "
-                  "micro-batch is back.");
+    return report(fmt::format("{} uses a different weight version than forward",
+                              op.kind == OpKind::recompute ? "recomputation" : "backward"),
+                  "the weight version of the forward pass",
+                  "Stash the weights before the next update, and read the stash until the backward "
+                  "pass of the micro-batch ends.");
   }
 
   // Returns the versions of the parameters that an op reads, current or stashed.
@@ -135,7 +140,7 @@ class VersionTracker {
       for (std::size_t c = span.first; c < span.last; ++c) {
         if (is(span, parameters_))
           versions.push_back({cells_.range(span.buffer, c).first, count_of(c)});
-        if (is(span, stash_)) versions.push_back(aside_of(c));
+        if (is(span, stash_)) versions.push_back(stashed_in(c));
       }
     return versions;
   }
@@ -148,9 +153,9 @@ class VersionTracker {
     const auto at = updates_.find(cell);
     return at == updates_.end() ? 0 : at->second;
   }
-  Version aside_of(std::size_t cell) const {
-    const auto at = aside_.find(cell);
-    return at == aside_.end() ? Version() : at->second;
+  Version stashed_in(std::size_t cell) const {
+    const auto at = stashed_.find(cell);
+    return at == stashed_.end() ? Version() : at->second;
   }
 
   const plan::RankPlan& rank_;
@@ -159,7 +164,7 @@ class VersionTracker {
   Findings& findings_;
   plan::BufferId parameters_, stash_;
   std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
-  std::map<std::size_t, Version> aside_;                               // by cell of the stash
+  std::map<std::size_t, Version> stashed_;                             // by cell of the stash
   std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
   std::map<std::int32_t, std::int32_t> next_;  // by segment: next micro-batch to update
   std::int32_t counted_ = -1;
@@ -199,9 +204,9 @@ void prove_parts_of_updates(const Scope& scope, Findings& findings) {
         (update.of.size() != 1 || update.samples != *update.of.begin()))
       return findings.add(
           Proof::versions, update.said.front(),
-          "counts for another part of the update than the losses of other replicas leave to it",
-          "parts that are together all samples of the update",
-          "Let the loss of each say how many of all it has.");
+          "the sample fractions of the losses of all replicas do not add up to 1",
+          "fractions that add up to all samples of the update",
+          "Give each loss the fraction of the update's samples that its replica processes.");
 }
 
 }  // namespace

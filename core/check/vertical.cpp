@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/check/vertical.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace trainyard::check {
@@ -18,8 +20,7 @@ bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, st
 }
 
 std::string in_words(const plan::Columns& columns) {
-  return "columns " + std::to_string(columns.first) + " to " +
-         std::to_string(columns.first + columns.count - 1);
+  return fmt::format("columns {}:{}", columns.first, columns.first + columns.count);
 }
 
 }  // namespace
@@ -83,14 +84,16 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
     (sums ? sums_ : gradients_)[micro] = &bucket;
     for (const auto& [rank, what] : made)
       if (what.micro != micro && (sums || has_rows(bucket, members, rank)))
-        return fail(rank, "puts micro-step " + std::to_string(what.micro) + " into bucket " +
-                              std::to_string(bucket.number) + ", others " + std::to_string(micro));
+        return fail(rank,
+                    fmt::format("bucket {} holds micro-step {}, but micro-step {} on other ranks",
+                                bucket.number, what.micro, micro));
     if (!sums) continue;
     for (const plan::RankPlan& rank : scope.ranks)
       if (std::find(members.begin(), members.end(), rank.rank) == members.end() ||
           !made.contains(rank.rank))
         return fail(rank.rank,
-                    "adds no products of its columns to bucket " + std::to_string(bucket.number));
+                    fmt::format("the rank does not add the products of its columns to bucket {}",
+                                bucket.number));
     judge_columns(bucket, members);
   }
 }
@@ -104,13 +107,13 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
   std::int64_t next = 0;
   for (const auto& [columns, rank] : all) {
     if (columns.first != next || columns.of != all.front().first.of)
-      return fail(rank, "has " + in_words(columns) + ", where those from " + std::to_string(next) +
-                            " on are wanted");
+      return fail(rank, fmt::format("the rank has {}, but columns from {} are expected next",
+                                    in_words(columns), next));
     next = columns.first + columns.count;
   }
   if (next != all.front().first.of)
-    fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " +
-                                std::to_string(next) + " on");
+    fail(all.back().second, fmt::format("the rank has {}, and no rank has the columns from {}",
+                                        in_words(all.back().first), next));
 }
 
 // Checks that a rank loads, multiplies and computes gradients for the same columns.
@@ -122,7 +125,7 @@ void Vertical::judge_columns_of(std::int32_t rank, const plan::Program& program)
     if (!counts) continue;
     if (!own) own = op.columns;
     if (*own != op.columns || !op.columns.any())
-      return fail(rank, "loads, multiplies and learns different columns");
+      return fail(rank, "the rank loads, multiplies and computes gradients for different columns");
   }
 }
 

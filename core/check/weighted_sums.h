@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// WeightedInputs sums of parameters in integers, and the buffer elements that hold them; used by
+// Weighted sums of parameters in integers, and the buffer elements that hold them; used by
 // the proofs of averaging.
 #pragma once
 

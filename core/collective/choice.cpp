@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -21,10 +23,11 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   const auto next = std::ranges::find_if(
       by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
   return {best.algorithm,
-          name(best) + ": " + takes(best) + " for " +
-              base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; " +
-              (next == by_cost.end() ? "no other takes longer"
-                                     : "the next best, " + name(**next) + ", " + takes(**next))};
+          fmt::format("{}: {} for {} on this drawing; {}", name(best), takes(best),
+                      base::format_bytes(static_cast<double>(work.bytes())),
+                      next == by_cost.end()
+                          ? std::string("all algorithms take equally long")
+                          : fmt::format("next best: {}, {}", name(**next), takes(**next)))};
 }
 
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/collective/cost.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -191,21 +193,22 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
                          "the comparison of algorithms was canceled", "", ""});
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
-      offer.unfit = std::string(name) + " asks for equally many ranks on every host";
+      offer.unfit = fmt::format("{} needs the same number of ranks on every host", name);
       continue;
     }
     if (!std::ranges::all_of(work.besides, [&](const std::vector<int>& hosts) {
           return fits(algorithm, formation(hosts));
         })) {
-      offer.unfit =
-          std::string(name) +
-          " asks for equally many ranks on every host, and other ranks that sum do not stand so";
+      offer.unfit = fmt::format(
+          "{} needs the same number of ranks on every host, also in the other groups "
+          "that reduce",
+          name);
       continue;
     }
     if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring &&
         algorithm != Algorithm::direct) {
-      offer.unfit = std::string(name) +
-                    " adds up on the way, and what travels is gathered: by ring or direct";
+      offer.unfit = fmt::format("{} supports only all-reduce; use ring or direct for {}", name,
+                                base::name_of(work.collective));
       continue;
     }
     const auto found = Estimate(algorithm, segment_bytes, work, routes).run();

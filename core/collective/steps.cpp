@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/collective/steps.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "core/collective/chunk_spans.h"
 #include "core/plan/text.h"
 
@@ -201,24 +204,26 @@ std::vector<Algorithm> choices(Collective collective, const Formation& formation
 }
 
 base::Result<Steps> steps(const Exercise& exercise) {
-  const std::string members = std::to_string(kMostPlayedMembers);
   if (exercise.members() < 1 || exercise.members() > kMostPlayedMembers)
     return base::fail(cannot_play(
-        "ranks", std::to_string(exercise.members()) + " ranks cannot be followed step by step",
-        "1 to " + members));
+        "ranks",
+        fmt::format("{} cannot be shown step by step", base::counted(exercise.members(), "rank")),
+        fmt::format("1 to {}", kMostPlayedMembers)));
   if (!fits(exercise.algorithm, formation(exercise.hosts)))
     return base::fail(cannot_play(
-        "algorithm", std::string(base::name_of(exercise.algorithm)) + " does not fit these ranks",
-        "an algorithm; sharded_hierarchical where all hosts have equally many ranks"));
+        "algorithm",
+        fmt::format("{} does not support these ranks", base::name_of(exercise.algorithm)),
+        "another algorithm; sharded_hierarchical if all hosts have the same number of ranks"));
   if (exercise.root < 0 || exercise.root >= exercise.members())
-    return base::fail(cannot_play("root", "there is no rank " + std::to_string(exercise.root),
-                                  "0 to " + std::to_string(exercise.members() - 1)));
+    return base::fail(cannot_play("root", fmt::format("there is no rank {}", exercise.root),
+                                  fmt::format("0 to {}", exercise.members() - 1)));
   Steps result;
   result.exercise = exercise;
   result.chunk_bytes = chunk_bytes_of(exercise);
   if (result.chunk_bytes.empty())
-    return base::fail(cannot_play("segment_bytes", "the bucket has too many chunks to follow",
-                                  "at most " + std::to_string(kMostPlayedChunks) + " chunks"));
+    return base::fail(cannot_play("segment_bytes",
+                                  "the bucket has too many chunks to be shown step by step",
+                                  fmt::format("at most {} chunks", kMostPlayedChunks)));
   StepPlayer(result).run();
   return result;
 }

@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 namespace {
 
 std::string link(int self, int peer) {
-  return "rank " + std::to_string(self) + ", link with rank " + std::to_string(peer);
+  return fmt::format("rank {}, link with rank {}", self, peer);
 }
 
 Problem late(const Transport& transport, int peer, int channel, const std::string& what,
@@ -52,8 +52,7 @@ Result<void> done_or(const Result<bool>& result, const Problem& otherwise) {
 }  // namespace
 
 std::string to_string(const Tag& tag) {
-  return "generation " + std::to_string(tag.generation) + ", step " + std::to_string(tag.step) +
-         ", op " + std::to_string(tag.op);
+  return fmt::format("generation {}, step {}, op {}", tag.generation, tag.step, tag.op);
 }
 
 Result<void> check(const Message& message, const Tag& tag, int self, int peer) {
@@ -98,7 +97,8 @@ Result<Message> await_expected(Transport& transport, int peer, int channel,
   if (!message) return base::fail(message.error());
   if (!*message)
     return base::fail(late(transport, peer, channel,
-                           "no message of " + to_string(expected.tag) + " came", limit));
+                           fmt::format("no message of {} arrived", to_string(expected.tag)),
+                           limit));
   return **message;
 }
 
@@ -109,16 +109,17 @@ Result<void> await_consumed(Transport& transport, int peer, int channel, std::ui
       return consumed >= count;
     });
   };
-  return done_or(attempt_until(transport, limit, enough),
-                 late(transport, peer, channel,
-                      "message " + std::to_string(count) + " was not consumed", limit));
+  return done_or(
+      attempt_until(transport, limit, enough),
+      late(transport, peer, channel, fmt::format("message {} was not consumed", count), limit));
 }
 
 Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
                         std::span<const std::byte> bytes, microseconds limit) {
   const auto posted = [&] { return transport.post(peer, channel, tag, bytes); };
   return done_or(attempt_until(transport, limit, posted),
-                 late(transport, peer, channel, "there was no room for " + to_string(tag), limit));
+                 late(transport, peer, channel,
+                      fmt::format("there was no room for a message of {}", to_string(tag)), limit));
 }
 
 }  // namespace trainyard::comm

@@ -12,7 +12,7 @@ using base::Result;
 
 namespace {
 
-std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 
 }  // namespace
 
@@ -100,8 +100,8 @@ Result<void> Mailbox::check(int peer, int channel) const {
                      ""});
 }
 
-base::Problem Mailbox::broken(int peer, const char* what) const {
-  return {"peer_lost",
+base::Problem Mailbox::broken(const char* id, int peer, const char* what) const {
+  return {id,
           base::ProblemCode::failed,
           rank_name(rank_),
           fmt::format("{} {}", rank_name(peer), what),
@@ -111,7 +111,7 @@ base::Problem Mailbox::broken(int peer, const char* what) const {
 
 // A peer that aborted has often left as well by then; the abort is the reason to report.
 base::Problem Mailbox::gone(int peer, const char* what) const {
-  return block_.abort_word().reason().value_or(broken(peer, what));
+  return block_.abort_word().reason().value_or(broken("peer_left", peer, what));
 }
 
 Result<void> Mailbox::read_consumed(int peer, int channel) {
@@ -119,7 +119,8 @@ Result<void> Mailbox::read_consumed(int peer, int channel) {
   const std::uint64_t count = std::max(
       side.first, block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire));
   if (count < side.others || count > side.own)
-    return base::fail(broken(peer, "claims to have consumed what was not posted"));
+    return base::fail(
+        broken("bad_counter", peer, "says that it consumed a message that was not posted"));
   side.others = count;
   return {};
 }
@@ -130,7 +131,7 @@ Result<std::optional<std::uint64_t>> Mailbox::free_slot(int peer, int channel) {
   if (side.own - side.others >= kLaneSlots)
     if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   if (side.own - side.others < kLaneSlots) return side.own % kLaneSlots;
-  if (left(peer)) return base::fail(gone(peer, "has left; it takes no more"));
+  if (left(peer)) return base::fail(gone(peer, "has left and accepts no more messages"));
   return std::nullopt;
 }
 
@@ -150,7 +151,7 @@ Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   const Side& side = out(peer, channel);
   if (absent && side.others < side.own) {
     if (may_be_lost(peer)) return side.own - side.first;
-    return base::fail(gone(peer, "has left without taking all that was posted to it"));
+    return base::fail(gone(peer, "has left without consuming all messages posted to it"));
   }
   return side.others - side.first;
 }
@@ -160,7 +161,8 @@ Result<void> Mailbox::read_posted(int peer, int channel) {
   const std::uint64_t count =
       block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
   if (count < side.others || count - side.own > kLaneSlots)
-    return base::fail(broken(peer, "claims to have posted more than its channel holds"));
+    return base::fail(
+        broken("bad_counter", peer, "says that it posted more messages than its channel can hold"));
   side.others = count;
   return {};
 }
@@ -172,7 +174,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
     const bool absent = left(peer);  // read first, so that messages posted before leaving count
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !may_be_lost(peer))
-      return base::fail(gone(peer, "has left; nothing more comes from it"));
+      return base::fail(gone(peer, "has left and sends no more messages"));
   }
   if (side.own == side.others) return std::nullopt;
   const std::uint64_t slot = side.own % kLaneSlots;
@@ -183,7 +185,7 @@ Result<void> Mailbox::release(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return ok;
   Side& side = in(peer, channel);
   if (side.own == side.others)
-    return base::fail(broken(peer, "sent nothing that could be released"));
+    return base::fail(broken("nothing_to_release", peer, "sent no message that could be released"));
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);

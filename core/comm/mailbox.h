@@ -85,7 +85,7 @@ class Mailbox {
   bool left(int peer) const {
     return Presence::has_left(block_.presence(peer).moves.load(std::memory_order_acquire));
   }
-  base::Problem broken(int peer, const char* what) const;
+  base::Problem broken(const char* id, int peer, const char* what) const;
   base::Problem gone(int peer, const char* what) const;
 
   MailboxBlock block_;

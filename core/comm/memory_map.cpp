@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/memory_map.h"
 
+#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -18,7 +19,8 @@ base::Result<MemoryMap> MemoryMap::map(int fd, std::size_t bytes, int flags) {
   void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
   if (start == MAP_FAILED)
     return base::fail(base::system_problem(
-        "memory", "cannot map " + base::format_bytes(static_cast<double>(bytes)), errno));
+        "memory", fmt::format("cannot map {}", base::format_bytes(static_cast<double>(bytes))),
+        errno));
   return MemoryMap({static_cast<std::byte*>(start), bytes});
 }
 

@@ -17,15 +17,15 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
     return base::fail(
         {"bad_route", base::ProblemCode::bad_usage, "routed transport", what, "", ""});
   };
-  if (parts.empty()) return wrong("has no parts");
+  if (parts.empty()) return wrong("the transport has no parts");
   for (const auto& part : parts)
     if (part->rank() != parts.front()->rank() || part->ranks() != parts.front()->ranks())
-      return wrong("its parts are of different ranks or groups");
+      return wrong("the parts belong to different ranks or groups");
   if (route.size() != static_cast<std::size_t>(parts.front()->ranks()))
-    return wrong("its route does not name one part a rank");
+    return wrong("the route does not have one part per rank");
   const auto named = [&](int part) { return part >= 0 && part < static_cast<int>(parts.size()); };
   if (!std::all_of(route.begin(), route.end(), named))
-    return wrong("its route names a part that is not there");
+    return wrong("the route has a part that does not exist");
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 

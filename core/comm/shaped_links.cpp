@@ -77,11 +77,11 @@ Result<void> check_shape(const DrawnLinks& drawn, int channels) {
 
 Result<int> make_file(std::size_t bytes) {
   const int fd = ::memfd_create("trainyard-links", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return base::fail(cannot("cannot make a memfd", errno));
+  if (fd < 0) return base::fail(cannot("cannot create a memfd", errno));
   if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
       ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     return fd;
-  const Problem problem = cannot("cannot set its size and seal it", errno);
+  const Problem problem = cannot("cannot set the size of the memfd and seal it", errno);
   ::close(fd);
   return base::fail(problem);
 }
@@ -89,7 +89,8 @@ Result<int> make_file(std::size_t bytes) {
 // Requires a sealed file: if it could shrink, a reader could lose pages.
 Result<std::size_t> sealed_size(int fd) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return base::fail(cannot("cannot look at the file", errno));
+  if (::fstat(fd, &status) != 0)
+    return base::fail(cannot("cannot get the state of the memfd", errno));
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     return base::fail(foreign("the file is not sealed"));
@@ -104,7 +105,7 @@ Result<void> ShapedLinks::format(std::span<std::byte> memory, const DrawnLinks& 
   header->bytes = memory.size();
   header->origin_ns = origin_ns;
   if (const int error = make_robust(header->mutex))
-    return base::fail(cannot("cannot make its lock", error));
+    return base::fail(cannot("cannot create the lock", error));
   LinkShares::format(memory.subspan(sizeof(Header)), drawn, channels);
   return {};
 }
@@ -140,7 +141,7 @@ Result<std::shared_ptr<ShapedLinks>> ShapedLinks::open(int fd, Clock clock) {
   if (!map) return base::fail(map.error());
   const auto* header = reinterpret_cast<const Header*>(map->bytes().data());
   if (header->magic != Header::kMagic || header->bytes != *size)
-    return base::fail(foreign("the file is not that of shaped links"));
+    return base::fail(foreign("the file does not contain shaped links"));
   return std::shared_ptr<ShapedLinks>(new ShapedLinks(std::move(*map), std::move(clock)));
 }
 
@@ -165,7 +166,8 @@ Result<void> ShapedLinks::lock(int rank) {
     return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
                        "the rank hangs and holds the lock of the shared links", "",
                        "See its log."});
-  if (error != 0 && error != EOWNERDEAD) return base::fail(cannot("cannot take its lock", error));
+  if (error != 0 && error != EOWNERDEAD)
+    return base::fail(cannot("cannot acquire the lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
     shares_.mend(now());
@@ -184,7 +186,7 @@ Result<void> ShapedLinks::post(const LaneName& lane, std::size_t bytes) {
   unlock();
   if (room) return {};
   return base::fail({"links_full", ProblemCode::failed, kWhere, "a channel holds too many messages",
-                     std::to_string(LinkShares::kLaneMessages), ""});
+                     fmt::format("at most {}", LinkShares::kLaneMessages), ""});
 }
 
 Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {

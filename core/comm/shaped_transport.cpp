@@ -26,8 +26,8 @@ const void* this_thread() {
 // Reduces the timer slack: by default the kernel lets a thread sleep 50 microseconds longer
 // (prctl(2), PR_SET_TIMERSLACK).
 void sleep_exactly() {
-  thread_local const bool told = ::prctl(PR_SET_TIMERSLACK, 1'000UL, 0, 0, 0) == 0;
-  static_cast<void>(told);
+  thread_local const bool applied = ::prctl(PR_SET_TIMERSLACK, 1'000UL, 0, 0, 0) == 0;
+  static_cast<void>(applied);
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ Result<bool> ShapedTransport::post(int peer, int channel, Tag tag,
   if (inner_->has_lost(peer)) return true;
   const auto posted = inner_->post(peer, channel, tag, bytes);
   if (!posted || !*posted) return posted;
-  if (const auto told = links_->post({rank(), peer, channel}, bytes.size()); !told)
-    return base::fail(told.error());
+  if (const auto shaped = links_->post({rank(), peer, channel}, bytes.size()); !shaped)
+    return base::fail(shaped.error());
   return true;
 }
 

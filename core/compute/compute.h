@@ -5,6 +5,8 @@
 // returns; on a GPU a queue is a stream.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -131,7 +133,7 @@ class Compute {
     return {"export_not_supported",
             base::ProblemCode::unavailable,
             where,
-            name() + " cannot export memory",
+            fmt::format("{} cannot export memory", name()),
             "",
             ""};
   }

@@ -30,7 +30,7 @@ bool has_negative_extent(const Shape& shape) {
 OpCheck& OpCheck::is(std::string_view tensor, const Tensor& found, DType dtype,
                      const Shape& shape) {
   const bool fits = found.dtype == dtype && found.shape == shape;
-  require(fits, tensor, "is " + to_text(found), to_text(dtype, shape));
+  require(fits, tensor, fmt::format("is {}", to_text(found)), to_text(dtype, shape));
   return addressed(tensor, found);
 }
 
@@ -41,41 +41,42 @@ OpCheck& OpCheck::is_or_empty(std::string_view tensor, const Tensor& found, DTyp
 
 OpCheck& OpCheck::floating(std::string_view tensor, const Tensor& found) {
   require((is_full(found.dtype) || is_half(found.dtype)) && !has_negative_extent(found.shape),
-          tensor, "is " + to_text(found), "fp32, fp64, bf16 or fp16, extents of 0 or more");
+          tensor, fmt::format("is {}", to_text(found)),
+          "fp32, fp64, bf16 or fp16, extents of 0 or more");
   return addressed(tensor, found);
 }
 
 OpCheck& OpCheck::full(std::string_view tensor, const Tensor& found) {
   return floating(tensor, found)
-      .require(is_full(found.dtype), tensor, "is " + to_text(found), "fp32 or fp64");
+      .require(is_full(found.dtype), tensor, fmt::format("is {}", to_text(found)), "fp32 or fp64");
 }
 
 OpCheck& OpCheck::matrix(std::string_view tensor, const Tensor& found) {
-  require(found.shape.dimensions == 2 && found.shape[1] >= 1, tensor, "is " + to_text(found),
-          "two dimensions, at least one column");
+  require(found.shape.dimensions == 2 && found.shape[1] >= 1, tensor,
+          fmt::format("is {}", to_text(found)), "two dimensions, at least one column");
   return floating(tensor, found);
 }
 
 OpCheck& OpCheck::image(std::string_view tensor, const Tensor& found) {
   const Shape& s = found.shape;
   const bool fits = s.dimensions == 4 && s[1] >= 1 && s[2] >= 1 && s[3] >= 1;
-  require(fits, tensor, "is " + to_text(found),
+  require(fits, tensor, fmt::format("is {}", to_text(found)),
           "four dimensions, at least one row, column and channel");
   return floating(tensor, found);
 }
 
 OpCheck& OpCheck::channels(std::string_view tensor, const Tensor& found) {
   const Shape& s = found.shape;
-  require(s.dimensions >= 2 && s[s.dimensions - 1] >= 1, tensor, "is " + to_text(found),
-          "two or four dimensions, at least one channel");
+  require(s.dimensions >= 2 && s[s.dimensions - 1] >= 1, tensor,
+          fmt::format("is {}", to_text(found)), "two or four dimensions, at least one channel");
   return floating(tensor, found);
 }
 
 OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
   const bool fits = found == Multiplies::full || dtype == DType::fp32;
-  const std::string what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
+  const char* what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
   return require(fits, "multiplies",
-                 "is " + what + ", of tensors of " + std::string(base::name_of(dtype)),
+                 fmt::format("is {}, but the tensors are {}", what, base::name_of(dtype)),
                  "full, or tensors of fp32");
 }
 
@@ -95,10 +96,11 @@ base::Result<void> OpCheck::result() const {
 
 OpCheck& OpCheck::addressed(std::string_view tensor, const Tensor& found) {
   if (found.elements() == 0) return *this;
-  require(found.data != nullptr, tensor, "has no address", "memory for " + to_text(found));
+  require(found.data != nullptr, tensor, "has no address",
+          fmt::format("memory for {}", to_text(found)));
   return require(!reaches_ || reaches_(found.data), tensor,
-                 "lies where this device does not reach it",
-                 "memory that it allocated, or was told to reach");
+                 "is in memory that this device cannot access",
+                 "memory that the device allocated, imported or registered");
 }
 
 }  // namespace trainyard::compute

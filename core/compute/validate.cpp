@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/validate.h"
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <cstdlib>
 
+#include "core/base/units.h"
 #include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
@@ -51,8 +54,7 @@ std::string_view name_of_op(const CopyColumns&) { return "copy_columns"; }
 void check(const CopyColumns& op, OpCheck& check) {
   const auto range = [&](std::string_view part, std::int64_t first, std::int64_t width) {
     check.require(first >= 0 && op.columns >= 1 && first + op.columns <= width, part,
-                  "columns " + std::to_string(first) + " to " + std::to_string(first + op.columns) +
-                      " of " + std::to_string(width),
+                  fmt::format("columns are {}:{} of {}", first, first + op.columns, width),
                   "columns of the matrix");
   };
   check.matrix("input", op.input)
@@ -103,11 +105,11 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
       .full(of, input)
       .matrix(name, table)
       .is(name, table, input.dtype, table.shape);
-  check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots),
-                "1 to " + std::to_string(inputs));
+  check.require(slots >= 1 && slots <= inputs, "slots", fmt::format("is {}", slots),
+                fmt::format("1 to {}", inputs));
   check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name,
-                "has " + std::to_string(table.shape[0]) + " rows",
-                "at most " + std::to_string(kMostRows) + " of fp32");
+                fmt::format("has {}", base::counted(table.shape[0], "row")),
+                fmt::format("at most {} rows, or fp64", kMostRows));
 }
 
 // Checks the position of the shard in the full table.
@@ -116,10 +118,10 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
                                      : op.first_row >= 0 && op.first_row + rows <= op.all_rows &&
                                            op.all_rows <= kMostRows;
-  check.require(
-      fits, "first_row",
-      "is " + std::to_string(op.first_row) + " of " + std::to_string(op.all_rows),
-      "where " + std::to_string(rows) + " rows of " + std::to_string(kMostRows) + " at most begin");
+  check.require(fits, "first_row",
+                fmt::format("is {} of {}", op.first_row, base::counted(op.all_rows, "row")),
+                fmt::format("the first of {}, in a table of at most {} rows",
+                            base::counted(rows, "row"), kMostRows));
 }
 
 // Shape including the columns that a bag passes on.
@@ -169,9 +171,10 @@ std::string_view name_of_op(const SoftmaxSummary&) { return "softmax_summary"; }
 void check(const SoftmaxSummary& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is("summary", op.summary, DType::fp64, {4, op.logits.shape[0]});
-  check.require(op.first_class >= 0 && op.first_class + op.logits.shape[1] <= op.all_classes,
-                "first_class", "is " + std::to_string(op.first_class),
-                "a part of " + std::to_string(op.all_classes) + " classes");
+  check.require(
+      op.first_class >= 0 && op.first_class + op.logits.shape[1] <= op.all_classes, "first_class",
+      fmt::format("is {}", op.first_class),
+      fmt::format("a range within {}", base::counted(op.all_classes, "class", "classes")));
 }
 
 std::string_view name_of_op(const SoftmaxCrossEntropyPart&) { return "softmax_cross_entropy_part"; }
@@ -193,7 +196,7 @@ void check(const ClipFactor& op, OpCheck& check) {
   check.is("squared_norms", op.squared_norms, DType::fp64, {op.squared_norms.elements()})
       .is("factor", op.factor, DType::fp64, {1});
   check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
-  check.require(op.maximum > 0, "maximum", "is " + std::to_string(op.maximum), "a norm above 0");
+  check.require(op.maximum > 0, "maximum", fmt::format("is {}", op.maximum), "a norm above 0");
 }
 
 std::string_view name_of_op(const Zero&) { return "zero"; }
@@ -209,9 +212,9 @@ void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& che
   const std::int64_t distance = reinterpret_cast<std::intptr_t>(updated.data) -
                                 reinterpret_cast<std::intptr_t>(parameters.data);
   check.require(distance == 0 || std::abs(distance) >= parameters.bytes(), "updated",
-                "begins " + std::to_string(distance) + " bytes from parameters of " +
-                    std::to_string(parameters.bytes()),
-                "the memory of parameters, or memory apart from it");
+                fmt::format("begins {} from parameters of {}", base::counted(distance, "byte"),
+                            base::counted(parameters.bytes(), "byte")),
+                "the memory of parameters, or memory that does not overlap it");
 }
 
 void check_common(const UpdateInputs& common, OpCheck& check) {
@@ -224,14 +227,14 @@ void check_common(const UpdateInputs& common, OpCheck& check) {
   check.is_or_empty("origin", common.origin, common.parameters.dtype, common.parameters.shape);
   if (!common.origin.empty())
     check.require(common.origin.data != common.destination().data, "origin",
-                  "is where the new parameters go", "memory apart from it");
+                  "is the destination of the new parameters", "separate memory");
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }
 void check(const SgdUpdate& op, OpCheck& check) {
   const Tensor& parameters = op.common.parameters;
   check_common(op.common, check);
-  check.require(op.momentum >= 0, "momentum", "is " + std::to_string(op.momentum), "0 or more");
+  check.require(op.momentum >= 0, "momentum", fmt::format("is {}", op.momentum), "0 or more");
   if (op.momentum != 0) check.is("moment", op.moment, parameters.dtype, parameters.shape);
 }
 
@@ -242,9 +245,9 @@ void check(const AdamUpdate& op, OpCheck& check) {
   check.is("first_moment", op.first_moment, parameters.dtype, parameters.shape)
       .is("second_moment", op.second_moment, parameters.dtype, parameters.shape);
   check.is("step", op.step, DType::fp64, {1})
-      .require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
-  check.require(op.beta1 >= 0 && op.beta1 < 1, "beta1", "is " + std::to_string(op.beta1), "[0, 1)");
-  check.require(op.beta2 >= 0 && op.beta2 < 1, "beta2", "is " + std::to_string(op.beta2), "[0, 1)");
+      .require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
+  check.require(op.beta1 >= 0 && op.beta1 < 1, "beta1", fmt::format("is {}", op.beta1), "[0, 1)");
+  check.require(op.beta2 >= 0 && op.beta2 < 1, "beta2", fmt::format("is {}", op.beta2), "[0, 1)");
 }
 
 }  // namespace

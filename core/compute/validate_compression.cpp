@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
@@ -8,7 +10,7 @@ using compression::Scheme;
 
 void check_scheme(Scheme kind, OpCheck& check) {
   check.require(kind != Scheme::none && kind != Scheme::power_sgd, "kind",
-                "is " + std::string(base::name_of(kind)),
+                fmt::format("is {}", base::name_of(kind)),
                 "fp16, bf16, int8, sign, top_k or random_k");
 }
 
@@ -35,9 +37,9 @@ std::string_view name_of_op(const DecompressGradient&) { return "decompress_grad
 void check(const DecompressGradient& op, OpCheck& check) {
   const std::int64_t elements = op.gradient.elements();
   check_scheme(op.spec.kind, check);
-  check.require(op.parts >= 1, "parts", "is " + std::to_string(op.parts), "1 or more");
+  check.require(op.parts >= 1, "parts", fmt::format("is {}", op.parts), "1 or more");
   check.require(op.parts == 1 || compression::gathers(op.spec.kind), "parts",
-                "is " + std::to_string(op.parts), "1 of what is summed");
+                fmt::format("is {}", op.parts), "1, because the scheme is all-reduced");
   check.is("gradient", op.gradient, DType::fp32, {elements});
   check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind),
            {op.parts * compression::encoded_elements(op.spec, elements)});
@@ -69,7 +71,7 @@ void check(const PowerSgdDecode& op, OpCheck& check) {
   check.is_or_empty("residual", op.residual, DType::fp32, {op.layout.elements});
   check_flat("guess", op.guess, op.layout.right_elements, check);
   check.is("squared_error", op.squared_error, DType::fp64, {1})
-      .require(op.ranks >= 1, "ranks", "is " + std::to_string(op.ranks), "1 or more");
+      .require(op.ranks >= 1, "ranks", fmt::format("is {}", op.ranks), "1 or more");
 }
 
 }  // namespace trainyard::compute

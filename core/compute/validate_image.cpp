@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tensor checks of ops on images and of ops between layers.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/units.h"
 #include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
@@ -10,10 +13,9 @@ namespace trainyard::compute {
 namespace {
 
 void check_window(const Window& window, OpCheck& check) {
-  check.require(window.kernel >= 1, "kernel", "is " + std::to_string(window.kernel), "1 or more");
-  check.require(window.stride >= 1, "stride", "is " + std::to_string(window.stride), "1 or more");
-  check.require(window.padding >= 0, "padding", "is " + std::to_string(window.padding),
-                "0 or more");
+  check.require(window.kernel >= 1, "kernel", fmt::format("is {}", window.kernel), "1 or more");
+  check.require(window.stride >= 1, "stride", fmt::format("is {}", window.stride), "1 or more");
+  check.require(window.padding >= 0, "padding", fmt::format("is {}", window.padding), "0 or more");
 }
 
 // Checks the result [B,H',W',outside] of sliding the window over `image` [B,H,W,C].
@@ -21,8 +23,8 @@ void check_slide(const char* outer, const Tensor& result, const Tensor& image, c
                  std::int64_t outside, OpCheck& check) {
   const std::int64_t shorter = std::min(image.shape[1], image.shape[2]);
   check.require(shorter + 2 * window.padding >= window.kernel, "kernel",
-                "is " + std::to_string(window.kernel),
-                "1 to " + std::to_string(shorter + 2 * window.padding));
+                fmt::format("is {}", window.kernel),
+                fmt::format("1 to {}", shorter + 2 * window.padding));
   if (!check.result()) return;  // The shape is not defined for such a window.
   check.is(
       outer, result, image.dtype,
@@ -43,7 +45,7 @@ void check_pool(const char* inner, const Tensor& image, const char* outer, const
                 const Window& window, OpCheck& check) {
   check_window(window, check);
   check.require(2 * window.padding <= window.kernel, "padding",
-                "is " + std::to_string(window.padding), "0 to half the kernel");
+                fmt::format("is {}", window.padding), "0 to half the kernel");
   check.image(inner, image);
   check_slide(outer, result, image, window, image.shape[3], check);
 }
@@ -104,9 +106,9 @@ void check(const BatchNormForward& op, OpCheck& check) {
   check.is("sums", op.sums, DType::fp64, {2 * channels + 1})
       .is_or_empty("running", op.running, wide(dtype), {2, channels});
   check.is("output", op.output, dtype, op.input.shape);
-  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
-  check.require(op.momentum >= 0 && op.momentum <= 1, "momentum",
-                "is " + std::to_string(op.momentum), "[0, 1]");
+  check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
+  check.require(op.momentum >= 0 && op.momentum <= 1, "momentum", fmt::format("is {}", op.momentum),
+                "[0, 1]");
 }
 
 std::string_view name_of_op(const BatchNormEvaluate&) { return "batch_norm_evaluate"; }
@@ -118,7 +120,7 @@ void check(const BatchNormEvaluate& op, OpCheck& check) {
       .is("bias", op.bias, wide(dtype), {channels});
   check.is("running", op.running, wide(dtype), {2, channels})
       .is("output", op.output, dtype, op.input.shape);
-  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+  check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
 }
 
 std::string_view name_of_op(const BatchNormBackwardWeight&) { return "batch_norm_backward_weight"; }
@@ -132,7 +134,7 @@ void check(const BatchNormBackwardWeight& op, OpCheck& check) {
   check.is("weight_gradient", op.weight_gradient, wide(dtype), {channels})
       .is("bias_gradient", op.bias_gradient, wide(dtype), {channels});
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
-  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+  check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
 }
 
 std::string_view name_of_op(const BatchNormBackwardInput&) { return "batch_norm_backward_input"; }
@@ -145,7 +147,7 @@ void check(const BatchNormBackwardInput& op, OpCheck& check) {
   check.is("sums", op.sums, DType::fp64, {2 * channels + 1})
       .is("gradient_sums", op.gradient_sums, DType::fp64, {2 * channels});
   check.is("input_gradient", op.input_gradient, dtype, op.input.shape);
-  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+  check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
 }
 
 std::string_view name_of_op(const Dropout&) { return "dropout"; }
@@ -154,7 +156,7 @@ void check(const Dropout& op, OpCheck& check) {
   check.is("samples", op.samples, DType::int32, {op.input.shape[0]})
       .is("step", op.step, DType::fp64, {1});
   check.require(op.probability >= 0 && op.probability < 1, "probability",
-                "is " + std::to_string(op.probability), "[0, 1)");
+                fmt::format("is {}", op.probability), "[0, 1)");
 }
 
 std::string_view name_of_op(const Add&) { return "add"; }
@@ -187,12 +189,12 @@ std::string_view name_of_op(const WeightedSum&) { return "weighted_sum"; }
 void check(const WeightedSum& op, OpCheck& check) {
   check.full("output", op.output);
   check.require(!op.inputs.empty() && op.inputs.size() == op.weights.size(), "weights",
-                "are " + std::to_string(op.weights.size()) + " of " +
-                    std::to_string(op.inputs.size()) + " inputs",
-                "one of each input, and one input at least");
+                fmt::format("are {} for {}", op.weights.size(),
+                            base::counted(std::ssize(op.inputs), "input")),
+                "one weight per input, and at least one input");
   for (const Tensor& input : op.inputs) check.is("input", input, op.output.dtype, op.output.shape);
   for (const double weight : op.weights)
-    check.require(std::isfinite(weight), "weights", "hold a number that is not finite",
+    check.require(std::isfinite(weight), "weights", "contain a number that is not finite",
                   "finite numbers");
 }
 

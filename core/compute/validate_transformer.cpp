@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tensor checks of transformer ops.
+#include <fmt/core.h>
+
+#include "core/base/units.h"
 #include "core/compute/half_precision.h"
 #include "core/compute/op_check.h"
 
@@ -8,14 +11,14 @@ namespace {
 
 template <class AnyRowNorm>
 void check_statistics(const AnyRowNorm& op, OpCheck& check) {
-  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+  check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
 }
 
 // Only layer normalization has a bias.
 void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype,
                  std::int64_t channels, OpCheck& check) {
   if (norm == RowNorm::layer) check.is(tensor, found, dtype, {channels});
-  else check.require(found.empty(), tensor, "is there", "none: a root mean square shifts nothing");
+  else check.require(found.empty(), tensor, "is present", "no bias, because RMS norm has none");
 }
 
 }  // namespace
@@ -77,8 +80,9 @@ void check_heads(const Tensor& input, std::int64_t heads, OpCheck& check) {
   const bool fits = shape.dimensions == 3 && shape[0] >= 0 && shape[1] > 0 && heads > 0 &&
                     shape[2] > 0 && shape[2] % (3 * heads) == 0;
   check.floating("input", input)
-      .require(fits, "input", "is " + to_text(input.dtype, shape),
-               "[samples, rows, 3 x heads x width], of " + std::to_string(heads));
+      .require(
+          fits, "input", fmt::format("is {}", to_text(input.dtype, shape)),
+          fmt::format("[samples, rows, 3 x heads x width] with {}", base::counted(heads, "head")));
 }
 
 }  // namespace

@@ -423,7 +423,7 @@ Problems mixing_problems(const MixingMatrix& mixing, const std::string& where) {
                     "no rank counts itself, and every one averages only with ranks of the other "
                     "half: the halves change places for ever",
                     "a rank that counts itself, or a triangle",
-                    "Lower the weights that ranks give their neighbours.")};
+                    "Lower the weights that ranks give their neighbors.")};
   return problems;
 }
 

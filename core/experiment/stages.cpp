@@ -26,8 +26,8 @@ std::string place_name(const model::Segment& segment) {
 std::int64_t flops_of_sample(const model::Model& model, int segment) {
   const model::Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const std::int64_t back = segment > model.first_with_parameters ? s.backward_input_flops() : 0;
-  const std::int64_t learnt = model.owner(s).elements > 0 ? s.backward_weight_flops() : 0;
-  return s.forward_flops() + back + learnt;
+  const std::int64_t weight_gradient = model.owner(s).elements > 0 ? s.backward_weight_flops() : 0;
+  return s.forward_flops() + back + weight_gradient;
 }
 
 std::vector<int> owners_of(const Resolved& resolved) {

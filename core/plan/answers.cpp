@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/answers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -46,14 +48,14 @@ void append(const Answer& event, std::string& bytes) {
 
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes) {
   if (bytes.size() % kAnswerBytes != 0)
-    return base::fail(damaged_order("its last event is cut off"));
+    return base::fail(damaged_order("order_truncated", "the last event is truncated"));
   std::vector<Answer> events;
   events.reserve(bytes.size() / kAnswerBytes);
   for (std::size_t at = 0; at < bytes.size(); at += kAnswerBytes) {
     const auto record = bytes.subspan(at, kAnswerBytes);
     if (!is_answer(record))
-      return base::fail(
-          damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
+      return base::fail(damaged_order(
+          "unknown_event", fmt::format("event {} is of an unknown kind", events.size())));
     events.push_back(answer_in(record));
   }
   return events;
@@ -66,9 +68,11 @@ base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answ
     for (const Answer& event : ranks[static_cast<std::size_t>(rank)])
       if (event.rank != rank ||
           (event.kind == Answer::Kind::answers && (event.active < 0 || event.active >= count)))
-        return base::fail(damaged_order("rank " + std::to_string(event.rank) +
-                                        " that answers and rank " + std::to_string(event.active) +
-                                        " are not both there"));
+        return base::fail(damaged_order(
+            "unknown_rank",
+            fmt::format("an event of passive rank {} and active rank {} refers to a rank "
+                        "that does not exist",
+                        event.rank, event.active)));
   RecordedAnswers order;
   order.asks_.assign(ranks.size(), first_step);
   order.merged_ = MergedLogs<Answer>(std::move(ranks));

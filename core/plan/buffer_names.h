@@ -25,10 +25,10 @@ inline std::string version_name(std::ptrdiff_t version) {
 // True for buffers that the host reads or writes between ops: losses, norms and other reported
 // numbers, and inputs of ops such as the learning rate.
 inline bool is_host_accessed(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kTold{"metrics",        "local_norms", "statistics",
-                                                  "rate",           "factor",      "loss_scale",
-                                                  "squared_errors", "spread"};
-  return std::ranges::find(kTold, name) != kTold.end();
+  constexpr std::array<std::string_view, 8> kHostAccessed{
+      "metrics", "local_norms", "statistics",     "rate",
+      "factor",  "loss_scale",  "squared_errors", "spread"};
+  return std::ranges::find(kHostAccessed, name) != kHostAccessed.end();
 }
 
 }  // namespace trainyard::plan

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/plan/rehearsal.h"
@@ -114,13 +116,13 @@ class Grid {
 
   std::string legend(std::size_t first, std::size_t last) const {
     std::string text =
-        "Columns are ticks of ops of equal length; . idle, ~ waiting for a peer, + at once";
+        "Columns are ticks, all ops take equally long; . idle, ~ waiting for a peer, + in the same "
+        "tick";
     if (!run_.complete) text += ", ! never completes, ? never starts";
-    if (mark_) text += ", > < the op in question";
+    if (mark_) text += ", > < the op of the finding";
     text += ".\n";
     if (mark_ && (first > 0 || last < ticks_))
-      text += "Ticks " + std::to_string(first) + " to " + std::to_string(last - 1) + " of " +
-              std::to_string(ticks_) + ".\n";
+      text += fmt::format("Ticks {} to {} of {}.\n", first, last - 1, ticks_);
     return text;
   }
 

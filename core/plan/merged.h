@@ -12,8 +12,8 @@
 
 namespace trainyard::plan {
 
-inline base::Problem damaged_order(const std::string& what) {
-  return {"damaged_order",
+inline base::Problem damaged_order(const char* id, const std::string& what) {
+  return {id,
           base::ProblemCode::bad_input,
           "the order of a run",
           what,

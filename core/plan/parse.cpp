@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -23,7 +25,7 @@ class Parser : private WordReader {
 
   bool group_number(std::int32_t& value) {
     const Word at = take();
-    if (!at.text.starts_with('g')) return fail_word(at, "a group, as g0");
+    if (!at.text.starts_with('g')) return fail_word(at, "a group, such as g0");
     return number(at, at.text.substr(1), value);
   }
 
@@ -32,7 +34,8 @@ class Parser : private WordReader {
     const Word at = take();
     if (!is_name(at.text)) return fail_word(at, "a name");
     if (!known.emplace(at.text, static_cast<std::int32_t>(known.size())).second)
-      return fail(at, "the name " + quoted(at.text) + " is taken", "names that differ");
+      return fail(at, fmt::format("the name {} is used already", quoted(at.text)),
+                  "distinct names");
     name = at.text;
     return true;
   }
@@ -86,14 +89,14 @@ class Parser : private WordReader {
 
   RankPlan& rank() { return ranks_.back(); }
   bool before_programs() {
-    return rank().programs.empty() ||
-           fail(first(), "a program of the rank came before", "lanes and buffers first");
+    return rank().programs.empty() || fail(first(), "the line follows a program of the rank",
+                                           "lanes and buffers before programs");
   }
 
   bool group_line() {
     const Word at = take();
     if (at.text != "g" + std::to_string(groups_.size()) + ":" || !ranks_.empty())
-      return fail_word(at, "groups before ranks, numbered from 0, as g0:");
+      return fail_word(at, "groups before ranks, numbered from 0, such as g0:");
     Group group;
     while (more())
       if (!number(group.ranks.emplace_back())) return false;
@@ -106,7 +109,7 @@ class Parser : private WordReader {
     std::int32_t value = -1;
     if (!number(value)) return false;
     if (value != static_cast<std::int32_t>(ranks_.size()))
-      return fail_word(at, "rank " + std::to_string(ranks_.size()));
+      return fail_word(at, fmt::format("rank {}", ranks_.size()));
     ranks_.emplace_back().rank = value;
     lanes_.clear();
     buffers_.clear();
@@ -116,7 +119,8 @@ class Parser : private WordReader {
 
   bool rule_line() {
     if (rank().rule || !rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
-      return fail(first(), "the rank has begun", "its rule first, once");
+      return fail(first(), "the rule is not the first line of the rank",
+                  "one rule, before all other lines");
     ArrivalRule rule;
     if (!number(rule.gradients_per_update) || !expect("of") || !number(rule.workers)) return false;
     if (take_if("in") && !(rule.answers_after_update = expect("step"))) return false;
@@ -127,7 +131,8 @@ class Parser : private WordReader {
 
   bool pair_line() {
     if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
-      return fail(first(), "the rank has begun", "its pairs first");
+      return fail(first(), "the pair follows other lines of the rank",
+                  "pairs before lanes, buffers and programs");
     Pairing pairing;
     if (!number(pairing.active) || !expect("with")) return false;
     while (more() && peek().text != "seed")
@@ -182,19 +187,21 @@ class Parser : private WordReader {
     TokenOutcome read = read_token(at.text);
     if (!read.op)
       return fail({at.text, at.column + read.at},
-                  quoted(at.text) + " is no op: " + std::string(read.what), "an op, as F.s0.m0");
+                  fmt::format("{} is not an op: {}", quoted(at.text), read.what),
+                  "an op, such as F.s0.m0");
     op = std::move(*read.op);
     return true;
   }
 
   bool wanted_line() {
     if (!rank().programs.back().ops.empty())
-      return fail(first(), "an op of the program came before", "what is wanted of buckets first");
+      return fail(first(), "the bucket follows an op of the program", "buckets before ops");
     const Word at = peek();
     Op op;
     if (!op_token(op)) return false;
     if (!coarse(op.kind) && op.kind != OpKind::mix)
-      return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
+      return fail(at, fmt::format("{} is not a collective", quoted(at.text)),
+                  "a collective, such as BCAST.b0<r0");
     Access span;
     if (!expect("group") || !group_number(op.group) || !row(op.row) || !expect("writes") ||
         !access(span))
@@ -220,7 +227,7 @@ class Parser : private WordReader {
   bool row(std::int64_t& elements) {
     if (!take_if("row")) return true;
     const Word at = peek();
-    return number(elements) && (elements > 1 || fail_word(at, "2 or more elements in a row"));
+    return number(elements) && (elements > 1 || fail_word(at, "a row of 2 or more elements"));
   }
 
   bool named(bool& is) {
@@ -233,7 +240,7 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t colon = at.text.find(':'), slash = at.text.find('/');
     if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon)
-      return fail_word(at, "columns, as 0:196/784");
+      return fail_word(at, "columns, such as 0:196/784");
     std::int64_t end = 0;
     if (!number(at, at.text.substr(0, colon), columns.first) ||
         !number(at, at.text.substr(colon + 1, slash - colon - 1), end) ||
@@ -241,14 +248,15 @@ class Parser : private WordReader {
       return false;
     columns.count = end - columns.first;
     return (columns.count > 0 && end <= columns.of) ||
-           fail_word(at, "columns that end after they start, and not beyond all");
+           fail_word(at, "columns that end after they start, within all columns");
   }
 
+  static constexpr const char* kWeightsAccepted = "weights, such as 1:1:1/3";
   bool weights(Weights& weights) {
     if (!take_if("weights")) return true;
     const Word at = take();
     const std::size_t slash = at.text.find('/');
-    if (slash == std::string_view::npos) return fail_word(at, "weights, as 1:1:1/3");
+    if (slash == std::string_view::npos) return fail_word(at, kWeightsAccepted);
     for (std::string_view rest = at.text.substr(0, slash);
          weights.numerators.empty() || !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
@@ -257,7 +265,7 @@ class Parser : private WordReader {
       if (!number(at, rest.substr(negative ? 1 : 0, colon - (negative ? 1 : 0)), numerator))
         return false;
       if (negative) numerator = -numerator;
-      if (colon + 1 == rest.size()) return fail_word(at, "weights, as 1:1:1/3");
+      if (colon + 1 == rest.size()) return fail_word(at, kWeightsAccepted);
       rest = rest.substr(std::min(colon + 1, rest.size()));
     }
     return number(at, at.text.substr(slash + 1), weights.denominator) &&
@@ -266,7 +274,7 @@ class Parser : private WordReader {
 
   bool lane(LaneId& id) {
     const Word at = take();
-    if (!at.text.starts_with('@')) return fail_word(at, "a lane, as @compute");
+    if (!at.text.starts_with('@')) return fail_word(at, "a lane, such as @compute");
     return lane_named(at, at.text.substr(1), id);
   }
   bool lane_named(const Word& at, std::string_view name, LaneId& id) {
@@ -292,13 +300,13 @@ class Parser : private WordReader {
   bool range(const Word& at, std::string_view text, Access& access) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || !text.ends_with(']'))
-      return fail_word(at, "a range, as grads[100:200]");
+      return fail_word(at, "a range, such as grads[100:200]");
     std::int64_t end = 0;
     if (!number(at, text.substr(1, colon - 1), access.first) ||
         !number(at, text.substr(colon + 1, text.size() - colon - 2), end))
       return false;
     access.count = end - access.first;
-    return access.count >= 0 || fail_word(at, "a range that ends where it starts, or later");
+    return access.count >= 0 || fail_word(at, "a range that does not end before it starts");
   }
 
   bool dependencies(std::vector<Dependency>& list) {
@@ -310,7 +318,7 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t colon = at.text.rfind(':');
     if (colon == std::string_view::npos)
-      return fail_word(at, "a lane and a sequence, as compute:5");
+      return fail_word(at, "a lane and a sequence, such as compute:5");
     std::string_view count = at.text.substr(colon + 1);
     if (const std::size_t back = count.find("@-"); back != std::string_view::npos) {
       if (!number(at, count.substr(back + 2), dependency.steps_back)) return false;

@@ -9,6 +9,8 @@
 namespace trainyard::plan {
 namespace {
 
+constexpr std::string_view kNumberExpected = "expected a number here";
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes `prefix` and its digits off the front of `rest`. Returns -1 if the prefix is missing,
@@ -59,7 +61,7 @@ TokenOutcome read_token(std::string_view text) {
   const auto letters = static_cast<std::size_t>(
       std::find_if_not(text.begin(), text.end(), is_capital) - text.begin());
   const auto kind = kind_of(text.substr(0, letters), OpKind::answer);
-  if (!kind) return {std::nullopt, 0, "no kind of op begins so"};
+  if (!kind) return {std::nullopt, 0, "unknown kind of op"};
   rest.remove_prefix(letters);
   Op op;
   op.kind = *kind;
@@ -73,18 +75,18 @@ TokenOutcome read_token(std::string_view text) {
                                                                {".c", &op.chunk}};
   for (const auto& [prefix, value] : fields) {
     const auto found = take_field(rest, prefix);
-    if (!found) return failed("a number should follow");
+    if (!found) return failed(kNumberExpected);
     *value = *found;
   }
-  if (!take_last_chunk(rest, op)) return failed("a later chunk should follow");
+  if (!take_last_chunk(rest, op)) return failed("expected a later chunk here");
   if (op.kind == OpKind::reduce_many || op.kind == OpKind::mix) {
-    if (!take_summands(rest, op)) return failed("a number should follow");
+    if (!take_summands(rest, op)) return failed(kNumberExpected);
   } else {
     const auto peer = take_field(rest, names_destination(op.kind) ? ">r" : "<r");
-    if (!peer) return failed("a number should follow");
+    if (!peer) return failed(kNumberExpected);
     op.peer = *peer;
   }
-  if (!rest.empty()) return failed("the token should end here");
+  if (!rest.empty()) return failed("expected the end of the token here");
   return {op, 0, {}};
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/parse_words.h"
 
+#include <fmt/core.h>
+
 namespace trainyard::plan {
 
 std::string quoted(std::string_view text) {
-  return "\"" + std::string(text.substr(0, kMostQuoted)) + "\"";
+  return fmt::format("\"{}\"", text.substr(0, kMostQuoted));
 }
 
 bool WordReader::next_line() {
@@ -36,15 +38,14 @@ bool WordReader::take_if(std::string_view text) {
 }
 
 bool WordReader::fail(const Word& at, std::string what, std::string accepted) {
-  const std::string where =
-      "line " + std::to_string(line_) + ", column " + std::to_string(at.column);
+  const std::string where = fmt::format("line {}, column {}", line_, at.column);
   problem_ = {"bad_plan_text", base::ProblemCode::bad_input, where,
               std::move(what), std::move(accepted),          ""};
   return false;
 }
 
 bool WordReader::fail_word(const Word& at, std::string accepted) {
-  return fail(at, at.text.empty() ? "the line ends" : "found " + quoted(at.text),
+  return fail(at, at.text.empty() ? "the line ends here" : fmt::format("found {}", quoted(at.text)),
               std::move(accepted));
 }
 

@@ -3,6 +3,8 @@
 // kept.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -44,7 +46,7 @@ class WordReader {
     const std::int64_t most =
         std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
     const auto found = number_of(text, most);
-    if (!found) return fail_word(at, "a number from 0 to " + std::to_string(most));
+    if (!found) return fail_word(at, fmt::format("a number from 0 to {}", most));
     value = static_cast<Integer>(*found);
     return true;
   }

@@ -10,11 +10,11 @@ namespace {
 
 constexpr const char* kAveraging = "_average";
 
-template <class Things>
-std::ptrdiff_t index_by_name(const Things& things, std::string_view name) {
-  const auto at = std::find_if(things.begin(), things.end(),
-                               [&](const auto& thing) { return thing.name == name; });
-  return at == things.end() ? -1 : at - things.begin();
+template <class NamedItems>
+std::ptrdiff_t index_by_name(const NamedItems& items, std::string_view name) {
+  const auto at =
+      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  return at == items.end() ? -1 : at - items.begin();
 }
 
 }  // namespace

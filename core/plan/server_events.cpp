@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/server_events.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -36,15 +38,15 @@ void append(const ServerEvent& event, std::string& bytes) {
 
 base::Result<std::vector<ServerEvent>> served_of(std::span<const std::byte> bytes) {
   if (bytes.size() % kServedBytes != 0)
-    return base::fail(damaged_order("its last event is cut off"));
+    return base::fail(damaged_order("order_truncated", "the last event is truncated"));
   std::vector<ServerEvent> events;
   for (std::size_t at = 0; at < bytes.size(); at += kServedBytes) {
     const auto record = bytes.subspan(at, kServedBytes);
     const auto is_flag = [](std::byte flag) { return std::to_integer<int>(flag) <= 1; };
     if (std::to_integer<int>(record[0]) > static_cast<int>(ServerEvent::Kind::leaves) ||
         !std::all_of(record.begin() + 1, record.begin() + 1 + kFlags, is_flag))
-      return base::fail(
-          damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
+      return base::fail(damaged_order(
+          "unknown_event", fmt::format("event {} is of an unknown kind", events.size())));
     ServerEvent& event = events.emplace_back();
     event.kind = static_cast<ServerEvent::Kind>(record[0]);
     bool* const flags[] = {&event.dropped, &event.completes, &event.evaluates, &event.last};
@@ -57,7 +59,8 @@ base::Result<std::vector<ServerEvent>> served_of(std::span<const std::byte> byte
       std::memcpy(numbers[i], &record[16 + 8 * i], 8);
       if (*numbers[i] > kFurthest || *numbers[i] < -kFurthest)
         return base::fail(
-            damaged_order("event " + std::to_string(events.size() - 1) + " is none that there is"));
+            damaged_order("event_out_of_range",
+                          fmt::format("event {} has a number out of range", events.size() - 1)));
     }
   }
   return events;
@@ -70,8 +73,11 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<ServerEv
     for (const ServerEvent& event : servers[s])
       if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 ||
           event.worker >= workers)
-        return base::fail(damaged_order("server " + std::to_string(event.server) + " and worker " +
-                                        std::to_string(event.worker) + " are not both there"));
+        return base::fail(damaged_order(
+            "unknown_rank",
+            fmt::format("an event of server {} and worker {} refers to a rank that does "
+                        "not exist",
+                        event.server, event.worker)));
   order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers),
                                                      std::vector<Between>(servers.size()));
   order.servers_ = MergedLogs<ServerEvent>(std::move(servers));

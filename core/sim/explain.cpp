@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Determines the bounds of a step. Each is a lower bound of the step's time, assuming perfect
 // overlap of everything else.
+#include <fmt/core.h>
+
 #include <cctype>
 
 #include "core/base/units.h"
@@ -89,30 +91,31 @@ Words device_words(const Bound& bound, const Outcome& outcome, const Network& ne
   const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
   const std::string what = most == use.compute_seconds ? "Compute"
                            : most == use.input_seconds ? "Loading the batch"
-                                                       : "Adding up what arrives";
-  return {what, device + " is busy for " + base::format_seconds(bound.seconds)};
+                                                       : "Reduction of received data";
+  return {what, fmt::format("{} is busy for {}", device, base::format_seconds(bound.seconds))};
 }
 
 Words edge_words(const Bound& bound, const Network& network) {
   std::string name = edge_name(network, bound.edge);
   name.front() = 'T';
-  return {name, base::format_bytes(static_cast<double>(bound.bytes)) + " over " +
-                    base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " +
-                    base::format_seconds(bound.seconds)};
+  return {name,
+          fmt::format("{} over {} take {}", base::format_bytes(static_cast<double>(bound.bytes)),
+                      base::with_unit(bound.bandwidth_bits_per_second, "bit/s"),
+                      base::format_seconds(bound.seconds))};
 }
 
 Words latency_words(const Bound& bound) {
-  return {"Latency", base::format_count(bound.rounds) +
-                         " rounds of messages, one after another, take " +
-                         base::format_seconds(bound.seconds)};
+  return {
+      "Latency",
+      fmt::format("{} of messages, one after another, {} {}", base::counted(bound.rounds, "round"),
+                  bound.rounds == 1 ? "takes" : "take", base::format_seconds(bound.seconds))};
 }
 
 Words engine_words(const Bound& bound, const Outcome& outcome) {
-  return {
-      "What " + outcome.engine + " does",
-      base::format_count(bound.rounds) +
-          (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
-          base::format_seconds(bound.seconds) + " by the formula of a ring"};
+  return {fmt::format("Communication by {}", outcome.engine),
+          fmt::format("{} {} {} (estimated as a ring)", base::counted(bound.rounds, "collective"),
+                      bound.rounds == 1 ? "takes" : "in sequence take",
+                      base::format_seconds(bound.seconds))};
 }
 
 Words words(const Bound& bound, const Outcome& outcome, const Network& network) {
@@ -146,8 +149,8 @@ Bound edge_bound(const Outcome& outcome, const Network& network) {
 
 std::string edge_name(const Network& network, topology::EdgeId edge) {
   const topology::Edge& drawn = network.edges()[edge.index()];
-  return drawn.link < 0 ? "the bus of " + drawn.to + " at " + drawn.from
-                        : "the link " + drawn.from + " - " + drawn.to;
+  return drawn.link < 0 ? fmt::format("the bus of {} at {}", drawn.to, drawn.from)
+                        : fmt::format("the link {} - {}", drawn.from, drawn.to);
 }
 
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
@@ -171,12 +174,14 @@ std::string explain(const Outcome& outcome, const Network& network) {
   const std::string step = base::format_seconds(outcome.median_step_seconds);
   auto [what, how] = words(bound, outcome, network);
   if (bound.seconds > kMoreThanAll * outcome.median_step_seconds)
-    return what + " bounds the step of " + step + ": " + how + " for each, and never idle.";
+    return fmt::format("{} bounds the step of {}: {} per step, and is never idle.", what, step,
+                       how);
   if (bound.seconds >= outcome.median_step_seconds / 2)
-    return what + " bounds the step: " + how + " of " + step + ".";
+    return fmt::format("{} bounds the step: {} of {}.", what, how, step);
   what.front() = static_cast<char>(std::tolower(what.front()));
-  return "Nothing alone bounds the step of " + step +
-         ": its parts follow one another. The longest is " + what + ": " + how + ".";
+  return fmt::format(
+      "No single part bounds the step of {}: its parts run in sequence. The longest is {}: {}.",
+      step, what, how);
 }
 
 }  // namespace trainyard::sim

@@ -105,9 +105,9 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
   return model;
 }
 
-base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, std::string what,
-                      std::string advice) {
-  return {"plan_not_simulated",
+base::Problem refusal(const char* id, const plan::RankPlan& rank, const plan::Program& program,
+                      std::string what, std::string advice) {
+  return {id,
           base::ProblemCode::bad_input,
           fmt::format("rank {}, program {}", rank.rank, program.name),
           std::move(what),
@@ -119,18 +119,26 @@ base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::P
                          const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (plan::coarse(op.kind) && plan::engine_of(rank.lanes[op.lane.index()]).empty())
-    return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective",
+    return base::fail(refusal("plan_not_expanded", rank, program,
+                              fmt::format("{} is not expanded to chunks", plan::token(op)),
                               "Expand the plan to chunks first."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
-    return base::fail(refusal(rank, program, plan::token(op) + " has no group", ""));
+    return base::fail(refusal("op_without_group", rank, program,
+                              fmt::format("{} has no group", plan::token(op)), ""));
   for (const int member : plan.groups[static_cast<std::size_t>(op.group)].ranks)
     if (member < 0 || member >= plan.ranks)
-      return base::fail(refusal(rank, program,
-                                plan::token(op) + " has a member that is no rank of the plan", ""));
+      return base::fail(
+          refusal("unknown_member", rank, program,
+                  fmt::format("the group of {} has member {}, which is not a rank of the plan",
+                              plan::token(op), member),
+                  ""));
   for (const int peer : peers_of(op, rank, plan))
     if (peer < 0 || peer >= plan.ranks || peer == rank.rank)
-      return base::fail(refusal(
-          rank, program, plan::token(op) + " has a peer that is no other rank of the plan", ""));
+      return base::fail(
+          refusal("unknown_peer", rank, program,
+                  fmt::format("the peer of {} is {}, which is not another rank of the plan",
+                              plan::token(op), peer),
+                  ""));
   return {};
 }
 

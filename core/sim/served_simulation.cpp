@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/served_simulation.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -117,7 +119,7 @@ void add_constraints(int workers, const topology::Network& network, Outcome& out
                    [](const Bound& a, const Bound& b) { return a.seconds > b.seconds; });
   outcome.explain = explain(outcome, network);
   if (outcome.bounds.front().kind == BoundKind::device && outcome.bounds.front().rank < workers)
-    outcome.explain += " Steps of " + std::to_string(workers) + " workers overlap.";
+    outcome.explain += fmt::format(" The steps of {} workers overlap.", workers);
 }
 
 void predict(const plan::Plan& plan, Outcome& outcome) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "core/base/fields.h"
+#include "core/base/units.h"
 #include "core/plan/text.h"
 
 namespace trainyard::sim {
@@ -138,28 +139,29 @@ void Simulation::end_collective(int number) {
 }
 
 base::Result<void> Simulation::check_all_over() const {
-  std::string who;
+  std::string stuck;
   int waiting = 0;
   for (const auto& rank : ranks_) {
     if (rank->over()) continue;
-    if (++waiting <= kNamedAtMost) who += (who.empty() ? "" : "; ") + describe(*rank);
+    if (++waiting <= kNamedAtMost) stuck += (stuck.empty() ? "" : "; ") + describe(*rank);
   }
   if (waiting == 0) return {};
   if (waiting > kNamedAtMost)
-    who += "; and " + std::to_string(waiting - kNamedAtMost) + " more ranks wait";
+    stuck += fmt::format("; {} also {}", base::counted(waiting - kNamedAtMost, "other rank"),
+                         waiting - kNamedAtMost == 1 ? "waits" : "wait");
   return base::fail({"deadlock", base::ProblemCode::bad_input, "plan",
-                     fmt::format("the ranks deadlock: {}", who), "a plan that passes the check",
+                     fmt::format("the ranks deadlock: {}", stuck), "a plan that passes the check",
                      ""});
 }
 
 std::string Simulation::describe(const VirtualRank& rank) const {
-  const std::string name = "rank " + std::to_string(rank.model().rank);
   const auto stuck = rank.stuck();
-  if (!stuck) return name + " has no op that may start";
+  if (!stuck) return fmt::format("rank {} has no op that can start", rank.model().rank);
   const plan::RankPlan plan = plan_.rank_plan(rank.model().rank);
   const plan::Op& op = plan.programs[static_cast<std::size_t>(stuck->program)]
                            .ops[static_cast<std::size_t>(stuck->op)];
-  return name + " is in " + plan::token(op) + " of step " + std::to_string(stuck->step);
+  return fmt::format("rank {} is in {} of step {}", rank.model().rank, plan::token(op),
+                     stuck->step);
 }
 
 }  // namespace trainyard::sim

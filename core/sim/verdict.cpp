@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/verdict.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -30,8 +32,9 @@ std::optional<std::size_t> too_small(const Outcome& outcome) {
 }
 
 std::string of_memory(const RankUse& use) {
-  return base::format_bytes(static_cast<double>(use.peak_memory_bytes)) + " of the " +
-         base::format_bytes(static_cast<double>(use.memory_bytes)) + " that its device has";
+  return fmt::format("{}, but its device has {}",
+                     base::format_bytes(static_cast<double>(use.peak_memory_bytes)),
+                     base::format_bytes(static_cast<double>(use.memory_bytes)));
 }
 
 // Returns compute seconds of the model, without encoding, which is a cost of communication.
@@ -50,31 +53,36 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
 // One cost of distributing, in two grammatical forms: "moves 610 kB over 1 Gbit/s links" and
 // "moving ...".
 struct Cost {
+  VerdictCause cause;
   double seconds;
   std::string does, doing;
 };
 
 Cost wire_part(const Bound& wire) {
   if (wire.kind == BoundKind::latency) {
-    const std::string what = base::format_count(wire.rounds) + " messages one after another";
-    return {wire.seconds, "sends " + what, "sending " + what};
+    const std::string what = fmt::format("{} in sequence", base::counted(wire.rounds, "message"));
+    return {VerdictCause::latency, wire.seconds, fmt::format("sends {}", what),
+            fmt::format("sending {}", what)};
   }
   if (wire.kind == BoundKind::engine)
-    return {wire.seconds, "waits for the engine", "waiting for the engine"};
+    return {VerdictCause::engine, wire.seconds, "waits for the engine", "waiting for the engine"};
   const std::string bandwidth = base::with_unit(wire.bandwidth_bits_per_second, "bit/s");
   const std::string what =
-      base::format_bytes(static_cast<double>(wire.bytes)) +
-      (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
-  return {wire.seconds, "moves " + what, "moving " + what};
+      wire.bus ? fmt::format("{} over the bus of {}",
+                             base::format_bytes(static_cast<double>(wire.bytes)), bandwidth)
+               : fmt::format("{} over {} links",
+                             base::format_bytes(static_cast<double>(wire.bytes)), bandwidth);
+  return {VerdictCause::transfer, wire.seconds, fmt::format("moves {}", what),
+          fmt::format("moving {}", what)};
 }
 
 // Transfer, latency, summing and encoding may be sequential, so a single cost may be less than what
 // was saved.
 Cost largest_part(const Outcome& plan) {
-  std::vector<Cost> parts{
-      {most(plan, &RankUse::adding_seconds), "adds up what arrives", "adding up what arrives"},
-      {most(plan, &RankUse::encoding_seconds), "encodes what it sends and decodes what arrives",
-       "encoding what is sent and decoding what arrives"}};
+  std::vector<Cost> parts{{VerdictCause::reduction, most(plan, &RankUse::adding_seconds),
+                           "reduces received data", "reducing received data"},
+                          {VerdictCause::encoding, most(plan, &RankUse::encoding_seconds),
+                           "encodes and decodes gradients", "encoding and decoding gradients"}};
   const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) {
     return bound.kind != BoundKind::device;
   });
@@ -84,25 +92,30 @@ Cost largest_part(const Outcome& plan) {
 
 // A reason why a plan is not faster, and its cost per global batch.
 struct Reason {
+  VerdictCause cause;
   double seconds;
   std::string because;
 };
 
 // Some ranks run out of samples before the epoch ends.
 Reason runs_out(const Outcome& plan) {
-  return {plan.full_batch_seconds - plan.median_step_seconds,
-          "ranks run out of samples: a global batch takes " +
-              base::format_seconds(plan.median_step_seconds) + " while all have some, " +
-              base::format_seconds(plan.full_batch_seconds) + " over an epoch"};
+  return {
+      VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
+      fmt::format(
+          "ranks run out of samples: a global batch takes {} while all ranks have samples, but {} "
+          "averaged over an epoch",
+          base::format_seconds(plan.median_step_seconds),
+          base::format_seconds(plan.full_batch_seconds))};
 }
 
 // All ranks wait for the slowest: a straggler, a slower device, or one with more samples.
 Reason waits_for_one(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
-  return {computing(*slowest) - computing(*fastest),
-          "all wait for rank " + std::to_string(slowest - plan.ranks.begin()) +
-              ", which computes for " + base::format_seconds(computing(*slowest)) +
-              " of each step; the fastest rank for " + base::format_seconds(computing(*fastest))};
+  return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
+          fmt::format("all ranks wait for rank {}, which computes for {} per step; the fastest "
+                      "rank computes for {}",
+                      slowest - plan.ranks.begin(), base::format_seconds(computing(*slowest)),
+                      base::format_seconds(computing(*fastest)))};
 }
 
 Reason exchanges(const Outcome& plan, const Outcome& one_device) {
@@ -110,49 +123,61 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
                spent = plan.median_step_seconds - slowest_compute(plan);
   const Cost part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
-  const std::string cost = part.seconds * kAsFast > saved
-                               ? "each step " + part.does + ", " + takes
-                               : "each step spends " + base::format_seconds(spent) +
-                                     " on more than computing, " + takes + " of it " + part.doing;
-  return {part.seconds, cost + ", against " +
-                            (saved > 0 ? base::format_seconds(saved) : std::string("no time")) +
-                            " of compute saved"};
+  const std::string cost =
+      part.seconds * kAsFast > saved
+          ? fmt::format("each step {}, which takes {}", part.does, takes)
+          : fmt::format("each step spends {} on communication and waiting, {} of it {}",
+                        base::format_seconds(spent), takes, part.doing);
+  return {part.cause, part.seconds,
+          fmt::format("{}, but saves {} of compute", cost,
+                      saved > 0 ? base::format_seconds(saved) : std::string("no time"))};
 }
 
 // Returns the most expensive reason.
-std::string because(const Outcome& plan, const Outcome& one_device) {
+Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), runs_out(plan), waits_for_one(plan)};
-  return ", because " + std::ranges::max_element(reasons, {}, &Reason::seconds)->because;
+  return *std::ranges::max_element(reasons, {}, &Reason::seconds);
 }
 
-std::string comparison(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
-  if (const auto rank = too_small(plan))
-    return "this does not fit: rank " + std::to_string(*rank) + " needs " +
-           of_memory(plan.ranks[*rank]);
-  if (verdict.ranks == 1)
-    return "one device takes " + base::format_seconds(plan.median_step_seconds) + " a step";
-  const std::string devices = std::to_string(verdict.ranks) + " devices";
-  if (too_small(one_device))
-    return devices + " are needed: one would need " + of_memory(one_device.ranks.front());
+// Compares by speed, if both fit in memory.
+std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (verdict.speedup >= kAsFast)
-    return devices + " are " + times(verdict.speedup) + " faster than one";
-  if (verdict.speedup > 1 / kAsFast)
-    return devices + " are no faster than one" + because(plan, one_device);
-  return "one device would be " + times(1 / verdict.speedup) + " faster here" +
-         because(plan, one_device);
+    return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));
+  const Reason reason = main_reason(plan, one_device);
+  verdict.cause = reason.cause;
+  return verdict.speedup > 1 / kAsFast
+             ? fmt::format("{} devices are no faster than one, because {}", verdict.ranks,
+                           reason.because)
+             : fmt::format("one device would be {} faster here, because {}",
+                           times(1 / verdict.speedup), reason.because);
 }
 
-std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
-  return comparison(verdict, plan, one_device) +
-         (plan.engine.empty() ? "" : " (what " + plan.engine + " takes is an estimate)");
+std::string comparison(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
+  const auto rank = too_small(plan);
+  if (rank || (verdict.ranks > 1 && too_small(one_device))) verdict.cause = VerdictCause::memory;
+  if (rank)
+    return fmt::format("the plan does not fit in memory: rank {} needs {}", *rank,
+                       of_memory(plan.ranks[*rank]));
+  if (verdict.ranks == 1)
+    return fmt::format("one device takes {} per step",
+                       base::format_seconds(plan.median_step_seconds));
+  if (verdict.cause == VerdictCause::memory)
+    return fmt::format("{} devices are needed: one device would need {}", verdict.ranks,
+                       of_memory(one_device.ranks.front()));
+  return compare_speed(verdict, plan, one_device);
 }
 
 }  // namespace
 
 Verdict judge(const Outcome& plan, const Outcome& one_device) {
   const double one = one_device.full_batch_seconds, together = plan.full_batch_seconds;
-  Verdict verdict{static_cast<int>(plan.ranks.size()), one, together, one / together, ""};
-  verdict.sentence = sentence(verdict, plan, one_device);
+  Verdict verdict;
+  verdict.ranks = static_cast<int>(plan.ranks.size());
+  verdict.one_device_seconds = one, verdict.step_seconds = together;
+  verdict.speedup = one / together;
+  verdict.sentence = comparison(verdict, plan, one_device);
+  if (!plan.engine.empty())
+    verdict.sentence += fmt::format(" (the time of {} is an estimate)", plan.engine);
   return verdict;
 }
 

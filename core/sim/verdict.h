@@ -7,12 +7,26 @@
 
 namespace trainyard::sim {
 
+// Main reason why distributing does not pay.
+enum class VerdictCause {
+  none,       // it pays, or there is one device
+  memory,     // the plan, or one device, does not fit
+  transfer,   // a link or bus
+  latency,    // messages in sequence
+  engine,     // collectives of an engine
+  reduction,  // adding received data
+  encoding,   // encoding and decoding gradients
+  samples,    // ranks run out of samples
+  straggler,  // all ranks wait for one
+};
+
 struct Verdict {
   int ranks = 1;
   double one_device_seconds = 0,
          step_seconds = 0;  // time of a full global batch: Outcome::full_batch_seconds
   double speedup = 1;       // one_device_seconds / step_seconds; above 1 the plan is faster
-  std::string sentence;     // "one device would be 1.8x faster here, because ..."; without a period
+  VerdictCause cause = VerdictCause::none;
+  std::string sentence;  // "one device would be 1.8x faster here, because ..."; without a period
   double efficiency() const { return speedup / ranks; }
 };
 

@@ -127,15 +127,15 @@ class ShardWriter : private UnitOps {
 // Adds the programs of a rank. All ranks take part in every collective, with or without samples.
 void add_programs(const experiment::Resolved& e, const Replica& parts, const ShardRank& shards,
                   plan::RankPlan& plan) {
-  const auto told = [](const ProgramSize& program) {
+  const auto empty_program = [](const ProgramSize& program) {
     return plan::Program{program.name, program.samples, program.all, program.repeats, {}};
   };
   for (const ProgramSize& program : training_of(e, plan.rank)) {
-    plan.programs.push_back(told(program));
+    plan.programs.push_back(empty_program(program));
     plan.programs.back().ops = ShardWriter(parts, shards, program.micro_batches).train();
   }
   for (const ProgramSize& program : evaluation_of(e, plan.rank)) {
-    plan.programs.push_back(told(program));
+    plan.programs.push_back(empty_program(program));
     plan.programs.back().ops = ShardWriter(parts, shards, program.micro_batches).evaluate();
   }
 }

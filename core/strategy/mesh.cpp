@@ -92,12 +92,12 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split,
     rank.summaries = add_buffer(plan, "summaries", base::DType::fp64,
                                 model::kSoftmaxSummary * rows * mesh.tensor, true);
   }
-  const auto told = [&](std::int64_t samples) { return rank.reports_samples() ? samples : 0; };
+  const auto reported = [&](std::int64_t samples) { return rank.reports_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
-    plan.programs.push_back(
-        {program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program)});
+    plan.programs.push_back({program.name, reported(program.samples), program.all, 1,
+                             mesh_training(parts, rank, program)});
   for (const ProgramSize& program : evaluation_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats,
+    plan.programs.push_back({program.name, reported(program.samples), program.all, program.repeats,
                              mesh_evaluation(parts, rank, program)});
   if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);

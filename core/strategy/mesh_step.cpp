@@ -122,14 +122,14 @@ class MeshWriter : private UnitOps {
     else if (stage.empty() && micro_ == first_micro_ && m_.reports_samples()) add(zero(b_.metrics));
   }
 
-  // Runs the backward ops of a segment. If `is_learnt`, its weight gradient is then complete, and a
+  // Runs the backward ops of a segment. If `is_last`, its weight gradient is then complete, and a
   // bucket that ends with it is summed.
   template <class GoBack>
-  void learning(int s, bool is_learnt, GoBack go_back) {
-    if (is_learnt) free_gradient_slot(s);
+  void learning(int s, bool is_last, GoBack go_back) {
+    if (is_last) free_gradient_slot(s);
     if (samples_ > 0) go_back();
-    else if (is_learnt) add_nothing_learnt(s);
-    if (!is_learnt) return;
+    else if (is_last) add_zero_gradient(s);
+    if (!is_last) return;
     sum_gradient(s);
     if (m_.ties.group >= 0 && segment(s).apart && is_last_micro_step())
       collective(OpKind::all_reduce, m_.ties, 0, segment_of(b_.gradients, s));
@@ -140,7 +140,7 @@ class MeshWriter : private UnitOps {
                    {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
 
-  void add_nothing_learnt(int s) {
+  void add_zero_gradient(int s) {
     Op op = zero_gradient(s);
     if (s == last() && micro_ == first_micro_ && m_.reports_samples())
       op.writes.push_back(b_.metrics);

@@ -62,7 +62,7 @@ base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
 // pull, compute, push, and are answered by the servers' rule (plan/arrivals.h). With S bytes of
 // parameters, a round moves S from a worker and S to it. The last ranks are the servers. The first
 // server assigns samples to rounds: under synchronous rules those of all-reduce, else the next
-// batch of the epoch, so that every sample is processed once. A worker evaluates, when told to,
+// batch of the epoch, so that every sample is processed once. A worker evaluates, when asked to,
 // with the parameters it has just pulled.
 base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/chunk_values.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,13 +18,10 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
-base::Problem not_values(std::string what) {
-  return {"bad_recording",
-          base::ProblemCode::bad_input,
-          "recording",
-          "values of chunks " + std::move(what),
-          "",
-          ""};
+base::Problem not_values(const char* id, const std::string& what) {
+  return {id,          base::ProblemCode::bad_input,
+          "recording", fmt::format("the values of chunks {}", what),
+          "",          ""};
 }
 
 void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payload) {
@@ -47,10 +46,11 @@ bool are_indices_valid(const ChunkValues& values) {
 
 base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
   RecordHeader header;
-  if (left.size() < sizeof header) return base::fail(not_values("end too early"));
+  if (left.size() < sizeof header)
+    return base::fail(not_values("values_truncated", "end too early"));
   take(left, std::span(&header, 1));
   if (header.dtype > static_cast<std::uint32_t>(base::DType::byte))
-    return base::fail(not_values("are of no known dtype"));
+    return base::fail(not_values("unknown_dtype", "have an unknown dtype"));
   ChunkValues values{header.step,
                      header.group,
                      header.bucket,
@@ -61,14 +61,15 @@ base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
                      {}};
   const auto element_bytes = static_cast<std::size_t>(base::size_of(values.dtype));
   if (header.places > left.size() / (sizeof(std::int64_t) + 2 * element_bytes))
-    return base::fail(not_values("are fewer than they say"));
+    return base::fail(not_values("values_incomplete", "are fewer than their header says"));
   values.places.resize(header.places);
   values.before.resize(header.places * element_bytes);
   values.after.resize(values.before.size());
   take(left, std::span(values.places));
   take(left, std::span(values.before));
   take(left, std::span(values.after));
-  if (!are_indices_valid(values)) return base::fail(not_values("lie outside of their bucket"));
+  if (!are_indices_valid(values))
+    return base::fail(not_values("bad_index", "have indices outside of their bucket"));
   return values;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/compare.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -33,10 +35,10 @@ class Table {
   void add_children(std::size_t document, const base::Json& value, const std::string& path) {
     if (value.is_array()) {
       for (std::size_t i = 0; i < value.size(); ++i)
-        add(document, value[i], path + "[" + std::to_string(i) + "]");
+        add(document, value[i], fmt::format("{}[{}]", path, i));
     } else {
       for (const auto& [key, child] : value.items())
-        add(document, child, path.empty() ? key : path + "." + key);
+        add(document, child, path.empty() ? key : fmt::format("{}.{}", path, key));
     }
   }
 

@@ -64,8 +64,8 @@ base::Result<void> export_csv(const History& history, std::ostream& out) {
   out.flush();
   if (!out)
     return base::fail({"export_failed", base::ProblemCode::failed, "export",
-                       "cannot write the table", "",
-                       "Free space on that disk, or write elsewhere."});
+                       "cannot write the CSV file", "",
+                       "Free space on the disk, or choose another file."});
   return {};
 }
 

@@ -157,7 +157,7 @@ base::Result<void> export_trace(const std::filesystem::path& run_directory,
   if (!out)
     return base::fail({"export_failed", base::ProblemCode::failed, "export",
                        "cannot write the trace", "",
-                       "Free space on that disk, or write elsewhere."});
+                       "Free space on the disk, or choose another file."});
   return written;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/frame.h"
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <cstring>
 
@@ -13,8 +15,8 @@ std::uint32_t checksum(const FrameHeader& header) {
   return base::crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(FrameHeader, crc)));
 }
 
-base::Problem damaged(std::string what) {
-  return {"bad_frame", base::ProblemCode::bad_input, "", std::move(what), "", ""};
+base::Problem damaged(const char* id, std::string what) {
+  return {id, base::ProblemCode::bad_input, "", std::move(what), "", ""};
 }
 
 }  // namespace
@@ -28,12 +30,16 @@ FrameHeader make_frame_header(std::uint32_t type, std::int32_t rank, std::size_t
 base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes) {
   FrameHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.magic != kFrameMagic) return base::fail(damaged("no frame begins here"));
+  if (header.magic != kFrameMagic)
+    return base::fail(damaged("no_frame", "there is no frame at this position"));
   if (header.crc != checksum(header))
-    return base::fail(damaged("the frame's header is damaged (its checksum does not match)"));
+    return base::fail(damaged("bad_frame_header",
+                              "the header of the frame is damaged: its checksum does not match"));
   if (header.length > kMaximumPayload) {
-    auto problem = damaged("the frame claims " + std::to_string(header.length) + " bytes");
-    problem.accepted = "at most " + std::to_string(kMaximumPayload) + " bytes";
+    auto problem =
+        damaged("frame_too_long",
+                fmt::format("the header of the frame says that it has {} bytes", header.length));
+    problem.accepted = fmt::format("at most {} bytes", kMaximumPayload);
     return base::fail(std::move(problem));
   }
   return header;
@@ -44,7 +50,8 @@ base::Result<std::span<const std::byte>> payload_of(std::span<const std::byte> f
   std::uint32_t crc = 0;
   std::memcpy(&crc, frame.last(sizeof crc).data(), sizeof crc);
   if (crc != base::crc32c(payload))
-    return base::fail(damaged("the frame's content is damaged (its checksum does not match)"));
+    return base::fail(damaged("bad_frame_content",
+                              "the content of the frame is damaged: its checksum does not match"));
   return payload;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/history.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/units.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -44,7 +47,7 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
 base::Result<base::Json> object_of(const Frame& frame) {
   auto json = json_of(frame);
   if (json && !json->is_object())
-    return base::fail(not_understood("a frame holds JSON that is no object", "{...}"));
+    return base::fail(not_understood("the JSON of a frame is not an object", "{...}"));
   return json;
 }
 
@@ -82,8 +85,8 @@ void History::conclude() {
 base::Result<void> History::take_header(const base::Json& json) {
   const auto ranks = json.find("ranks");
   if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaximumRanks)
-    return base::fail(not_understood("the header does not say how many ranks there are",
-                                     "ranks: 1 to " + std::to_string(kMaximumRanks)));
+    return base::fail(not_understood("the header has no valid number of ranks",
+                                     fmt::format("ranks: 1 to {}", kMaximumRanks)));
   std::vector<std::string> segments;
   if (const auto names = json.find("segments"); names != json.end())
     for (const auto& name : *names)
@@ -324,14 +327,15 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
     if (frame && !*frame) break;
     const auto taken = frame ? history.take(**frame) : base::fail(frame.error());
     if (!taken) {
-      history.damage_ =
-          "The rest of the recording cannot be read: " + base::to_string(taken.error());
+      history.damage_ = fmt::format("The rest of the recording cannot be read: {}",
+                                    base::to_string(taken.error()));
       return history;
     }
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
-    history.damage_ =
-        "The recording ends inside a frame: its last " + std::to_string(rest) + " bytes are lost";
+    history.damage_ = fmt::format("The recording ends inside a frame: its last {} {} lost",
+                                  base::counted(static_cast<std::int64_t>(rest), "byte"),
+                                  rest == 1 ? "is" : "are");
   return history;
 }
 

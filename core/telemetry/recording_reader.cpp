@@ -34,21 +34,28 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
 }
 
 // Problem of a file that is not a recording and cannot be repaired.
-base::Problem unreadable(const std::string& where, std::string what) {
-  return {
-      "bad_recording", base::ProblemCode::bad_input,     where,
-      std::move(what), "a recording as a run writes it", "Choose the directory of another run."};
+base::Problem unreadable(const char* id, const std::string& where, std::string what) {
+  return {id,
+          base::ProblemCode::bad_input,
+          where,
+          std::move(what),
+          "a recording written by a run",
+          "Choose the directory of another run."};
 }
 
 base::Result<void> check_header(const Frame& frame, const std::string& where) {
   if (frame.type != FrameType::header)
-    return base::fail(unreadable(where, "the recording does not begin with its header"));
+    return base::fail(
+        unreadable("no_recording_header", where, "the recording does not begin with its header"));
   const auto header = json_of(frame);
   if (!header)
-    return base::fail(unreadable(where, "the header of the recording is " + header.error().what));
+    return base::fail(
+        unreadable("bad_recording_header", where,
+                   fmt::format("the header of the recording is invalid: {}", header.error().what)));
   const auto schema = header->is_object() ? header->find("schema") : header->end();
   if (schema == header->end() || !schema->is_number_integer() || *schema < 1)
-    return base::fail(unreadable(where, "the header of the recording does not say its schema"));
+    return base::fail(unreadable("bad_recording_schema", where,
+                                 "the header of the recording has no valid schema"));
   if (*schema > kRecordingSchema)
     return base::fail({"newer_recording", base::ProblemCode::refused, where,
                        fmt::format("the recording has schema {}, which is newer than this program",
@@ -81,7 +88,7 @@ struct RecordingReader::State {
 };
 
 base::Problem RecordingReader::State::located(base::Problem problem) const {
-  problem.where = path.string() + ", byte " + std::to_string(cursor);
+  problem.where = fmt::format("{}, byte {}", path.string(), cursor);
   return problem;
 }
 
@@ -163,11 +170,14 @@ base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path&
     return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return base::fail(unreadable(path.string(), "is not a regular file"));
+    return base::fail(
+        unreadable("not_a_file", path.string(), "the recording is not a regular file"));
   auto state = std::make_unique<State>(path, std::move(file));
   const auto first = state->peek();
   if (!first)
-    return base::fail(unreadable(path.string(), "is not a recording: " + first.error().what));
+    return base::fail(
+        unreadable("not_a_recording", path.string(),
+                   fmt::format("the file is not a recording: {}", first.error().what)));
   if (!*first)
     return base::fail({"recording_incomplete", base::ProblemCode::bad_input, path.string(),
                        "the recording ends within its header", "",

@@ -84,7 +84,8 @@ base::Result<void> RecordingWriter::State::flush() {
       const int reason = errno;
       on_disk += done;
       keep_whole_frames();
-      return fail_for_good("cannot write the recording; what was written before stands", reason);
+      return fail_for_good("cannot write the recording; it keeps everything written before",
+                           reason);
     }
     done += static_cast<std::size_t>(written);
   }
@@ -124,7 +125,7 @@ base::Result<void> RecordingWriter::State::close() {
   if (!failure && !file.is_open()) return {};
   if (auto appended = append_index(); !appended) return appended;
   if (auto flushed = flush(); !flushed) return flushed;
-  if (::fsync(file.get()) != 0) return fail_for_good("cannot bring the recording to disk", errno);
+  if (::fsync(file.get()) != 0) return fail_for_good("cannot flush the recording to disk", errno);
   file.close();
   return {};
 }
@@ -138,10 +139,10 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::pat
                                                       base::Json header) {
   base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.is_open())
-    return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+    return base::fail(base::system_problem(path.string(), "cannot create the recording", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
-    return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+    return base::fail(base::system_problem(path.string(), "cannot create the recording", errno));
   if (status.st_size > 0)
     return base::fail({"recording_exists", base::ProblemCode::refused, path.string(),
                        "the directory already contains a recording", "a new run directory", ""});

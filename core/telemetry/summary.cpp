@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/summary.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -169,16 +171,17 @@ std::optional<std::int64_t> diverged_step(const History& history) {
 }
 
 std::string divergence(std::int64_t step) {
-  return "training diverged: from step " + base::format_count(step) +
-         " on the loss is not a finite number. Lower the learning rate, or clip gradients where "
-         "the strategy can.";
+  return fmt::format(
+      "training diverged: from step {} on, the loss is not a finite number. Lower the "
+      "learning rate, or clip gradients if the strategy supports it.",
+      base::format_count(step));
 }
 
 std::string words(const Fault& fault) {
-  const std::string at = " at " + base::format_seconds(fault.seconds) + ", step " +
-                         base::format_count(fault.step) + ": " + fault.text;
-  return fault.link >= 0 ? fault.kind + at
-                         : "rank " + std::to_string(fault.rank) + " " + fault.kind + at;
+  const std::string subject =
+      fault.link >= 0 ? fault.kind : fmt::format("rank {} {}", fault.rank, fault.kind);
+  return fmt::format("{} at {}, step {}: {}", subject, base::format_seconds(fault.seconds),
+                     base::format_count(fault.step), fault.text);
 }
 
 Fault fault_from(const base::Json& json) {
@@ -193,13 +196,14 @@ Fault fault_from(const base::Json& json) {
 }
 
 std::string words(const BadGradients& bad) {
-  const std::string first = "rank " + std::to_string(bad.rank) + ", step " +
-                            base::format_count(bad.step) + ", segment " + bad.segment;
+  const std::string first = fmt::format("rank {}, step {}, segment {}", bad.rank,
+                                        base::format_count(bad.step), bad.segment);
   if (bad.skipped_updates == 0)
-    return "a gradient holds NaN or infinite numbers: first of " + first + ".";
-  return base::format_count(bad.skipped_updates) +
-         (bad.skipped_updates == 1 ? " update was" : " updates were") +
-         " skipped, as gradients held NaN or infinite numbers: first of " + first + ".";
+    return fmt::format("a gradient contains NaN or infinite numbers, first in {}.", first);
+  return fmt::format(
+      "{} {} skipped because gradients contained NaN or infinite numbers, first in {}.",
+      base::counted(bad.skipped_updates, "update"), bad.skipped_updates == 1 ? "was" : "were",
+      first);
 }
 
 std::optional<LossScale> loss_scale(const History& history) {
@@ -214,12 +218,11 @@ std::optional<LossScale> loss_scale(const History& history) {
 }
 
 std::string words(const LossScale& scale) {
-  std::string last =
-      "the loss is multiplied by " + base::format_count(static_cast<std::int64_t>(scale.last));
+  const std::string last = fmt::format("the loss is multiplied by {}",
+                                       base::format_count(static_cast<std::int64_t>(scale.last)));
   if (scale.steps_without_update == 0) return last;
-  return last + "; " + base::format_count(scale.steps_without_update) +
-         (scale.steps_without_update == 1 ? " step" : " steps") +
-         " changed no weight while that was found";
+  return fmt::format("{}; {} skipped the update while the scale was adapted", last,
+                     base::counted(scale.steps_without_update, "step"));
 }
 
 Summary summarize(const History& history) {

@@ -86,7 +86,7 @@ class RecordedOps {
                                  telemetry::EventKind::metric};
     take(telemetry::FrameType::events, rank, &event, sizeof event);
   }
-  void befall(int rank, const char* kind, std::int64_t at) {
+  void add_fault(int rank, const char* kind, std::int64_t at) {
     json(telemetry::FrameType::state,
          {{"state", "running"},
           {"time_ns", kStart + at},

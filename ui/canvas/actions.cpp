@@ -107,7 +107,7 @@ void CanvasActions::add_arrangements() {
     Edge edge;
   } edges[] = {
       {"align_left", "align-left", QT_TR_NOOP("Align &left"), "Ctrl+Shift+Left", Edge::left},
-      {"align_centre", "align-centre", QT_TR_NOOP("Align &centers"), "Ctrl+Shift+C", Edge::center},
+      {"align_center", "align-center", QT_TR_NOOP("Align &centers"), "Ctrl+Shift+C", Edge::center},
       {"align_right", "align-right", QT_TR_NOOP("Align &right"), "Ctrl+Shift+Right", Edge::right},
       {"align_top", "align-top", QT_TR_NOOP("Align &top"), "Ctrl+Shift+Up", Edge::top},
       {"align_middle", "align-middle", QT_TR_NOOP("Align &middles"), "Ctrl+Shift+M", Edge::middle},
@@ -172,7 +172,7 @@ void CanvasActions::fill_place_menu(QMenu& menu) const {
 }
 void CanvasActions::fill_arrange_menu(QMenu& menu) const {
   fill(menu,
-       {"align_left", "align_centre", "align_right", "", "align_top", "align_middle",
+       {"align_left", "align_center", "align_right", "", "align_top", "align_middle",
         "align_bottom", "", "distribute_horizontally", "distribute_vertically", "", "arrange"});
 }
 void CanvasActions::fill_view_menu(QMenu& menu) const {
@@ -213,7 +213,7 @@ void CanvasActions::enable() {
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() &&
                               QGuiApplication::clipboard()->mimeData()->hasFormat(kTopologyMime));
   for (const char* name :
-       {"align_left", "align_centre", "align_right", "align_top", "align_middle", "align_bottom"})
+       {"align_left", "align_center", "align_right", "align_top", "align_middle", "align_bottom"})
     action(name)->setEnabled(nodes > 1);
   for (const char* name : {"distribute_horizontally", "distribute_vertically"})
     action(name)->setEnabled(nodes > 2);

@@ -147,10 +147,10 @@ void RunCharts::fill_chart_menu() {
     action->setCheckable(true);
     action->setChecked(grid_->shown(title.name));
   }
-  const auto befallen = [](const auto& shown) {
+  const auto has_faults = [](const auto& shown) {
     return shown->run && !shown->run->history().faults().empty();
   };
-  if (std::ranges::none_of(runs_, befallen)) return;
+  if (std::ranges::none_of(runs_, has_faults)) return;
   charts_menu_->addSeparator();
   charts_menu_->addAction(marks_);
 }

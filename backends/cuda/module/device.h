@@ -82,8 +82,8 @@ class Device {
     if (!memory)
       return memory.map_error([&](base::Problem problem) {
         if (*taken_ > 0)
-          problem.what +=
-              "; kernels have " + base::format_bytes(static_cast<double>(*taken_)) + " to work in";
+          problem.what += "; kernels already use " +
+                          base::format_bytes(static_cast<double>(*taken_)) + " of scratch memory";
         return problem;
       });
     *taken_ += bytes;

@@ -21,11 +21,11 @@ inline std::string advice_on(cudaError_t error) {
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorMisalignedAddress:
-      return "Run it with CUDA_LAUNCH_BLOCKING=1 in the environment, and strategy.engine own: then "
-             "the one op that fails is named.";
+      return "Set CUDA_LAUNCH_BLOCKING=1 in the environment and strategy.engine to own, and run "
+             "again: the error then names the failed op.";
     case cudaErrorDevicesUnavailable:
-      return "Another process may have the GPU to itself: nvidia-smi lists them; nvidia-smi -c "
-             "DEFAULT lets several in.";
+      return "Another process may use the GPU exclusively: nvidia-smi lists processes; nvidia-smi "
+             "-c DEFAULT allows several.";
     case cudaErrorSystemNotReady:
       return "The switches between the GPUs are not running: start nvidia-fabricmanager.";
     case cudaErrorSystemDriverMismatch:
@@ -33,7 +33,7 @@ inline std::string advice_on(cudaError_t error) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorUnknown:
-      return "The GPU may have failed: check nvidia-smi, and Xid messages in the system's log "
+      return "The GPU may have failed: check nvidia-smi, and Xid messages in the system log "
              "(dmesg).";
     default: return "";
   }

@@ -39,7 +39,7 @@ Problem unusable(cudaError_t error) {
   if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) return no_driver();
   if (error == cudaErrorNoDevice)
     return {"no_gpu", ProblemCode::unavailable,
-            "cuda",   "there is no GPU that this process may use",
+            "cuda",   "there is no GPU that this process can use",
             "",       "Check nvidia-smi and CUDA_VISIBLE_DEVICES."};
   return problem_of(error, "count the GPUs");
 }
@@ -68,12 +68,12 @@ void fill_speeds(Gpu& gpu) {
 Result<Gpu> look_at(int number) {
   cudaDeviceProp found{};
   std::array<char, 32> bus{};
-  if (const auto ok =
-          check(cudaGetDeviceProperties(&found, number), "look at GPU " + std::to_string(number));
+  if (const auto ok = check(cudaGetDeviceProperties(&found, number),
+                            "get the properties of GPU " + std::to_string(number));
       !ok)
     return base::fail(ok.error());
   if (const auto ok = check(cudaDeviceGetPCIBusId(bus.data(), bus.size(), number),
-                            "ask where GPU " + std::to_string(number) + " is");
+                            "get the bus address of GPU " + std::to_string(number));
       !ok)
     return base::fail(ok.error());
   Gpu gpu{number,

@@ -64,7 +64,7 @@ using compute::DeviceUse;
 
 constexpr std::chrono::milliseconds kEvery{500};
 
-constexpr const char* kAdvice = "It comes with NVIDIA's driver.";
+constexpr const char* kAdvice = "Install the NVIDIA driver, which contains this library.";
 
 Result<nvml::Functions> functions_of(const std::string& library) {
   base::Functions functions(library, kAdvice);
@@ -116,7 +116,7 @@ std::string links_of(const std::string& bus, const std::string& library) {
   return said;
 }
 
-struct GpuMeter::LivenessMonitor {
+struct GpuMeter::Sampler {
   nvml::Functions driver;
   nvml::Handle gpu = nullptr;
   mutable std::mutex mutex;
@@ -129,7 +129,7 @@ struct GpuMeter::LivenessMonitor {
   std::optional<LinkCounters> crossed;
   std::jthread thread;
 
-  ~LivenessMonitor() {
+  ~Sampler() {
     thread = {};  // requests a stop and joins the thread
     driver.shut_down();
   }
@@ -179,7 +179,7 @@ struct GpuMeter::LivenessMonitor {
   }
 };
 
-GpuMeter::GpuMeter(std::unique_ptr<LivenessMonitor> watch) : watch_(std::move(watch)) {}
+GpuMeter::GpuMeter(std::unique_ptr<Sampler> sampler) : sampler_(std::move(sampler)) {}
 GpuMeter::~GpuMeter() = default;
 
 Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus,
@@ -187,19 +187,19 @@ Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus,
   const auto functions = functions_of(library);
   if (!functions) return base::fail(functions.error());
   if (const int error = functions->initialize(); error != 0)
-    return base::fail(refused(*functions, library, "does not start", error));
-  auto watch = std::make_unique<LivenessMonitor>();
-  watch->driver = *functions;
-  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0)
-    return base::fail(refused(*functions, library, "GPU at " + bus, error));
-  watch->thread =
-      std::jthread([one = watch.get()](const std::stop_token& stop) { one->follow(stop); });
-  return std::unique_ptr<GpuMeter>(new GpuMeter(std::move(watch)));
+    return base::fail(refused(*functions, library, "NVML cannot be initialized", error));
+  auto sampler = std::make_unique<Sampler>();
+  sampler->driver = *functions;
+  if (const int error = functions->by_bus(bus.c_str(), &sampler->gpu); error != 0)
+    return base::fail(refused(*functions, library, "cannot find the GPU at " + bus, error));
+  sampler->thread =
+      std::jthread([one = sampler.get()](const std::stop_token& stop) { one->follow(stop); });
+  return std::unique_ptr<GpuMeter>(new GpuMeter(std::move(sampler)));
 }
 
 std::optional<DeviceUse> GpuMeter::use() const {
-  const std::scoped_lock lock(watch_->mutex);
-  return watch_->last;
+  const std::scoped_lock lock(sampler_->mutex);
+  return sampler_->last;
 }
 
 }  // namespace trainyard::cuda

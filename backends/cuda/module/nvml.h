@@ -33,9 +33,9 @@ class GpuMeter {
   std::optional<compute::DeviceUse> use() const;
 
  private:
-  struct LivenessMonitor;
-  explicit GpuMeter(std::unique_ptr<LivenessMonitor> watch);
-  std::unique_ptr<LivenessMonitor> watch_;
+  struct Sampler;
+  explicit GpuMeter(std::unique_ptr<Sampler> sampler);
+  std::unique_ptr<Sampler> sampler_;
 };
 
 }  // namespace trainyard::cuda

@@ -12,11 +12,11 @@ base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu,
     return base::fail(ok.error());
   if (const auto ok =
           check(cudaStreamCreateWithFlags(&queue->stream_.handle, cudaStreamNonBlocking),
-                "make a stream");
+                "create a stream");
       !ok)
     return base::fail(ok.error());
   for (cudaEvent_t& event : queue->events_)
-    if (const auto ok = check(cudaEventCreate(&event), "make an event"); !ok)
+    if (const auto ok = check(cudaEventCreate(&event), "create an event"); !ok)
       return base::fail(ok.error());
   return queue;
 }
@@ -106,7 +106,7 @@ std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
 base::Result<void> GpuQueue::state() {
   if (stream_.refused) return base::fail(*stream_.refused);
   const cudaError_t error = error_.get() == cudaSuccess && beside_ ? beside_->get() : error_.get();
-  return check(error, "run what was asked of GPU " + std::to_string(gpu_));
+  return check(error, "run the enqueued ops on GPU " + std::to_string(gpu_));
 }
 
 }  // namespace trainyard::cuda::module

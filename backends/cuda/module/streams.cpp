@@ -25,7 +25,8 @@ class GpuStreams final : public compute::Streams {
   // Creates a stream that does not synchronize with the default stream.
   base::Result<void*> stream() override {
     cudaStream_t stream = nullptr;
-    if (auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
+    if (auto ok =
+            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream");
         !ok)
       return base::fail(ok.error());
     return streams_.emplace_back(stream);
@@ -33,7 +34,7 @@ class GpuStreams final : public compute::Streams {
 
   base::Result<void> then(void* stream, void (*done)(void*), void* of) override {
     return check(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream), done, of),
-                 "ask when a stream is through");
+                 "add a callback to a stream");
   }
 
   void finish(void* stream) override { cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); }

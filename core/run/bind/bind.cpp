@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -98,8 +100,8 @@ class Binder : BufferMap {
       auto one = bind_op(op);
       if (!one) {
         base::Problem problem = one.error();
-        problem.where = "rank " + std::to_string(plan_.rank) + ", program " + program.name +
-                        ", op " + plan::token(op);
+        problem.where =
+            fmt::format("rank {}, program {}, op {}", plan_.rank, program.name, plan::token(op));
         return base::fail(problem);
       }
       one->leaves_first_loss = one->leaves_loss && std::none_of(bound.ops.begin(), bound.ops.end(),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/bind/bound_rank.h"
 
+#include <fmt/core.h>
+
 namespace trainyard::run {
 
 base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent) {
   const Layout places = layout(rank.plan);
-  const std::string where = "rank " + std::to_string(rank.plan.rank);
+  const std::string where = fmt::format("rank {}", rank.plan.rank);
   if (!rank.own) {
     auto own = PrivateMemory::make(places, *parts.compute, where);
     if (!own) return base::fail(own.error());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/bind/buffer_map.h"
 
+#include <fmt/core.h>
+
 namespace trainyard::run {
 
 using compute::Tensor;
@@ -13,7 +15,7 @@ base::Result<void> BufferMap::fits() const {
   const std::int64_t private_bytes = layout_.private_bytes - apart(),
                      shared_bytes = shared_.on_device != nullptr ? layout_.shared_host_bytes
                                                                  : layout_.shared_bytes;
-  const std::string rank = "rank " + std::to_string(plan_.rank);
+  const std::string rank = fmt::format("rank {}", plan_.rank);
   if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
     return base::fail({"arena_too_small", base::ProblemCode::failed, rank,
                        "the arenas are smaller than the plan needs", "", ""});

@@ -15,9 +15,9 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
   const auto s = static_cast<std::size_t>(op.segment);
   const char* whose = nullptr;
   if (op.leaves_norm && !std::isfinite(bound.local_norms.as<double>()[model.owner(op.segment)]))
-    whose = "this rank's gradient";
+    whose = "the gradient of this rank";
   if (op.kind == plan::OpKind::update && !std::isfinite(bound.statistics.as<double>()[3 * s]))
-    whose = "the gradient that it would be updated by";
+    whose = "the gradient of the update";
   if (whose == nullptr) return {};
   return base::fail(
       {"non_finite_gradient", base::ProblemCode::failed,

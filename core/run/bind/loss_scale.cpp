@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/bind/loss_scale.h"
 
-#include <sstream>
+#include <fmt/core.h>
 
 namespace trainyard::run {
 namespace {
 
 base::Problem underflow(double scale, double least) {
-  std::ostringstream what;
-  what << "loss scale underflow: gradients are not finite even where the loss is multiplied by "
-       << scale << ", and half of that would be less than training.loss_scale.least, which is "
-       << least;
   return {"loss_scale_underflow",
           base::ProblemCode::failed,
           "",
-          what.str(),
+          fmt::format(
+              "loss scale underflow: gradients are not finite with loss scale {:g}, and half of it "
+              "would be below training.loss_scale.least, which is {:g}",
+              scale, least),
           "gradients within the range of fp16, at most 65504",
           "Set training.precision to bf16, lower the learning rate, clip gradients, or lower "
           "training.loss_scale.least."};

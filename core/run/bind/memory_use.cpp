@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/bind/memory_use.h"
 
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -89,16 +90,16 @@ std::string in_words(const MemoryUse& use) {
     return base::format_bytes(static_cast<double>(bytes));
   };
   std::string text = said(use.total());
-  const char* join = ": ";
+  const char* separator = ": ";
   for (const auto& [part, name] : base::Names<MemoryPurpose>::table) {
     if (use.of(part) == 0 || !is_on_device(part)) continue;
-    text += join + std::string(name) + " " + said(use.of(part));
-    join = ", ";
+    text += fmt::format("{}{} {}", separator, name, said(use.of(part)));
+    separator = ", ";
   }
   if (use.of(MemoryPurpose::host) > 0)
-    text += "; and " + said(use.of(MemoryPurpose::host)) + " in the host's memory";
+    text += fmt::format("; and {} in host memory", said(use.of(MemoryPurpose::host)));
   if (use.of(MemoryPurpose::disk) > 0)
-    text += "; and " + said(use.of(MemoryPurpose::disk)) + " on disk";
+    text += fmt::format("; and {} on disk", said(use.of(MemoryPurpose::disk)));
   return text;
 }
 

@@ -8,9 +8,7 @@
 namespace trainyard::run {
 namespace {
 
-std::string ops(std::size_t count) {
-  return base::format_count(static_cast<std::int64_t>(count)) + " ops";
-}
+std::string ops(std::size_t count) { return base::counted(static_cast<std::int64_t>(count), "op"); }
 
 }  // namespace
 

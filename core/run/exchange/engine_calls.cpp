@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/exchange/engine_calls.h"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <optional>
 #include <tuple>
@@ -56,7 +58,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
     const auto kind = kind_of(op.kind);
     if (!kind)
       return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
-                         engine_.name() + " does not support this op", "own",
+                         fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
     std::uint64_t& handed =
         handed_over(op.channel);  // read before this call, which may complete immediately

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/input/named_rows.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/units.h"
 #include "core/compute/row_number.h"
 
 namespace trainyard::run {
 namespace {
 
-base::Problem no_list(const std::string& what, const std::string& accepted) {
-  return {"bad_row_list",
+base::Problem no_list(const char* id, const std::string& what, const std::string& accepted) {
+  return {id,
           base::ProblemCode::failed,
-          "the rows that a worker requests",
+          "list of requested rows",
           what,
           accepted,
           "The message was truncated, or the two ranks run different plans."};
@@ -30,17 +33,18 @@ base::Result<void> RowList::take(std::span<const std::byte> message, const Named
   const std::size_t bytes = message.size(), entry = sizeof(std::int32_t);
   if (bytes < entry || bytes % entry != 0 ||
       bytes / entry - 1 > static_cast<std::size_t>(table.most))
-    return base::fail(
-        no_list("has " + std::to_string(bytes) + " bytes",
-                "a word, and 0 to " + std::to_string(table.most) + " numbers of 4 bytes"));
+    return base::fail(no_list(
+        "bad_row_list_size",
+        fmt::format("the list has {}", base::counted(static_cast<std::int64_t>(bytes), "byte")),
+        fmt::format("a header and 0 to {} row numbers, of 4 bytes each", table.most)));
   std::memcpy(memory_ + 1, message.data(), bytes);
   memory_[0] = static_cast<std::int32_t>(bytes / entry - 1);
   std::int64_t last = -1;
   for (const std::int32_t number : numbers()) {
     if (number <= last || number >= table.rows)
-      return base::fail(
-          no_list("names row " + std::to_string(number) + " after " + std::to_string(last),
-                  "ascending ones below " + std::to_string(table.rows)));
+      return base::fail(no_list("bad_row_number",
+                                fmt::format("row {} follows row {}", number, last),
+                                fmt::format("ascending row numbers below {}", table.rows)));
     last = number;
   }
   return {};

@@ -32,10 +32,10 @@ int OfferAnswerer::owes(std::int64_t step) const {
   return -1;
 }
 
-Result<bool> OfferAnswerer::answer(const std::function<void(const AnsweredOffer&)>& told) {
+Result<bool> OfferAnswerer::answer(const std::function<void(const AnsweredOffer&)>& report) {
   bool any = false;
   for (std::size_t i = 0; i < askers_.size(); ++i) {
-    auto answered = answer(i, told);
+    auto answered = answer(i, report);
     if (!answered) return answered;
     any = any || *answered;
   }
@@ -45,7 +45,7 @@ Result<bool> OfferAnswerer::answer(const std::function<void(const AnsweredOffer&
 // An active rank makes no new offer before it has read the answer. So there is room for one answer,
 // and its buffer has no reader while it is written.
 Result<bool> OfferAnswerer::answer(std::size_t number,
-                                   const std::function<void(const AnsweredOffer&)>& told) {
+                                   const std::function<void(const AnsweredOffer&)>& report) {
   Asker& asker = askers_[number];
   const BoundOp& op = parts_.answers->ops[number];
   const int peer = asker.pairing->active;
@@ -69,7 +69,7 @@ Result<bool> OfferAnswerer::answer(std::size_t number,
   asker.next = asked_from(*asker.pairing, asker.next + 1);
   ++averages_;
   done.end_ns = base::now_nanoseconds();
-  told(done);
+  report(done);
   return true;
 }
 

@@ -34,12 +34,12 @@ class OfferAnswerer {
  public:
   explicit OfferAnswerer(const AnsweringParts& parts);
 
-  // Answers all offers that have arrived, and calls `told` for each. Returns true if there were
+  // Answers all offers that have arrived, and calls `report` for each. Returns true if there were
   // any.
-  base::Result<bool> answer(const std::function<void(const AnsweredOffer&)>& told);
+  base::Result<bool> answer(const std::function<void(const AnsweredOffer&)>& report);
   // Likewise, for one active rank, by the index of its pair.
   base::Result<bool> answer(std::size_t number,
-                            const std::function<void(const AnsweredOffer&)>& told);
+                            const std::function<void(const AnsweredOffer&)>& report);
 
   // Returns the op that will answer an outstanding offer of this step or an earlier one; -1 if all
   // are answered.

@@ -314,9 +314,8 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
   if (program < 0 || op < 0) return problem;
   const plan::Op& at =
       parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
-  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " +
-                  std::to_string(step_of_op) + ", op " + plan::token(at) +
-                  (problem.where.empty() ? "" : ": " + problem.where);
+  problem.where = fmt::format("rank {}, step {}, op {}{}{}", parts.plan->rank, step_of_op,
+                              plan::token(at), problem.where.empty() ? "" : ": ", problem.where);
   return problem;
 }
 
@@ -327,8 +326,9 @@ base::Problem Interpreter::State::in_given_ops(base::Problem problem) const {
     return plan::token(parts.plan->programs[static_cast<std::size_t>(one.ready.program)]
                            .ops[static_cast<std::size_t>(one.ready.op)]);
   };
-  problem.what += "; it was that op or one of those after it up to " + token(computing.back()) +
-                  ", which the device had as well";
+  problem.what += fmt::format(
+      "; the failed op is this one or a later one up to {}, which the device had queued",
+      token(computing.back()));
   return problem;
 }
 

@@ -4,6 +4,8 @@
 // first step.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <limits>
 
@@ -151,7 +153,7 @@ struct Interpreter::State {
   base::Problem stop_problem() const {
     return {"stopped",
             base::ProblemCode::canceled,
-            "rank " + std::to_string(parts.plan->rank),
+            fmt::format("rank {}", parts.plan->rank),
             "the rank was stopped",
             "",
             ""};

@@ -58,8 +58,8 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   if ((op.leaves_norm || op.kind == plan::OpKind::clip) && !bound_.loss_scale.empty())
     slot.loss_scale = *bound_.loss_scale.as<double>();
   if (op.leaves_norm) {
-    const auto learnt = static_cast<std::size_t>(model_.owner(op.segment));
-    slot.local_norms[learnt] = bound_.local_norms.as<double>()[learnt];
+    const auto owner = static_cast<std::size_t>(model_.owner(op.segment));
+    slot.local_norms[owner] = bound_.local_norms.as<double>()[owner];
   }
   if (op.leaves_statistics)
     std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
@@ -205,7 +205,7 @@ void StepMeter::skipped_metric(std::int64_t step) {
 
 void StepMeter::traffic_metrics(std::int64_t step) {
   if (transport_ == nullptr) return;
-  told_step_ = step;
+  reported_step_ = step;
   for (int peer = 0; peer < transport_->ranks(); ++peer) {
     if (peer == transport_->rank()) continue;
     if (const comm::Traffic traffic = transport_->traffic(peer); messages(traffic) > 0)
@@ -221,7 +221,7 @@ void StepMeter::traffic_between_steps() {
                                       ? transport_->traffic(static_cast<int>(peer))
                                       : comm::Traffic();
     if (messages(traffic) > reported_messages_[peer])
-      traffic_metric(told_step_, static_cast<int>(peer), traffic);
+      traffic_metric(reported_step_, static_cast<int>(peer), traffic);
   }
 }
 

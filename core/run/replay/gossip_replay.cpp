@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "core/run/bind/bound_rank.h"
 #include "core/run/interpreter/answering.h"
 
@@ -18,11 +19,11 @@ using plan::StepPosition;
 constexpr std::uint32_t kGeneration = 1;
 
 std::string said(const StepPosition& place) {
-  return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step);
+  return fmt::format("op {} of step {}", place.ops, place.step);
 }
 
-base::Problem impossible(const Answer& event, const std::string& why) {
-  return {"impossible_order",
+base::Problem impossible(const char* id, const Answer& event, const std::string& why) {
+  return {id,
           base::ProblemCode::bad_input,
           fmt::format("rank {}, {}", event.rank, said(event.place)),
           why,
@@ -90,9 +91,9 @@ Result<void> GossipReplay::follow(const Answer& event) {
     return rank >= 0 && static_cast<std::size_t>(rank) < state_->ranks.size();
   };
   if (!there(event.rank) || !state_->at(event.rank).answering)
-    return base::fail(impossible(event, "there is no such rank that answers"));
+    return base::fail(impossible("unknown_rank", event, "there is no such passive rank"));
   if (state_->at(event.rank).ended)
-    return base::fail(impossible(event, "it goes on after its end"));
+    return base::fail(impossible("event_after_end", event, "the rank has an event after its end"));
   return event.kind == Answer::Kind::ends ? state_->end(event) : state_->answer(event);
 }
 
@@ -162,16 +163,21 @@ Result<void> GossipReplay::State::bring(Rank& rank, const Answer& event) {
   const StepPosition end{parts.plan->schedule.steps, 0};
   if (event.place > end)
     return base::fail(
-        impossible(event, "the run has no more than " + std::to_string(end.step) + " steps"));
+        impossible("step_out_of_range", event,
+                   fmt::format("the run has only {}", base::counted(end.step, "step"))));
   while (rank.place() < event.place) {
     if (rank.interpreter->complete())
       if (auto ok = begin_step(rank); !ok) return ok;
     const auto moved = rank.interpreter->progress();
     if (!moved) return base::fail(moved.error());
-    if (!*moved) return base::fail(impossible(event, "it waits at " + said(rank.place())));
+    if (!*moved)
+      return base::fail(impossible("event_too_early", event,
+                                   fmt::format("the rank waits at {}", said(rank.place()))));
   }
   if (rank.place() != event.place)
-    return base::fail(impossible(event, "it was at " + said(rank.place()) + " already"));
+    return base::fail(impossible(
+        "event_too_late", event,
+        fmt::format("the rank has already passed this position and is at {}", said(rank.place()))));
   return {};
 }
 
@@ -180,14 +186,17 @@ Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
   if (pair == pairs.end())
-    return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
+    return base::fail(
+        impossible("not_a_neighbor", event,
+                   fmt::format("rank {} is not an active neighbor of the rank", event.active)));
   const bool asks = at(event.active).place() == StepPosition{event.step, 0} &&
                     event.step < parts.plan->schedule.steps &&
                     pair->partner(event.step) == event.rank;
   if (!asks)
-    return base::fail(impossible(event, "rank " + std::to_string(event.active) +
-                                            " did not ask it in step " +
-                                            std::to_string(event.step)));
+    return base::fail(
+        impossible("not_offered", event,
+                   fmt::format("rank {} did not offer parameters to the rank in step {}",
+                               event.active, event.step)));
   return static_cast<std::size_t>(pair - pairs.begin());
 }
 
@@ -200,7 +209,7 @@ Result<void> GossipReplay::State::answer(const Answer& event) {
   if (const auto offered = go_on(active); !offered) return base::fail(offered.error());
   const auto answered = passive.answering->answer(*pair, [](const AnsweredOffer&) {});
   if (!answered) return base::fail(answered.error());
-  if (!*answered) return base::fail(impossible(event, "there is nothing to answer"));
+  if (!*answered) return base::fail(impossible("no_offer", event, "there is no offer to answer"));
   return go_on(active).map([](bool) {});
 }
 
@@ -209,7 +218,8 @@ Result<void> GossipReplay::State::answer(const Answer& event) {
 
 Result<void> GossipReplay::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
-  if (event.place.ops > 0) return base::fail(impossible(event, "it ends within a step"));
+  if (event.place.ops > 0)
+    return base::fail(impossible("ends_within_step", event, "the rank ends within a step"));
   if (auto ok = bring(rank, event); !ok) return ok;
   rank.ended = true;
   const bool all =

@@ -25,8 +25,8 @@ using plan::OpKind;
 using plan::ServerEvent;
 using telemetry::Metric;
 
-base::Problem impossible(const ServerEvent& event, const std::string& why) {
-  return {"impossible_order",
+base::Problem impossible(const char* id, const ServerEvent& event, const std::string& why) {
+  return {id,
           base::ProblemCode::bad_input,
           fmt::format("server {}, worker {}", event.server, event.worker),
           why,
@@ -35,8 +35,7 @@ base::Problem impossible(const ServerEvent& event, const std::string& why) {
 }
 
 base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
-  problem.where =
-      "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": " + problem.where;
+  problem.where = fmt::format("rank {}, step {}: {}", rank, step, problem.where);
   return problem;
 }
 
@@ -74,7 +73,7 @@ struct ServerReplay::State {
     WorkAssignment turn;  // current turn, computed or not
     std::vector<bool> has,
         owes;  // by server: has given its share for this turn; has not yet taken the gradient
-    bool told = false;      // `turn` is assigned but not begun
+    bool assigned = false;  // `turn` is assigned but not begun
     bool joined = false;    // this worker joined, or an earlier one in its place
     std::size_t left = 0;   // servers that saw it leave, of those that it had joined
     std::int64_t step = 0;  // step that it has computed
@@ -170,7 +169,7 @@ Result<void> ServerReplay::follow(const ServerEvent& event) {
   if (event.server < 0 || event.worker < 0 ||
       static_cast<std::size_t>(event.server) >= s.servers.size() ||
       static_cast<std::size_t>(event.worker) >= s.workers.size())
-    return base::fail(impossible(event, "there is no such server or worker"));
+    return base::fail(impossible("unknown_rank", event, "there is no such server or worker"));
   s.servers[static_cast<std::size_t>(event.server)].done = event.done;
   switch (event.kind) {
     case ServerEvent::Kind::joins: return s.joins(event), Result<void>{};
@@ -261,7 +260,7 @@ void ServerReplay::State::leaves(const ServerEvent& event) {
   worker.left = 0;
   worker.has.assign(servers.size(), false);
   worker.owes.assign(servers.size(), false);
-  worker.told = false;
+  worker.assigned = false;
 }
 
 Result<void> ServerReplay::State::takes(const ServerEvent& event) {
@@ -269,7 +268,8 @@ Result<void> ServerReplay::State::takes(const ServerEvent& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (!worker.owes[static_cast<std::size_t>(event.server)])
     return base::fail(
-        impossible(event, "a gradient is taken that was not computed, or was taken already"));
+        impossible("gradient_not_computed", event,
+                   "the server takes a gradient that was not computed, or was already taken"));
   for (const BoundOp* push : pushed(event.worker, server))
     if (push != nullptr)
       sent(event.worker, rank_of(event.server)) +=
@@ -341,21 +341,23 @@ Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (event.server == 0 && !event.last &&
       (event.step < 0 || event.step >= parts.plan->schedule.steps))
-    return base::fail(impossible(event, "it is to compute step " + std::to_string(event.step) +
-                                            " of " + std::to_string(parts.plan->schedule.steps)));
+    return base::fail(impossible("step_out_of_range", event,
+                                 fmt::format("the worker is assigned step {} of {}", event.step,
+                                             parts.plan->schedule.steps)));
   if (worker.has[s] && !event.last)
-    return base::fail(impossible(
-        event, "a worker is given parameters that has some, and has not computed by them"));
+    return base::fail(
+        impossible("parameters_not_used", event,
+                   "the server sends parameters to a worker that has not used the previous ones"));
   servers[s].share->keep(event.worker);
   copy_share(worker, event.worker, event.server);
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
-    worker.told = true;
+    worker.assigned = true;
     // every server gives the final parameters once more
     if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
-  if (!worker.told ||
+  if (!worker.assigned ||
       !std::all_of(worker.has.begin(), worker.has.end(), [](bool has) { return has; }))
     return {};
   worker.given_ns = event.time_ns;
@@ -410,7 +412,7 @@ void ServerReplay::State::count_rows(Worker& worker) {
 // ------------------------------------------------------------------------------------------
 
 Result<void> ServerReplay::State::act(Worker& worker) {
-  worker.told = false;
+  worker.assigned = false;
   count_rows(worker);
   if (worker.turn.evaluates)
     if (auto ok = evaluate(worker); !ok) return ok;

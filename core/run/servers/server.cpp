@@ -44,7 +44,7 @@ void Server::State::save() {
 
 // True if all workers joined and left, except lost ones.
 bool Server::State::over() const {
-  const auto left = [](const Worker& one) { return one.told_last && !one.here; };
+  const auto left = [](const Worker& one) { return one.last_sent && !one.here; };
   return std::all_of(workers.begin(), workers.end(),
                      [&](const Worker& one) { return one.lost || left(one); }) &&
          std::any_of(workers.begin(), workers.end(), left);
@@ -81,7 +81,7 @@ Result<bool> Server::State::hear(int number) {
   // read first, so that messages sent before the loss are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
-  if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
+  if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;
   lose(number);
   return true;
 }
@@ -92,7 +92,7 @@ void Server::State::lose(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
   from.lost = true, from.forgotten = false;
-  from.here = from.asks = from.told_last = from.owed_rows = from.has_list = false;
+  from.here = from.asks = from.last_sent = from.owed_rows = from.has_list = false;
   from.reads = -1;
 }
 
@@ -127,10 +127,10 @@ Result<void> Server::State::forget_the_lost() {
 Result<bool> Server::State::poll_messages(int number) {
   Worker& from = worker(number);
   if (from.lost && !from.forgotten) return false;
-  if (from.told_last && !from.here) return false;
+  if (from.last_sent && !from.here) return false;
   auto asked = take_wish(number);
   if (asked && !*asked && from.owed_rows) return receive_names(from);
-  if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last)
+  if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.last_sent)
     return asked;  // a worker that requests out of turn has pushed everything
   auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;
@@ -151,7 +151,7 @@ Result<bool> Server::State::take_wish(int number) {
   if (wish == kLeaves) {
     arrivals.leave(number);
     note(plan::ServerEvent::Kind::leaves, number);
-    from.here = false, from.told_last = true, from.reads = -1;
+    from.here = false, from.last_sent = true, from.reads = -1;
   } else if (!from.here) {
     from.here = true, from.lost = false;
     arrivals.join(number);

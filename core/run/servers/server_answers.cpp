@@ -90,8 +90,8 @@ Result<bool> Server::State::give_last() {
   bool moved = false;
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
-    if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
-    to.told_last = true;
+    if (!to.here || to.last_sent || !arrivals.waits(static_cast<int>(number))) continue;
+    to.last_sent = true;
     if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok)
       return base::fail(ok.error());
     moved = true;
@@ -103,7 +103,7 @@ Result<bool> Server::State::give_last() {
 // present worker can still push.
 bool Server::State::more_may_come() const {
   return std::any_of(workers.begin(), workers.end(),
-                     [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
+                     [](const Worker& one) { return one.here && !one.asks && !one.last_sent; });
 }
 
 Result<bool> Server::State::give_out_of_turn() {
@@ -117,7 +117,7 @@ Result<bool> Server::State::give_out_of_turn() {
     // that will not arrive. Gives that answer first.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
-    else to.asks = false, to.told_last = true;
+    else to.asks = false, to.last_sent = true;
     if (const auto ok = give(static_cast<int>(number), {}); !ok) return base::fail(ok.error());
     moved = true;
   }
@@ -128,7 +128,7 @@ Result<void> Server::State::give(int number, const WorkAssignment& turn) {
   is_at("answer");
   Worker& to = worker(number);
   note(plan::ServerEvent::Kind::gives, number, [&](plan::ServerEvent& event) {
-    event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last,
+    event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.last_sent,
     event.version = arrivals.version();
   });
   share.keep_given(number);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tables of which workers name rows.
 //
-// A worker names its rows after the first server has told it the next batch. That server has
+// A worker names its rows after the first server has assigned it the next batch. That server has
 // already answered and keeps the answer's version slot unchanged; only briefly, since the worker
 // waits for no other rank before it names the rows. The other servers answer after they have the
 // names. If they reserved slots for workers that may still wait for their turn, workers on which
 // these depend could find no free slot.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/comm/expect.h"
@@ -19,7 +21,7 @@ using base::Result;
 namespace {
 
 base::Problem of_worker(base::Problem problem, int rank) {
-  problem.where = "rank " + std::to_string(rank) + ": " + problem.where;
+  problem.where = fmt::format("rank {}: {}", rank, problem.where);
   return problem;
 }
 

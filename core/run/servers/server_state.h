@@ -25,7 +25,7 @@ struct Server::State {
     std::vector<std::uint64_t> taken, posted,
         handed;  // message counts by op of "arrival", of "answer" and of "named"
     std::uint32_t generation = 0;
-    bool here = false, asks = false, told_last = false;
+    bool here = false, asks = false, last_sent = false;
     bool lost = false, forgotten = false;  // lost; its connection was reset
     double wish = 0;                       // of a worker that requests parameters out of turn
     int reads = -1;                        // version slot that it is still reading; -1: none

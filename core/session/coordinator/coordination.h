@@ -60,8 +60,8 @@ class Coordination {
   void start_training();
   void carry_out(const Ask& ask);
   void slow(const Slow& asked);
-  void befall(const Ask& ask);
-  void befall(const LinkBandwidth& asked);
+  void inject_fault(const Ask& ask);
+  void inject_fault(const LinkBandwidth& asked);
   void stop();  // Stops in order; immediately if training has not started.
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;

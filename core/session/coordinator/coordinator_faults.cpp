@@ -166,7 +166,7 @@ void Coordination::rejoin(RankEntry& seat) {
 }
 
 // Injects a fault into a rank on a viewer's request.
-void Coordination::befall(const Ask& ask) {
+void Coordination::inject_fault(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
   RankEntry& seat = seats_[static_cast<std::size_t>(ask.rank)];
   if (!experiment::ranks_are_processes(p_.resolved.document.run))
@@ -194,7 +194,7 @@ void Coordination::befall(const Ask& ask) {
 }
 
 // Changes the bandwidth of a drawn link, in both directions.
-void Coordination::befall(const LinkBandwidth& asked) {
+void Coordination::inject_fault(const LinkBandwidth& asked) {
   const auto& drawn = p_.resolved.document.topology.links;
   const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();
   if (!known || !(asked.part >= 0 && asked.part <= 1) || !training()) return;
@@ -220,10 +220,10 @@ void Coordination::befall(const LinkBandwidth& asked) {
 // Logs a fault and records it with the run state, where views find it.
 void Coordination::fault(const std::string& kind, const RankEntry& seat, const std::string& text) {
   say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
-  base::Json told{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
+  base::Json state{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
   if (experiment::is_asynchronous_gossip(p_.resolved.document.strategy))
-    told["step"] = watch_.last(seat.identity.rank).step;
-  record_state(told);
+    state["step"] = watch_.last(seat.identity.rank).step;
+  record_state(state);
 }
 
 }  // namespace trainyard::session

@@ -171,8 +171,8 @@ void Coordination::carry_out(const Ask& ask) {
     case Command::kill:
     case Command::stall:
     case Command::wake:
-    case Command::restart: return befall(ask);
-    case Command::link: return befall(ask.link);
+    case Command::restart: return inject_fault(ask);
+    case Command::link: return inject_fault(ask.link);
   }
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
@@ -273,9 +273,9 @@ void Coordination::say(const std::string& level, const std::string& text, int ra
 }
 
 void Coordination::broadcast(const Message& message) {
-  std::set<PeerId> told;
+  std::set<PeerId> reached;
   for (const RankEntry& seat : seats_)
-    if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second)
+    if (!seat.peer.empty() && !seat.finished && reached.insert(seat.peer).second)
       p_.server->send(seat.peer, message);
 }
 

@@ -21,22 +21,23 @@ class Evaluator {
     for (;;) {
       // Reports the step at which ranks wait for a new horizon.
       p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
-      const auto news = p_.committed->wait(told_, kPatience);
+      const auto news = p_.committed->wait(handled_, kPatience);
       if (p_.gate->closed())
         return base::fail({"stopped", base::ProblemCode::canceled, "evaluator",
                            "the evaluator was stopped", "", ""});
       if (!news) continue;
-      if (news->step > told_)
+      if (news->step > handled_)
         if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());
-      told_ = std::max(told_, news->step);
+      handled_ = std::max(handled_, news->step);
       if (news->last) return std::max<std::int64_t>(0, measured_);
     }
   }
 
  private:
-  // Evaluates the newest complete checkpoint, which may be newer than `told`; `told` may have been
-  // deleted by now. Incomplete checkpoints newer than `told` are still being written.
-  Result<void> measure(std::int64_t told) {
+  // Evaluates the newest complete checkpoint, which may be newer than `committed`; `committed` may
+  // have been deleted by now. Incomplete checkpoints newer than `committed` are still being
+  // written.
+  Result<void> measure(std::int64_t committed) {
     const run::BoundPlan& bound = *p_.bound;
     const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),
                  state = compute::on_host(bound.device, bound.state, state_);
@@ -46,17 +47,18 @@ class Evaluator {
       compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
     if (state.data != bound.state.data)
       compute::bring(bound.device, bound.state.data, state.data, state.bytes());
-    for (const base::Problem& problem : read->info.step < told ? read->skipped : base::Problems())
+    for (const base::Problem& problem :
+         read->info.step < committed ? read->skipped : base::Problems())
       p_.warn(problem);
     if (read->info.step <= measured_) return {};
     measured_ = read->info.step;
-    told_ = std::max(told_, measured_);
+    handled_ = std::max(handled_, measured_);
     return p_.interpreter->evaluate(measured_ - 1);
   }
 
   const EvaluatorParts& p_;
   std::vector<std::byte> parameters_, state_;  // Host copies, if the device has its own memory.
-  std::int64_t told_ = -1, measured_ = -1;
+  std::int64_t handled_ = -1, measured_ = -1;
 };
 
 }  // namespace

@@ -107,13 +107,13 @@ TextGenerator::~TextGenerator() {
 }
 
 void TextGenerator::tell(std::int64_t steps) {
-  told_ = steps;
+  known_ = steps;
   start();
 }
 
 void TextGenerator::start() {
-  if (running_.valid() || begun_ == told_) return;
-  begun_ = told_;
+  if (running_.valid() || begun_ == known_) return;
+  begun_ = known_;
   running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] {
     return voice->speak(stop);
   });

@@ -50,7 +50,7 @@ class TextGenerator {
 
   std::stop_source stop_;
   std::unique_ptr<Voice> voice_;  // Used by one thread at a time.
-  std::int64_t told_ = -1, begun_ = -1;
+  std::int64_t known_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;
 };
 

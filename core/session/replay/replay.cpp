@@ -198,7 +198,7 @@ Result<ReplayResult> recompute_pairs(const ReplayedRun& run) {
 
 }  // namespace
 
-const ReplayResult::Weights& ReplayResult::told() const {
+const ReplayResult::Weights& ReplayResult::reported_weights() const {
   const auto other = std::ranges::find_if(
       weights, [](const Weights& one) { return one.parameters_xxh64 != one.recorded_xxh64; });
   return other != weights.end() ? *other : weights.front();

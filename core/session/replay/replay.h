@@ -34,8 +34,11 @@ struct ReplayResult {
       weights;  // Ranks whose final weights are in the result; all ranks if there is no result.
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  const Weights& told() const;  // Returns the first weights that differ, or the first of all.
-  bool same() const { return told().parameters_xxh64 == told().recorded_xxh64; }
+  const Weights& reported_weights()
+      const;  // Returns the first weights that differ, or the first of all.
+  bool same() const {
+    return reported_weights().parameters_xxh64 == reported_weights().recorded_xxh64;
+  }
 };
 
 // Devices and transports for the ranks of one process, by rank.

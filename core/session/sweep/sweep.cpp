@@ -67,10 +67,10 @@ SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
 std::string gossip_said(const experiment::StrategySpec& strategy) {
   if (strategy.kind != experiment::StrategyKind::gossip) return "";
   std::string said =
-      "neighbours average in a step, and nothing is reduced: an algorithm is that of the average "
-      "of all by which held-out samples are measured";
+      "gossip averages with neighbors and does not all-reduce; the algorithm is used only for the "
+      "average over all ranks that is evaluated on held-out samples";
   if (experiment::is_asynchronous_gossip(strategy))
-    said += "; what asynchronous gossip would take by the drawn speeds is not simulated";
+    said += "; the time of asynchronous gossip is not simulated";
   return said;
 }
 

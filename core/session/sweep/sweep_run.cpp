@@ -37,12 +37,12 @@ class Sweeping {
   explicit Sweeping(SweepParts parts) : p_(std::move(parts)) {}
 
   base::Result<Sweep> run() {
-    if (const auto told = tell(); !told) return base::fail(told.error());
+    if (const auto written = report(); !written) return base::fail(written.error());
     for (std::size_t i = 0; i < variants().size() && !interrupted(); ++i)
       if (variants()[i].state == VariantState::waiting)
-        if (const auto told = run_one(i); !told) return base::fail(told.error());
+        if (const auto done = run_one(i); !done) return base::fail(done.error());
     end();
-    if (const auto told = tell(); !told) return base::fail(told.error());
+    if (const auto written = report(); !written) return base::fail(written.error());
     return p_.sweep;
   }
 
@@ -51,7 +51,7 @@ class Sweeping {
   int interrupts() const { return p_.interrupts ? p_.interrupts() : 0; }
   bool interrupted() const { return interrupts() > 0; }
 
-  base::Result<void> tell() {
+  base::Result<void> report() {
     const auto written = write_sweep(p_.sweep, p_.directory);
     if (written && p_.observe) p_.observe(p_.sweep);
     return written;
@@ -62,7 +62,7 @@ class Sweeping {
     one.state = VariantState::running;
     one.directory = directory_name(i + 1, one.wanted(p_.sweep.scaling, p_.sweep.steps));
     one.began_unix_seconds = unix_seconds();
-    if (const auto told = tell(); !told) return told;
+    if (const auto written = report(); !written) return written;
     const std::int64_t began_ns = base::now_nanoseconds();
     const auto done =
         train(one).and_then([&] { return measure(one, p_.sweep, p_.directory / one.directory); });
@@ -71,7 +71,7 @@ class Sweeping {
                 : interrupted() ? VariantState::canceled
                                 : VariantState::failed;
     if (one.state == VariantState::failed) one.reason = done.error().what;
-    return tell();
+    return report();
   }
 
   // Runs the variant until its process exits. Returns a Problem if it left no result.

@@ -11,8 +11,6 @@
 namespace trainyard::plan {
 namespace {
 
-using testing::HasSubstr;
-
 const std::string kSmall =
     "plan 1\n"
     "schedule steps 310 full 62 tail evaluate 63\n"
@@ -128,7 +126,7 @@ TEST(Text, the_hash_follows_every_part_of_the_plan) {
 }
 
 struct Wrong {
-  const char *found, *put, *where, *what;
+  const char *found, *put, *where;
 };
 
 class Refused : public testing::TestWithParam<Wrong> {};
@@ -139,60 +137,48 @@ TEST_P(Refused, text_is_refused_with_line_and_column) {
   text.replace(text.find(wrong.found), std::string(wrong.found).size(), wrong.put);
   const auto read = parse(text);
   ASSERT_FALSE(read) << text;
+  EXPECT_EQ(read.error().id, "bad_plan_text");
   EXPECT_EQ(read.error().where, wrong.where);
-  EXPECT_THAT(base::to_string(read.error()), HasSubstr(wrong.what));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Text, Refused,
     testing::Values(
-        Wrong{"plan 1", "plan 2", "line 1, column 6", "found \"2\" (accepted: 1)"},
-        Wrong{"schedule", "sched", "line 2, column 1", "schedule"},
-        Wrong{"310", "-3", "line 2, column 16", "a number from 0"},
-        Wrong{"310", "99999999999999999999", "line 2, column 16", "a number from 0"},
-        Wrong{"g0: 0 1", "g1: 0 1", "line 3, column 7", "numbered from 0"},
-        Wrong{"0 1\nrank", "0 x\nrank", "line 3, column 13", "found \"x\""},
-        Wrong{"rank 0", "rank 1", "line 4, column 6", "rank 0"},
-        Wrong{"rank 0", "", "line 5, column 1", "group, rank"},
-        Wrong{"input input", "input output", "line 5, column 12",
-              "input, compute, comm, send, recv"},
-        Wrong{"send g0", "send 0", "line 7, column 19", "a group"},
-        Wrong{"lane compute", "lane input", "line 6, column 6", "is taken"},
-        Wrong{"lane compute", "lane after", "line 6, column 6", "a name"},
-        Wrong{"fp32 224", "fp8 224", "line 8, column 14", "fp32, fp64, int32"},
-        Wrong{"fp32 224", "fp32", "line 8, column 18", "the line ends"},
-        Wrong{"shared", "shared shared", "line 9, column 33", "the end of the line"},
-        Wrong{"of 64", "", "line 10, column 26", "(accepted: of)"},
-        Wrong{"LOAD.m0", "LOAF.m0", "line 11, column 1", "no kind of op"},
-        Wrong{"LOAD.m0", "LOAD.mx", "line 11, column 7", "a number should follow"},
-        Wrong{"F.s0.m0", "F.m0.s0", "line 12, column 5", "should end here"},
-        Wrong{">r1", "<r1", "line 13, column 14", "should end here"},
-        Wrong{"@input", "input", "line 11, column 9", "a lane, as @compute"},
-        Wrong{"@input", "@output", "line 11, column 9", "a lane of this rank"},
-        Wrong{"writes input", "writes outputs", "line 11, column 23", "a buffer of this rank"},
-        Wrong{"[0:100480]", "[7:3]", "line 12, column 30", "a range that ends"},
-        Wrong{"[0:100480]", "[0:3", "line 12, column 30", "a range, as"},
-        Wrong{"@input writes", "@input columns 0:9 writes", "line 11, column 24",
-              "columns, as 0:196/784"},
-        Wrong{"@input writes", "@input columns 3:3/9 writes", "line 11, column 24",
-              "columns that end after they start"},
-        Wrong{"@input writes", "@input columns 3:10/9 writes", "line 11, column 24",
-              "not beyond all"},
-        Wrong{"@input writes", "@input weights 1:1 writes", "line 11, column 24",
-              "weights, as 1:1:1/3"},
-        Wrong{"@input writes", "@input weights 1:/3 writes", "line 11, column 24",
-              "weights, as 1:1:1/3"},
-        Wrong{"@input writes", "@input weights 1:--1/3 writes", "line 11, column 24", "a number"},
-        Wrong{"@input writes", "@input weights 1:1/0 writes", "line 11, column 24",
-              "a denominator above 0"},
-        Wrong{"@input writes", "@input row 1 writes", "line 11, column 20",
-              "2 or more elements in a row"},
-        Wrong{"compute:5@-1", "compute@-1", "line 11, column 35", "a lane and a sequence"},
-        Wrong{"compute:5@-1", "compute:5@-x", "line 11, column 35", "a number"},
-        Wrong{"repeats 4", "repeats", "line 14, column 40", "the line ends"},
-        Wrong{"program evaluate", "program train", "line 14, column 9", "is taken"},
-        Wrong{"program evaluate samples 1 of 9 repeats 4", "buffer b fp32 9", "line 14, column 1",
-              "lanes and buffers first"}));
+        Wrong{"plan 1", "plan 2", "line 1, column 6"},
+        Wrong{"schedule", "sched", "line 2, column 1"}, Wrong{"310", "-3", "line 2, column 16"},
+        Wrong{"310", "99999999999999999999", "line 2, column 16"},
+        Wrong{"g0: 0 1", "g1: 0 1", "line 3, column 7"},
+        Wrong{"0 1\nrank", "0 x\nrank", "line 3, column 13"},
+        Wrong{"rank 0", "rank 1", "line 4, column 6"}, Wrong{"rank 0", "", "line 5, column 1"},
+        Wrong{"input input", "input output", "line 5, column 12"},
+        Wrong{"send g0", "send 0", "line 7, column 19"},
+        Wrong{"lane compute", "lane input", "line 6, column 6"},
+        Wrong{"lane compute", "lane after", "line 6, column 6"},
+        Wrong{"fp32 224", "fp8 224", "line 8, column 14"},
+        Wrong{"fp32 224", "fp32", "line 8, column 18"},
+        Wrong{"shared", "shared shared", "line 9, column 33"},
+        Wrong{"of 64", "", "line 10, column 26"}, Wrong{"LOAD.m0", "LOAF.m0", "line 11, column 1"},
+        Wrong{"LOAD.m0", "LOAD.mx", "line 11, column 7"},
+        Wrong{"F.s0.m0", "F.m0.s0", "line 12, column 5"}, Wrong{">r1", "<r1", "line 13, column 14"},
+        Wrong{"@input", "input", "line 11, column 9"},
+        Wrong{"@input", "@output", "line 11, column 9"},
+        Wrong{"writes input", "writes outputs", "line 11, column 23"},
+        Wrong{"[0:100480]", "[7:3]", "line 12, column 30"},
+        Wrong{"[0:100480]", "[0:3", "line 12, column 30"},
+        Wrong{"@input writes", "@input columns 0:9 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input columns 3:3/9 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input columns 3:10/9 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input weights 1:1 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input weights 1:/3 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input weights 1:--1/3 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input weights 1:1/0 writes", "line 11, column 24"},
+        Wrong{"@input writes", "@input row 1 writes", "line 11, column 20"},
+        Wrong{"compute:5@-1", "compute@-1", "line 11, column 35"},
+        Wrong{"compute:5@-1", "compute:5@-x", "line 11, column 35"},
+        Wrong{"repeats 4", "repeats", "line 14, column 40"},
+        Wrong{"program evaluate", "program train", "line 14, column 9"},
+        Wrong{"program evaluate samples 1 of 9 repeats 4", "buffer b fp32 9",
+              "line 14, column 1"}));
 
 TEST(Text, a_wrong_token_names_the_column) {
   EXPECT_EQ(parse_token("F.s0.q1").error().where, "column 5");

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 std::string error_of_open(const std::filesystem::path& path) {
   const auto reader = RecordingReader::open(path);
-  return reader ? "" : base::to_string(reader.error());
+  return reader ? "" : reader.error().id;
 }
 
 TEST(Recording, gives_back_every_frame_in_order) {
@@ -171,7 +171,7 @@ TEST(Recording, a_damaged_frame_is_a_problem_each_time_and_says_where) {
     const auto frame = reader->next();
     ASSERT_FALSE(frame);
     EXPECT_THAT(frame.error().where, HasSubstr("byte " + std::to_string(second)));
-    EXPECT_THAT(frame.error().what, HasSubstr("content is damaged"));
+    EXPECT_EQ(frame.error().id, "bad_frame_content");
   }
 }
 
@@ -183,7 +183,7 @@ TEST(Recording, a_huge_claimed_length_is_refused_at_once) {
               header_frame + std::string(reinterpret_cast<const char*>(&header), sizeof header));
   const Read read = read_all(directory.recording());
   EXPECT_EQ(read.frames.size(), 1u);
-  EXPECT_THAT(read.problem, HasSubstr("claims 67108865 bytes"));
+  EXPECT_THAT(read.problem, HasSubstr("67108865 bytes"));
 }
 
 TEST(Recording, the_largest_claimed_length_costs_no_memory_before_its_bytes_are_there) {
@@ -208,27 +208,25 @@ TEST(Recording, a_payload_over_the_limit_is_not_written) {
   EXPECT_EQ(read_all(directory.recording()).frames.size(), 3u);
 }
 
-auto refused(const char* what) {
-  return testing::AllOf(HasSubstr(what), HasSubstr("Choose the directory of another run"));
-}
-
 TEST(Recording, refuses_what_is_not_a_recording) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(error_of_open(directory.recording()),
-              testing::AllOf(HasSubstr("cannot open the recording: No such file"),
-                             HasSubstr("Check the path")));
-  EXPECT_THAT(error_of_open(directory.path()), refused("not a regular file"));
+  const auto missing = RecordingReader::open(directory.recording());
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().id, "system_error");
+  EXPECT_EQ(missing.error().where, directory.recording().string());
+  EXPECT_THAT(missing.error().what, HasSubstr("No such file"));
+  EXPECT_EQ(error_of_open(directory.path()), "not_a_file");
   write_bytes(directory.recording(), "");
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("ends within its header"));
+  EXPECT_EQ(error_of_open(directory.recording()), "recording_incomplete");
   write_bytes(directory.recording(), "PK\x03\x04, which is a zip file and not one of ours");
-  EXPECT_THAT(error_of_open(directory.recording()), refused("is not a recording"));
+  EXPECT_EQ(error_of_open(directory.recording()), "not_a_recording");
   write_bytes(directory.recording(), frame_bytes(3, 0, ""));
-  EXPECT_THAT(error_of_open(directory.recording()), refused("does not begin with its header"));
+  EXPECT_EQ(error_of_open(directory.recording()), "no_recording_header");
   write_bytes(directory.recording(), frame_bytes(1, -1, "{"));
-  EXPECT_THAT(error_of_open(directory.recording()), refused("not JSON"));
+  EXPECT_EQ(error_of_open(directory.recording()), "bad_recording_header");
   for (const char* header : {"[1]", "{}", R"({"schema":"1"})", R"({"schema":0})"}) {
     write_bytes(directory.recording(), frame_bytes(1, -1, header));
-    EXPECT_THAT(error_of_open(directory.recording()), refused("does not say its schema")) << header;
+    EXPECT_EQ(error_of_open(directory.recording()), "bad_recording_schema") << header;
   }
 }
 
@@ -255,14 +253,15 @@ TEST(Recording, never_writes_over_a_recording) {
 TEST(Recording, a_directory_that_cannot_be_written_is_a_problem) {
   const auto writer = RecordingWriter::create("/proc/self/recording.try", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_THAT(base::to_string(writer.error()), HasSubstr("cannot make the recording"));
+  EXPECT_EQ(writer.error().id, "system_error");
+  EXPECT_EQ(writer.error().where, "/proc/self/recording.try");
 }
 
 TEST(Recording, a_full_disk_is_a_problem) {
   const auto writer = RecordingWriter::create("/dev/full", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_THAT(base::to_string(writer.error()),
-              testing::AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
+  EXPECT_EQ(writer.error().id, "system_error");
+  EXPECT_THAT(writer.error().what, HasSubstr("No space left on device"));
 }
 
 // No file may grow beyond some bytes while it lives.
@@ -297,8 +296,8 @@ TEST(Recording, a_disk_that_fills_up_leaves_whole_frames_and_stays_a_problem) {
     const FileSizeLimit limit(5000);
     const auto flushed = writer->flush();
     ASSERT_FALSE(flushed);
-    EXPECT_THAT(base::to_string(flushed.error()),
-                testing::AllOf(HasSubstr("cannot write the recording"), HasSubstr("ulimit -f")));
+    EXPECT_EQ(flushed.error().id, "system_error");
+    EXPECT_EQ(flushed.error().where, directory.recording().string());
   }
   EXPECT_FALSE(writer->append(FrameType::samples, 0, {}));
   EXPECT_FALSE(writer->flush());

@@ -94,7 +94,7 @@ TEST_F(TimelineViewTest, what_befell_a_rank_stands_in_its_lanes_and_in_no_others
   };
   view_.home();
   EXPECT_EQ(inked(1), 0);
-  ops_.befall(1, "lost", 3 * kStep);
+  ops_.add_fault(1, "lost", 3 * kStep);
   EXPECT_GT(inked(1), 20);
   EXPECT_EQ(inked(0), 0);
   view_.show_range({3 * kStep + 100'000, 4 * kStep});

@@ -154,6 +154,8 @@ void Run::slow(const session::Slow& slow) {
 void Run::set_link(int link, double part) {
   state_->io->command({0, session::Command::link, 0, {}, -1, {link, part}});
 }
-void Run::befall(session::Command fault, int rank) { state_->io->command({0, fault, 0, {}, rank}); }
+void Run::inject_fault(session::Command fault, int rank) {
+  state_->io->command({0, fault, 0, {}, rank});
+}
 
 }  // namespace trainyard::ui

@@ -50,8 +50,8 @@ class Run : public QObject {
   void single_step();
   void stop();
   void set_pace(double seconds_per_step);
-  void slow(const session::Slow& slow);           // slows a rank or ends its slowdown
-  void befall(session::Command fault, int rank);  // kill, stall, wake or restart
+  void slow(const session::Slow& slow);                 // slows a rank or ends its slowdown
+  void inject_fault(session::Command fault, int rank);  // kill, stall, wake or restart
   void set_link(int link, double part);  // index in the recorded drawing; 0: cut, 1: full bandwidth
 
  signals:

@@ -48,7 +48,7 @@ struct CudnnHandle {
     stream = status == CUDNN_STATUS_SUCCESS ? std::optional(one) : std::nullopt;
     if (status == CUDNN_STATUS_SUCCESS) status = ask();
     if (status == CUDNN_STATUS_SUCCESS) return {};
-    return base::fail(refused(library, status, "a convolution that it had agreed to"));
+    return base::fail(refused(library, status, "a convolution that it reported as supported"));
   }
 };
 
@@ -224,9 +224,10 @@ Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate, const std::
   auto started = std::make_shared<CudnnHandle>();
   started->library = *library;
   if (const cudnnStatus_t status = library->start(&started->handle); status != CUDNN_STATUS_SUCCESS)
-    return base::fail({"cudnn_unavailable", ProblemCode::unavailable, "cuda",
-                       library->name() + " does not start (" + library->error_string(status) + ")",
-                       "", ""});
+    return base::fail(
+        {"cudnn_unavailable", ProblemCode::unavailable, "cuda",
+         library->name() + " cannot be initialized (" + library->error_string(status) + ")", "",
+         ""});
   return std::make_unique<CudnnConvolutions>(std::move(started), allocate);
 }
 

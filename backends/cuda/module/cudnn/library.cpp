@@ -62,7 +62,8 @@ base::Result<Library> open_library(const std::string& file) {
   if (const std::size_t version = library.version();
       // Versions before 9 use a factor of 1000, so that this quotient is 0.
       version / 10'000 != CUDNN_MAJOR)
-    return base::fail(functions.unavailable("is " + in_words(version) + ", and this was built by " +
+    return base::fail(functions.unavailable("the version of cuDNN is " + in_words(version) +
+                                            ", but Trainyard was built with " +
                                             in_words(CUDNN_VERSION)));
   return library;
 }
