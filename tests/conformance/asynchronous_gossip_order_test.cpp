@@ -114,7 +114,7 @@ TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
 
 TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
   Experiment adam = training(4), in_micro_steps = training(4), normalized = training(4),
-             dropped = training(4);
+             dropped = training(4), offloaded = training(4);
   adam.training.optimizer.kind = OptimizerKind::adamw;
   adam.training.optimizer.learning_rate = 0.01;
   in_micro_steps.training.accumulation_steps = 3;
@@ -122,7 +122,9 @@ TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
                                  {.kind = model::LayerKind::batch_norm});
   dropped.model.layers.insert(dropped.model.layers.begin() + 2,
                               {.kind = model::LayerKind::dropout, .probability = 0.3});
-  for (const Experiment* one : {&adam, &in_micro_steps, &normalized, &dropped})
+  offloaded.training.optimizer.kind = OptimizerKind::adam;
+  offloaded.training.swap.optimizer = experiment::OffloadTarget::host;
+  for (const Experiment* one : {&adam, &in_micro_steps, &normalized, &dropped, &offloaded})
     expect_the_same_to_the_bit(*one);
 }
 

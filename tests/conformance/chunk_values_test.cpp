@@ -145,6 +145,20 @@ TEST_P(PlayedFromARun, ends_with_the_bits_that_the_run_had) {
   }
 }
 
+TEST(ChunkValuesOfARun, of_compressed_gradients_are_what_is_sent_and_codes_have_none) {
+  using compute::compression::Scheme;
+  const auto values_of = [](Scheme scheme) {
+    experiment::Experiment e = session_experiment(3, 3);
+    e.strategy.compression.kind = scheme;
+    return history_of(e).chunk_values();
+  };
+  const auto halves = values_of(Scheme::bf16);
+  ASSERT_FALSE(halves.empty());
+  for (const auto& [key, values] : halves) EXPECT_EQ(values.dtype, base::DType::bf16);
+  EXPECT_FALSE(values_of(Scheme::random_k).empty());
+  EXPECT_TRUE(values_of(Scheme::int8).empty()) << "bytes that stand for numbers";
+}
+
 TEST(ChunkValuesOfARun, through_a_storage_are_sums_there_and_what_it_sends_back) {
   experiment::Experiment e = small_run(3, StrategyKind::data_parallel);
   const telemetry::History history = history_of(e);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/units.h"
+#include "core/experiment/document.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/served_case.h"
 #include "tests/conformance/trained_in_process.h"
@@ -69,6 +70,32 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
       EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character,
                   0.03 * by_character)
           << context << ", recompute " << recompute;
+  }
+}
+
+// As the notes of the example say. With large units parameters and gradients take more than in ddp,
+// because a unit is gathered as a whole.
+TEST(MemoryUse, of_the_example_of_fsdp_is_less_than_that_of_ddp_in_all_three_parts) {
+  const auto use = [](const std::string& setting) {
+    const Experiment e = experiment::load(TRAINYARD_SOURCE_DIR
+                                          "/resources/experiments/"
+                                          "four_devices_fsdp_gpt_grammar.json",
+                                          {setting})
+                             .value();
+    const plan::RankPlan plan = plan_of(e);
+    return run::memory_use(plan, run::layout(plan));
+  };
+  const auto share = [ddp = use("strategy.kind=ddp")](const run::MemoryUse& of,
+                                                      run::MemoryPurpose part) {
+    return static_cast<double>(of.of(part)) / static_cast<double>(ddp.of(part));
+  };
+  using enum run::MemoryPurpose;
+  const run::MemoryUse example = use("strategy.kind=fsdp"),
+                       large = use("strategy.bucket_bytes=100000");
+  EXPECT_NEAR(share(example, moments), 0.25, 0.01);
+  for (const run::MemoryPurpose part : {parameters, gradients}) {
+    EXPECT_LT(share(example, part), 0.55);
+    EXPECT_GT(share(large, part), 1);
   }
 }
 

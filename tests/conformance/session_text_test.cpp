@@ -84,6 +84,7 @@ TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
                                        StartsWith("after step 11:\n")));
     EXPECT_EQ(told.texts.back(), told.by_checkpoint) << "the last one is never passed over";
     EXPECT_EQ(told.result.result["sampled_text"], told.by_checkpoint);
+    EXPECT_FALSE(told.result.result.contains("committed_step")) << "no run can resume from it";
   }
 }
 

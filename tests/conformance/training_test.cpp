@@ -160,6 +160,15 @@ TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) {
   expect_one_device(strategy::small_gpt);
 }
 
+// Rank 0 scatters the characters of a batch and their labels.
+TEST(Training, hundred_fp64_steps_of_a_transformer_by_data_parallel_equal_one_device) {
+  experiment::Experiment e = images(strategy::small_gpt(3), 3);
+  e.strategy.kind = experiment::StrategyKind::data_parallel;
+  const auto one = trained(images(strategy::small_gpt(1), 1)), ranks = trained(e);
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
+}
+
 // Two segments learn one table.
 TEST(Training, hundred_fp64_steps_of_a_tied_transformer_equal_one_device) {
   expect_one_device(strategy::small_tied_gpt);

@@ -61,6 +61,8 @@ TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
       testing::MatchesRegex(
           "ok: [^\n]*4 ranks, mirrored, 235,146 parameters, global batch 128, 2,500 steps\n"));
   EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(cli({"validate", kMirrored, "--set", "training.accumulation_steps=3"}).out,
+              HasSubstr("global batch 384 in 3 micro-steps"));
 }
 
 TEST(CliValidate, says_what_auto_is_and_why) {
@@ -257,6 +259,12 @@ TEST(CliSimulate, gives_the_figures_of_the_contract_and_a_verdict) {
   EXPECT_EQ(result["ranks"].size(), 4u);
   EXPECT_GT(result["ranks"][0]["peak_memory_bytes"].get<std::int64_t>(), 0);
   EXPECT_GT(result["one_device"]["step_seconds"].get<double>(), 0);
+}
+
+TEST(CliSimulate, gives_the_staleness_of_servers_and_the_speed_of_the_run) {
+  const base::Json result = cli({"simulate", kServed, "--json", "--steps", "400"}).result();
+  EXPECT_NEAR(result["mean_staleness"].get<double>(), 3, 0.1) << "four workers of one speed";
+  EXPECT_GT(result["predicted"]["samples_per_second"], 0);
 }
 
 TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_another) {

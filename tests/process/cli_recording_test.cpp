@@ -123,6 +123,12 @@ TEST_F(CliRecording, what_is_no_run_is_told_with_what_makes_one) {
   }
 }
 
+TEST_F(CliRecording, a_run_without_an_order_is_not_recomputed) {
+  const Ran ran = cli({"replay", run_, "--recompute"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("neither parameter servers"));
+}
+
 TEST_F(CliRecording, export_csv_has_every_logged_step) {
   const std::string file = *scratch_ / "run.csv";
   const Ran ran = cli({"export", run_, "--format", "csv", "--out", file, "--json"});

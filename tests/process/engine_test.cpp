@@ -10,6 +10,7 @@
 
 #include "core/base/json.h"
 #include "core/session/checkpoint/checkpoint.h"
+#include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"
 #include "trained_weights.h"
@@ -81,6 +82,11 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 5, {kGloo}));
   EXPECT_TRUE(result["wire_bytes"].is_null());
+  EXPECT_TRUE(telemetry::History::load(result["run_directory"].get<std::string>())
+                  .value()
+                  .chunk_values()
+                  .empty())
+      << "the engine takes its collectives whole";
   for (const Json& rank : result["ranks"])
     EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
   EXPECT_THAT(
@@ -149,14 +155,6 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   for (const RankProcess& left : ranks)
     EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
   EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("stopped responding")));
-}
-
-TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
-  const Ran imposed = cli({"validate", kMirrored, "--set", kGloo, "--set", "run.links=imposed",
-                           "--set", "run.transport=shm"});
-  EXPECT_EQ(imposed.exit_code, 2);
-  EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"),
-                                 HasSubstr("uses its own transport (TCP)")));
 }
 
 TEST_F(Engine, its_plan_is_coarse_and_proved) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every example over every transport trains the same weights as the same plan over `inproc`, bit
-// for bit, and moves the same payload. A run whose order of updates is a race is instead recomputed
-// from its recorded order, in one process.
+// for bit, moves the same payload, and records the same sampled chunk values. A run whose order of
+// updates is a race is instead recomputed from its recorded order, in one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,12 +12,14 @@
 
 #include "core/base/json.h"
 #include "core/experiment/document.h"
+#include "core/telemetry/history.h"
 #include "run_program.h"
 
 namespace trainyard::process {
 namespace {
 
 using base::Json;
+using testing::HasSubstr;
 
 std::vector<std::string> example_names() {
   std::vector<std::string> names;
@@ -55,11 +57,25 @@ bool has_races(const experiment::Experiment& experiment) {
          strategy.gossip.mode == experiment::GossipMode::asynchronous;
 }
 
-std::vector<std::string> parameter_hashes(const Json& result) {
-  std::vector<std::string> hashes;
+// `auto`: shared memory within a host, sockets between hosts.
+std::vector<std::string> transports(const experiment::Experiment& experiment) {
+  std::vector<std::string> names{"shm", "zmq"};
+  if (experiment.topology.hosts.size() > 1) names.emplace_back("auto");
+  return names;
+}
+
+// Values of a key of every rank, as text.
+std::vector<std::string> by_rank(const Json& result, const char* key) {
+  std::vector<std::string> values;
   for (const Json& rank : result["ranks"])
-    hashes.push_back(rank["parameters_xxh64"].dump());  // null: it has no parameters
-  return hashes;
+    values.push_back(rank.at(key).dump());  // null: not known of this rank
+  return values;
+}
+
+auto chunk_values(const Json& result) {
+  return telemetry::History::load(result["run_directory"].get<std::string>())
+      .value()
+      .chunk_values();
 }
 
 class EveryExample : public testing::TestWithParam<std::string> {};
@@ -75,16 +91,20 @@ TEST_P(EveryExample, over_every_transport_equals_the_same_plan_over_inproc) {
   };
   const bool races = has_races(experiment);
   const Json inproc = trained_over("inproc");
-  for (const std::string transport : {"shm", "zmq"}) {
+  for (const std::string& transport : transports(experiment)) {
     const Json result = trained_over(transport);
     EXPECT_EQ(result["wire_bytes"]["payload"], inproc["wire_bytes"]["payload"]) << transport;
     if (!races) {
-      EXPECT_EQ(parameter_hashes(result), parameter_hashes(inproc)) << transport;
+      for (const char* key : {"parameters_xxh64", "sent_bytes", "received_bytes"})
+        EXPECT_EQ(by_rank(result, key), by_rank(inproc, key)) << transport << ", " << key;
+      EXPECT_TRUE(chunk_values(result) == chunk_values(inproc)) << transport;
       continue;
     }
     const Ran again =
         cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
-    EXPECT_EQ(again.exit_code, 0) << transport << ": " << again.err;
+    ASSERT_EQ(again.exit_code, 0) << transport << ": " << again.err;
+    EXPECT_EQ(again.result()["same"], true) << transport;
+    EXPECT_EQ(again.result()["left_over"], 0) << transport;
   }
 }
 
@@ -96,7 +116,8 @@ TEST_P(EveryExample, is_proved_and_simulated) {
   ASSERT_EQ(checked.exit_code, 0) << checked.err;
   const Ran simulated = cli(with_set({"simulate", example(GetParam()), "--json"}, *settings));
   if (experiment.strategy.kind == experiment::StrategyKind::gossip && has_races(experiment)) {
-    EXPECT_EQ(simulated.exit_code, 2) << "asynchronous gossip has no simulation";
+    EXPECT_EQ(simulated.exit_code, 2);
+    EXPECT_THAT(simulated.err, HasSubstr("the simulator does not model asynchronous gossip"));
     return;
   }
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;

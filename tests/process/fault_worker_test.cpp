@@ -176,16 +176,6 @@ TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
       << "two of four are too few for updates of three";
 }
 
-TEST_P(LostWorker, in_step_ends_the_run_by_its_name) {
-  const Home home;
-  Watched run(home, kServed, with({"strategy.servers.mode=synchronous"}));
-  ASSERT_TRUE(run.trains());
-  run.harm(2, SIGKILL);
-  const Ran ran = run.end();
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, ContainsRegex("rank 2 .*ended by signal 9 \\(Killed\\)"));
-}
-
 TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   const Home home;
   Watched run(home, kServed, with());
@@ -201,16 +191,6 @@ TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (cpu3 on host0)");
   EXPECT_THAT(ran.err, HasSubstr("3 of 4 workers failed before it, and too few are left"));
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
-}
-
-TEST_P(LostWorker, is_not_what_a_lost_server_is) {
-  const Home home;
-  Watched run(home, kServed, with());
-  ASSERT_TRUE(run.trains());
-  run.harm(kServer, SIGKILL);
-  const Ran ran = run.end();
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), HasSubstr("rank 4"));
 }
 
 TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {

@@ -174,40 +174,6 @@ TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
       0);
 }
 
-// With six layers in runs of three, the first two outputs are recomputed.
-TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
-  const auto with = [](const std::string& verb, const std::string& segments,
-                       const std::string& form) {
-    return cli({verb, kMirrored, form, "--set", kDeep, "--set",
-                "training.recompute_segments=" + segments});
-  };
-  const auto activations = [&](const std::string& segments) {
-    return with("check", segments, "--json")
-        .result()["ranks"][0]["memory_parts"]["activations"]
-        .get<std::int64_t>();
-  };
-  EXPECT_LT(activations("3"), activations("0"));
-  EXPECT_EQ(activations("1"), activations("0"));
-  const auto seconds = [&](const std::string& segments) {
-    return with("simulate", segments, "--json")
-        .result()["ranks"][0]["compute_seconds"]
-        .get<double>();
-  };
-  EXPECT_GT(seconds("3"), seconds("0"));
-  const Ran said =
-      cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
-  EXPECT_THAT(said.out, HasSubstr("note: activation checkpointing frees 2 of 6 outputs after the "
-                                  "forward pass and recomputes 2 before the backward pass: "));
-  const Ran vain =
-      cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
-  EXPECT_THAT(vain.out,
-              HasSubstr("note: nothing is recomputed: no output of 1 consecutive segments no "
-                        "output can be given up here"));
-  const Ran proved =
-      cli({"check", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
-  EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
-}
-
 TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
   for (const std::string verb : {"validate", "run"}) {
     const Ran refused =

@@ -136,6 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                         Drawing{"central_storage", "central_storage_digits", 0},
                         Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
                         Drawing{"gossip", "eight_devices_gossip_digits", 3},
+                        Drawing{"gossip", "eight_devices_asynchronous_gossip_digits", 2},
                         Drawing{"gossip", "eight_devices_asynchronous_gossip_digits", 5},
                         Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
                         Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},

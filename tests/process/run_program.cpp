@@ -98,14 +98,6 @@ base::Json completed(const std::vector<std::string>& arguments) {
   return result;
 }
 
-base::Json trained(const std::string& experiment, int samples, int held_out,
-                   const std::vector<std::string>& overrides) {
-  const std::vector<std::string> own{"data.train_samples=" + std::to_string(samples),
-                                     "data.held_out_samples=" + std::to_string(held_out),
-                                     "training.precision=fp64"};
-  return completed(short_run(experiment, 12, with(own, overrides)));
-}
-
 std::set<std::string> weights_of(const base::Json& result) {
   std::set<std::string> hashes;
   for (const base::Json& rank : result["ranks"])

@@ -53,10 +53,6 @@ std::vector<std::string> endless_run(const std::string& experiment,
                                      const std::vector<std::string>& overrides = {});
 // The result of a run with these arguments; the test fails where it does not complete.
 base::Json completed(const std::vector<std::string>& arguments);
-// Runs 12 steps in fp64 on `samples` samples, for comparing weights.
-base::Json trained(const std::string& experiment, int samples, int held_out,
-                   const std::vector<std::string>& overrides);
-
 std::set<std::string> weights_of(
     const base::Json& result);  // their hashes: one where all ranks have the same
 void expect_all_end_alike(const base::Json& result);  // with weights, all the same

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <set>
 
 #include "core/base/json.h"
-#include "core/experiment/resolve.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"
@@ -19,34 +17,6 @@ namespace {
 using base::Json;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-
-// The four devices of the example on two hosts, a cable between them.
-std::string two_hosts(const Scratch& scratch) {
-  Json e = Json::parse(read(kMirrored));
-  Json& hosts = e["topology"]["hosts"];
-  Json second = hosts[0];
-  second["name"] = "host1";
-  second["devices"] = Json::array({hosts[0]["devices"][2], hosts[0]["devices"][3]});
-  hosts[0]["devices"] = Json::array({hosts[0]["devices"][0], hosts[0]["devices"][1]});
-  hosts.push_back(second);
-  e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host1"}}});
-  return scratch.write("two_hosts.json", e.dump());
-}
-
-TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
-  const Home home;
-  std::set<std::string> all;
-  for (const char* transport : {"shm", "zmq", "inproc"}) {
-    const auto names = weights_of(
-        completed(short_run(kMirrored, 25, {std::string("run.transport=") + transport})));
-    EXPECT_EQ(names.size(), 1u) << transport;
-    all.insert(names.begin(), names.end());
-  }
-  const auto mixed = weights_of(completed(short_run(two_hosts(home.scratch()), 25)));
-  EXPECT_EQ(mixed.size(), 1u);
-  all.insert(mixed.begin(), mixed.end());
-  EXPECT_EQ(all.size(), 1u) << "the path of the bytes must not change them";
-}
 
 // Threads share a process, whose memory cannot be assigned to a rank.
 TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
@@ -67,40 +37,12 @@ TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
   EXPECT_EQ(charted(threads), 0);
 }
 
-TEST(Run, of_convolutions_equals_one_device_whatever_the_transport) {
-  const Home home;
-  const std::vector<std::string> settings{"training.precision=fp64", "data.train_samples=512",
-                                          "data.held_out_samples=64"};
-  const auto run_on = [&](int ranks, const std::string& transport) {
-    std::vector<std::string> all = settings;
-    all.push_back("training.batch_per_rank=" + std::to_string(32 / ranks));
-    all.push_back("run.transport=" + transport);
-    for (int idle = ranks; idle < 4; ++idle)
-      all.push_back("topology.hosts[0].devices[" + std::to_string(idle) + "].role=idle");
-    return completed(short_run(TRAINYARD_SOURCE_DIR
-                               "/resources/experiments/four_devices_mirrored_cnn_digits.json",
-                               20, all));
-  };
-  const auto one = trained_weights(run_on(1, "auto"));
-  for (const char* transport : {"shm", "zmq"}) {
-    const Json four = run_on(4, transport);
-    EXPECT_EQ(weights_of(four).size(), 1u) << transport;
-    EXPECT_LE(distance(trained_weights(four), one), 1e-10) << transport;
-  }
-}
-
 TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
   const Home home;
   const Json result =
       completed(short_run(kMirrored, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
   EXPECT_FALSE(result["ranks"][0].contains("slowed_down"));
   EXPECT_EQ(result["ranks"][1]["slowed_down"], 3);
-}
-
-TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
-  const Home home;
-  EXPECT_EQ(weights_of(completed(short_run(kMirrored, 25, {"strategy.algorithm=direct"}))).size(),
-            1u);
 }
 
 TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
@@ -115,72 +57,6 @@ TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   EXPECT_EQ(one["wire_bytes"]["payload"], 0);
 }
 
-// A step of plain descent at the rate 1 is the gradient, and one at the rate 0 leaves what it began
-// with.
-TEST(Run, gradients_of_four_ranks_equal_those_of_one_device_in_single_precision_too) {
-  const Home home;
-  const auto after_a_step = [](const std::string& experiment, int batch, double rate) {
-    return trained_weights(completed(short_run(
-        experiment, 1,
-        {"training.precision=fp32", "training.optimizer.kind=sgd", "training.optimizer.momentum=0",
-         "training.optimizer.weight_decay=0", "training.clip_norm=0",
-         "training.optimizer.learning_rate=" + std::to_string(rate),
-         "training.batch_per_rank=" + std::to_string(batch)})));
-  };
-  const auto gradient = [&](const std::string& experiment, int batch) {
-    std::vector<double> values = after_a_step(experiment, batch, 1);
-    const std::vector<double> begin = after_a_step(experiment, batch, 0);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= begin[i];
-    return values;
-  };
-  EXPECT_LE(distance(gradient(kMirrored, 32), gradient(kOne, 128)), 1e-5);
-}
-
-// The devices of the example, `n` of them.
-std::string drawing_of(const Scratch& scratch, std::int64_t n) {
-  Json e = Json::parse(read(kMirrored));
-  Json& devices = e["topology"]["hosts"][0]["devices"];
-  const Json pattern = devices[0];
-  devices = Json::array();
-  for (std::int64_t r = 0; r < n; ++r)
-    devices.push_back(pattern), devices.back()["name"] = "cpu" + std::to_string(r);
-  return scratch.write("drawing.json", e.dump());
-}
-
-// In one bucket, so that the chunks are those of the whole gradient.
-class WireBytes : public testing::TestWithParam<std::int64_t> {};
-
-TEST_P(WireBytes, of_every_rank_follow_the_formula_whatever_carries_them) {
-  const Home home;
-  const std::int64_t n = GetParam(), steps = 3, elements = 235'146;
-  const std::string drawing = drawing_of(home.scratch(), n);
-  const auto chunk = [&](std::int64_t c) {
-    return 4 * (elements / n + (c % n < elements % n ? 1 : 0));
-  };
-  const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r) - chunk(r + 1); };
-  const auto direct = [&](std::int64_t r) { return 4 * elements - chunk(r) + (n - 1) * chunk(r); };
-  for (const std::string transport : {"shm", "zmq"})
-    for (const std::string algorithm : {"ring", "direct"}) {
-      const Json result =
-          completed(short_run(drawing, static_cast<int>(steps),
-                              {"run.transport=" + transport, "strategy.algorithm=" + algorithm,
-                               "strategy.bucket_bytes=1e9"}));
-      EXPECT_EQ(result["wire_bytes"]["payload"], steps * 2 * (n - 1) * 4 * elements)
-          << transport << algorithm;
-      EXPECT_GT(result["wire_bytes"]["header"], 0) << transport << algorithm;
-      std::int64_t received = 0;
-      for (std::int64_t r = 0; r < n; ++r) {
-        const Json& rank = result["ranks"][static_cast<std::size_t>(r)];
-        EXPECT_EQ(rank["sent_bytes"], steps * (algorithm == "ring" ? ring(r) : direct(r)))
-            << transport << algorithm << r;
-        received += rank["received_bytes"].get<std::int64_t>();
-      }
-      EXPECT_EQ(received, result["wire_bytes"]["payload"]) << transport << algorithm;
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Run, WireBytes, testing::Range<std::int64_t>(2, 9));
-
 TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   const Home home;
   const std::filesystem::path out = home / "the run";
@@ -188,6 +64,7 @@ TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   arguments.insert(arguments.end(), {"--out", out.string()});
   const Json result = completed(arguments);
   EXPECT_EQ(result["run_directory"], out.string());
+  EXPECT_GT(result["wire_bytes"]["header"], 0);
   for (const char* file :
        {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try",
         "checkpoints/step-30/manifest.json", "logs/rank-0.log", "logs/rank-3.log"})
@@ -275,15 +152,6 @@ TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
   EXPECT_THAT(crowded.err,
               HasSubstr("note: 4 ranks share 1 core: times include waiting for each other"));
   EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
-}
-
-TEST(Run, the_checkpoint_is_of_the_last_step) {
-  const Home home;
-  const Json result = completed(short_run(kOne, 9, {"training.precision=fp64"}));
-  const Json manifest = Json::parse(
-      read(result["run_directory"].get<std::string>() + "/checkpoints/step-9/manifest.json"));
-  EXPECT_EQ(manifest["step"], 9);
-  EXPECT_GT(distance(trained_weights(result), std::vector<double>(235'146, 1.0)), 0.0);
 }
 
 TEST(Run, ranks_of_several_cores_do_not_spin_and_what_a_person_set_holds) {

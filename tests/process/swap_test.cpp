@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real processes that put things aside on the host and on disk, and disks that do not take them.
+// Offloading in real processes: what validate prints, and disks without room.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "core/base/json.h"
 #include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
 namespace {
 
-namespace fs = std::filesystem;
-using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -29,38 +24,6 @@ std::vector<std::string> deep(std::vector<std::string> more) {
   return overrides;
 }
 
-TEST(Swap, trains_the_same_weights_in_real_processes_and_leaves_no_file) {
-  const Home home;
-  const auto hashes = [](const Json& result) {
-    std::vector<std::string> all;
-    for (const Json& rank : result["ranks"]) all.push_back(rank["parameters_xxh64"]);
-    return all;
-  };
-  const fs::path aside = home / "aside";
-  fs::create_directories(aside);
-  const Json kept = completed(short_run(kMirrored, 6, deep({})));
-  const Json on_disk =
-      completed(short_run(kMirrored, 6,
-                          deep({"training.swap.activations=disk", "training.swap.optimizer=disk",
-                                "training.swap.directory=" + aside.string()})));
-  const Json on_host = completed(short_run(
-      kMirrored, 6, deep({"training.swap.activations=host", "training.swap.optimizer=host"})));
-  EXPECT_EQ(hashes(on_disk), hashes(kept));
-  EXPECT_EQ(hashes(on_host), hashes(kept));
-  EXPECT_TRUE(fs::is_empty(aside));
-}
-
-TEST(Swap, is_proved_and_told_apart_by_check) {
-  std::vector<std::string> arguments{"check", kMirrored};
-  for (const std::string& value :
-       deep({"training.swap.activations=host", "training.swap.optimizer=disk"}))
-    arguments.insert(arguments.end(), {"--set", value});
-  const Ran ran = cli(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("proved: swapping"),
-                             HasSubstr(" in the host's memory; and "), HasSubstr(" on disk")));
-}
-
 TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
   std::vector<std::string> arguments{"validate", kMirrored, "--set",
                                      "training.swap.activations=host"};
@@ -69,45 +32,6 @@ TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
       << "of two layers";
   for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
   EXPECT_THAT(cli(arguments).out, HasSubstr(" per step, and fetches them again"));
-}
-
-TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
-  const Home home;
-  const Ran ran = cli(short_run(
-      kMirrored, 3,
-      deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
-  EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(
-      ran.err,
-      AllOf(HasSubstr("training.swap.directory: cannot create a file in /no/such/directory"),
-            HasSubstr("offload to host")));
-}
-
-// Two cases for any user: a file in place of the directory, and a file system that accepts no
-// files.
-TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
-  const Home home;
-  const std::string file = home / "file";
-  std::ofstream(file) << "a file";
-  for (const std::string& directory : {file, std::string("/proc/self")}) {
-    if (!fs::exists(directory)) continue;
-    for (const std::string verb : {"validate", "run"}) {
-      SCOPED_TRACE(verb + " " + directory);
-      std::vector<std::string> arguments{verb, kMirrored};
-      for (const std::string& value :
-           deep({"training.swap.optimizer=disk", "training.swap.directory=" + directory}))
-        arguments.insert(arguments.end(), {"--set", value});
-      const std::string out = home / "made";
-      if (verb == "run") arguments.insert(arguments.end(), {"--out", out});
-      const Ran ran = cli(arguments);
-      EXPECT_EQ(ran.exit_code, 2);
-      EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: cannot create a file in " +
-                                           directory + ": "),
-                                 HasSubstr("(accepted: "),
-                                 HasSubstr("choose another directory, or offload to host")));
-      EXPECT_FALSE(fs::exists(out));
-    }
-  }
 }
 
 TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {

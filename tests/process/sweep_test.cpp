@@ -169,7 +169,7 @@ TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
 }
 
 // A directory stands where the second run would write its result.
-TEST(Sweep, goes_on_after_a_run_failed_and_ends_with_3) {
+TEST(SweepFaults, goes_on_after_a_run_failed_and_ends_with_3) {
   const Home home;
   fs::create_directories(home / "sweep");
   RunProgram program(home, short_sweep((home / "sweep").string(), {"--ranks", "1,2,4"}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of tables that samples name, pulled and pushed over the transports of real runs.
+// Rows of tables that samples name, pulled and pushed by real processes: lost workers, the virtual
+// clock, and the summary of a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,47 +30,7 @@ std::string weights_made_again(const Json& result) {
   return again.exit_code == 0 ? again.result()["parameters_xxh64"] : "";
 }
 
-class TableRows : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Run, TableRows, testing::Values("shm", "zmq", "inproc"));
-
-TEST_P(TableRows, train_as_whole_tables_do_with_a_part_of_their_bytes) {
-  const Home home;
-  const auto by = [&](const std::string& tables) {
-    return completed(short_run(kClicks, 60,
-                               served("synchronous", {"run.transport=" + GetParam(),
-                                                      "strategy.servers.tables=" + tables})));
-  };
-  const Json rows = by("rows"), whole = by("whole");
-  EXPECT_EQ(rows["ranks"][0]["parameters_xxh64"], whole["ranks"][0]["parameters_xxh64"]);
-  EXPECT_EQ(rows["ranks"][1]["parameters_xxh64"], rows["ranks"][0]["parameters_xxh64"]);
-  EXPECT_EQ(rows["held_out_accuracy"], whole["held_out_accuracy"]);
-  EXPECT_LT(rows["wire_bytes"]["payload"].get<double>(),
-            0.2 * whole["wire_bytes"]["payload"].get<double>())
-      << "an evaluation, and the end, take all of it";
-  const double ratio = rows["tables"]["ratio"], rounds = 60.0 * 2, table = 20'000 * 16 * 4;
-  EXPECT_GT(ratio, 30);
-  EXPECT_NEAR(
-      (whole["wire_bytes"]["payload"].get<double>() - rows["wire_bytes"]["payload"].get<double>()) /
-          (rounds * 2 * table * (1 - 1 / ratio)),
-      1, 0.001)
-      << "what was saved is what the ratio says";
-  EXPECT_FALSE(whole.contains("tables"));
-}
-
-TEST_P(TableRows, on_their_own_are_made_again_to_the_bit) {
-  const Home home;
-  for (const char* compensation : {"0", "0.4"}) {
-    const Json result = completed(
-        short_run(kClicks, 120,
-                  served("asynchronous",
-                         {"run.transport=" + GetParam(),
-                          std::string("strategy.servers.delay_compensation=") + compensation})));
-    EXPECT_EQ(weights_made_again(result), result["ranks"][0]["parameters_xxh64"]);
-    EXPECT_GT(result["staleness"]["mean"], 0);
-  }
-}
-
-TEST(TableRows, a_worker_that_is_lost_leaves_no_rows_behind) {
+TEST(TableRowFaults, a_worker_that_is_lost_leaves_no_rows_behind) {
   for (const char* transport : {"shm", "zmq"}) {
     const Home home;
     Watched run(
@@ -91,7 +52,7 @@ TEST(TableRows, a_worker_that_is_lost_leaves_no_rows_behind) {
 
 // Both may have been answered and not have named their rows: no server waits for what will not
 // come.
-TEST(TableRows, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
+TEST(TableRowFaults, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
   for (int time = 0; time < 4; ++time) {
     const Home home;
     Watched run(

@@ -128,6 +128,35 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronized"));
 }
 
+TEST(Mesh, refuses_attention_heads_that_cannot_be_divided_among_the_devices_of_a_stage) {
+  Experiment hybrid = strategy::small_gpt(6), split = strategy::small_gpt(3);
+  hybrid.strategy.kind = StrategyKind::hybrid;
+  hybrid.strategy.mesh = {.data = 1, .pipeline = 2, .tensor = 3, .shards_data = false};
+  split.strategy.kind = StrategyKind::tensor_parallel;
+  for (Experiment* e : {&hybrid, &split}) {
+    e->model.layers[1].heads = 2;
+    EXPECT_EQ(first_problem(*e).where, "model.layers[1].heads");
+    EXPECT_EQ(first_problem(*e).id, "cannot_split_layers");
+  }
+}
+
+TEST(Mesh, of_devices_that_share_layers_refuses_what_it_cannot_do) {
+  const auto problem = [](auto change) {
+    Experiment e = strategy::small_gpt(2);
+    e.strategy.kind = StrategyKind::tensor_parallel;
+    EXPECT_EQ(first_problem(e).what, "");
+    change(e);
+    return first_problem(e).where;
+  };
+  EXPECT_EQ(problem([](Experiment& e) { e.strategy.engine = Engine::gloo; }), "strategy.engine");
+  EXPECT_EQ(problem([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::contiguous; }),
+            "data.sharding.kind");
+  EXPECT_EQ(problem([](Experiment& e) {
+              e.strategy.compression.kind = compute::compression::Scheme::fp16;
+            }),
+            "strategy.compression.kind");
+}
+
 // All ranks stand evenly, those that sum do not; and the other way round.
 TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   Experiment e = meshed(6, 2, 1, 3);

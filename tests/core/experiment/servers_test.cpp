@@ -144,6 +144,9 @@ TEST(Servers, what_is_not_placed_by_hand_goes_to_who_has_least) {
   EXPECT_EQ(refused(e).where, "strategy.servers.places[1].variable");
   e.strategy.servers.places = {{first, 2}};
   EXPECT_EQ(refused(e).where, "strategy.servers.places[0].server");
+  e.strategy.servers.places = {{"9.weight", 0}};
+  EXPECT_EQ(refused(e).where, "strategy.servers.places[0].variable");
+  EXPECT_EQ(refused(e).id, "unknown_variable");
 }
 
 TEST(Servers, shares_end_where_buckets_end) {
