@@ -180,7 +180,7 @@ TEST(SweepFaults, goes_on_after_a_run_failed_and_ends_with_3) {
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(states(ran.result()), ElementsAre("done", "failed", "done"));
   EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(),
-              HasSubstr("holds mine.txt"));
+              HasSubstr("the directory is not empty: it contains mine.txt"));
 }
 
 class EndlessSweep : public testing::Test {
