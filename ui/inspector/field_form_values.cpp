@@ -30,15 +30,22 @@ bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
           where.contains('['));
 }
 
+// True if the field is worth a row: an object is, if one of its fields is.
+bool has_row(const FieldDescription& field) {
+  return field.used && (field.kind != base::FieldKind::document ||
+                        std::ranges::any_of(field.fields, &FieldDescription::used));
+}
+
 QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
 QString rest_of(const QString& path) { return path.section('.', 1); }
 
 }  // namespace
 
 void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& value) {
+  const bool used = has_row(field);
   for (QWidget* widget : row.widgets())
-    if (widget != row.reset) widget->setVisible(field.used);
-  row.field.used = field.used;
+    if (widget != row.reset) widget->setVisible(used);
+  row.field.used = used;
   if (row.child) return row.child->show_fields(field.fields, value);
   row.value = value;
   row.editor->set_value(value);
