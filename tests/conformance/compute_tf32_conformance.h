@@ -35,8 +35,7 @@ TEST_P(ComputeConformance, tf32_takes_whole_what_it_can_hold_and_refuses_other_t
   for (const NamedCase& named : multiplying(Multiplies::tf32, all_cases(), Sizes{2, 3, 4})) {
     const auto kernel = device_->prepare(named.make(values, DType::fp64, Sizes{2, 3, 4}).op);
     ASSERT_FALSE(kernel) << named.name;
-    EXPECT_NE(kernel.error().what.find("multiplies is tf32, of tensors of fp64"), std::string::npos)
-        << kernel.error().what;
+    EXPECT_TRUE(kernel.error().what.starts_with("multiplies is tf32")) << kernel.error().what;
   }
   for (const float held : {1 + 0x1p-10F, 3.0F, -0x1.55p3F}) {
     const Tensor input = values.zeros(DType::fp32, {1, 1}),

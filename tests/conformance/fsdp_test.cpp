@@ -179,7 +179,7 @@ TEST(ShardedModels, equal_one_device) {
       {"its table for the logits", strategy::small_tied_gpt(2)},
       {"tables, and a wide half", strategy::small_wide_and_deep(2)},
       {"a residual block and dropout", strategy::small_images(2)},
-      {"normalised over all ranks", strategy::synchronized(strategy::small_normalized_images(3))},
+      {"normalized over all ranks", strategy::synchronized(strategy::small_normalized_images(3))},
   };
   for (const auto& [name, experiment] : cases)
     for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {

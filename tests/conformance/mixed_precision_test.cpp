@@ -266,7 +266,7 @@ TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
              0x1p36);
   for (const RankOutcome& rank : trained(e)) {
     EXPECT_THAT(rank.problem, HasSubstr("step 3, op SCALE"));
-    EXPECT_THAT(rank.problem, HasSubstr("loss scale underflow"));
+    EXPECT_THAT(rank.problem, HasSubstr("training.loss_scale.least"));
     EXPECT_THAT(rank.problem, HasSubstr("bf16")) << "what to do";
   }
 }

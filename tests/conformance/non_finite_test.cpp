@@ -84,10 +84,7 @@ TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
   for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::stop, 3), 1, GetParam())) {
     EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s"))
         << "and not a rank that got it from rank 1";
-    EXPECT_THAT(
-        rank.problem,
-        testing::ContainsRegex(
-            "segment [0-9] linear .*: this rank's gradient holds NaN or an infinite number"));
+    EXPECT_THAT(rank.problem, testing::ContainsRegex("segment [0-9] linear .*: .*NaN"));
   }
 }
 

@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PipeDreamCase{2, kAdamSpec, {{"0", 0}, {"7", 1}}}, PipeDreamCase{8},
                     PipeDreamCase{3, {.learning_rate = 0.02}, {}, 2}));
 
-// Replicas of pipelines, and parts of their stages: an update takes what all of them have learnt
+// Replicas of pipelines, and parts of their stages: an update takes the gradients of all of them
 // from their i-th micro-batches.
 Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimizer,
                   std::int64_t samples = 250) {
@@ -288,7 +288,8 @@ TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
   const base::Problems found =
       check::check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
   ASSERT_FALSE(found.empty());
-  EXPECT_NE(found.front().what.find("another part of the update"), std::string::npos)
+  EXPECT_EQ(found.front().id, "proof_versions") << base::to_string(found.front());
+  EXPECT_NE(found.front().where.find("LOSS.m"), std::string::npos)
       << base::to_string(found.front());
 }
 

@@ -111,7 +111,7 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
       {"there and back and there",
        strategy::small_rows(2),
        {{"0", 1}, {"2", 0}, {"3", 1}, {"4", 0}, {"5", 1}, {"6", 0}}},
-      {"a normalisation apart", images, {{"0", 0}, {"3", 1}, {"4", 2}}},
+      {"a normalization apart", images, {{"0", 0}, {"3", 1}, {"4", 2}}},
       {"dropout alone", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::one_forward_one_backward},
       {"dropout alone, weights later", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::zb_h1},
       {"half a block of a transformer", strategy::small_gpt(3), {{"0", 0}, {"1.3", 1}, {"1.7", 2}}},

@@ -113,10 +113,7 @@ TEST(Run, that_diverges_is_said_to) {
   const Ran ran = cli({"run", kOne, "--steps", "20", "--set",
                        "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
   EXPECT_EQ(ran.exit_code, 0) << "it did what it was told";
-  EXPECT_THAT(
-      ran.err,
-      ContainsRegex(
-          "warning: training diverged: from step [0-9]+ on the loss is not a finite number"));
+  EXPECT_THAT(ran.err, ContainsRegex("warning: training diverged: from step [0-9]+ "));
   EXPECT_THAT(ran.out, HasSubstr("train loss          not a number"));
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
@@ -129,12 +126,12 @@ TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
   };
   const Ran goes_on = with("go_on");
   EXPECT_EQ(goes_on.exit_code, 0);
-  EXPECT_THAT(goes_on.err, ContainsRegex("warning: a gradient holds NaN or infinite numbers: first "
-                                         "of rank 0, step [0-9]+, segment [0-9]+ linear"));
+  EXPECT_THAT(goes_on.err, ContainsRegex("warning: a gradient .*NaN.*rank 0, step [0-9]+, segment "
+                                         "[0-9]+ linear"));
   const Ran stops = with("stop");
   EXPECT_EQ(stops.exit_code, 3);
   EXPECT_THAT(stops.err, ContainsRegex("error: rank [0-3], step [0-9]+, op W.s[0-9]+.m0: segment "
-                                       "[0-9]+ linear.* holds NaN or an infinite number"));
+                                       "[0-9]+ linear.* NaN"));
   const Ran skips = with("skip");
   EXPECT_EQ(skips.exit_code, 0);
   EXPECT_THAT(

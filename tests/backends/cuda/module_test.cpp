@@ -39,9 +39,8 @@ TEST_F(Module, that_is_no_library_is_refused_by_name) {
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
-  EXPECT_THAT(opened.error().what,
-              testing::AllOf(HasSubstr("cannot be opened"), HasSubstr(kModuleFile)));
-  EXPECT_EQ(opened.error().advice, "Build or install it again.");
+  EXPECT_EQ(opened.error().id, "cuda_module_unavailable");
+  EXPECT_THAT(opened.error().what, HasSubstr(kModuleFile));
 }
 
 TEST_F(Module, that_is_another_library_is_refused) {
@@ -56,7 +55,7 @@ TEST_F(Module, of_another_version_is_refused_with_both) {
   const auto opened = open_module(TRAINYARD_OLD_MODULE);
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().what,
-              testing::AllOf(HasSubstr("is of Trainyard 0.0.1"), HasSubstr(TRAINYARD_VERSION)));
+              testing::AllOf(HasSubstr("0.0.1"), HasSubstr(TRAINYARD_VERSION)));
 }
 
 // Whatever this machine has: GPUs with names and memory, or the reason why there are none.
@@ -64,9 +63,8 @@ TEST(Gpus, are_listed_or_it_is_said_why_there_are_none) {
   const auto found = gpus();
   if (!found) {
     EXPECT_EQ(found.error().code, ProblemCode::unavailable);
-    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"),
-                                          HasSubstr("driver is for CUDA"), HasSubstr("no GPU"),
-                                          HasSubstr("cannot be opened")));
+    EXPECT_THAT(found.error().id,
+                AnyOf("cuda_module_unavailable", "no_driver", "driver_too_old", "no_gpu"));
     EXPECT_NE(found.error().advice, "");
     return;
   }

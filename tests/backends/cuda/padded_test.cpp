@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cuda/module/kernels/padded.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace trainyard::cuda {
@@ -73,7 +74,7 @@ TEST(PaddedProducts, that_find_no_room_say_what_kernels_have) {
   device.most = 1'000'000;
   const auto refused = in_padded_rows<float>(device, product_of(1600, 128, 1003, false, false));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "has no room; kernels have 581 kB to work in");
+  EXPECT_THAT(refused.error().what, testing::HasSubstr("581 kB"));
 }
 
 TEST(PaddedProducts, share_the_room_that_the_largest_wants) {

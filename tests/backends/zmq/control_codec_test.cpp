@@ -12,14 +12,13 @@ namespace trainyard::zmq {
 namespace {
 
 using namespace session;
-using testing::HasSubstr;
 
 const ControlHeader header{0x0123456789abcdef, 7, 42};
 
 // Why a frame is refused; empty when it is not.
 std::string refusal(const std::string& frame) {
   const auto decoded = decode_message(bytes_of(frame));
-  return decoded ? "" : decoded.error().what;
+  return decoded ? "" : decoded.error().id;
 }
 
 template <class Body>
@@ -76,18 +75,17 @@ TEST(ControlCodec, bytes_after_the_body_are_refused) {
   std::string frame = *encode_message(header, Horizon{3, false});
   frame += '\0';
   seal(frame);
-  EXPECT_THAT(refusal(frame), HasSubstr("1 bytes after its end"));
+  EXPECT_EQ(refusal(frame), "trailing_bytes");
 }
 
 TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
-  EXPECT_THAT(refusal(frame_around(0, "")), HasSubstr("type 0"));
-  EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")),
-              HasSubstr("type " + std::to_string(std::variant_size_v<Message> + 1)));
-  EXPECT_THAT(refusal(frame_around(0xffff, "")), HasSubstr("type 65535"));
+  EXPECT_EQ(refusal(frame_around(0, "")), "unknown_type");
+  EXPECT_EQ(refusal(frame_around(std::variant_size_v<Message> + 1, "")), "unknown_type");
+  EXPECT_EQ(refusal(frame_around(0xffff, "")), "unknown_type");
   std::string frame = *encode_message(header, Horizon{});
   frame[4] = kControlVersion + 1;
   seal(frame);
-  EXPECT_THAT(refusal(frame), HasSubstr("version " + std::to_string(kControlVersion + 1)));
+  EXPECT_EQ(refusal(frame), "unknown_version");
 }
 
 TEST(ControlCodec,
@@ -95,18 +93,16 @@ TEST(ControlCodec,
   for (const std::uint64_t claim :
        {~std::uint64_t{0}, std::uint64_t{1} << 60, std::uint64_t{1} << 40, std::uint64_t{9}}) {
     const std::string count = raw(claim), eight(8, 'x');
-    EXPECT_THAT(refusal_of_body<Start>(count + eight), HasSubstr("more elements"))
-        << claim;  // a list of texts
-    EXPECT_THAT(refusal_of_body<Assign>(count + eight), HasSubstr("more elements"))
-        << claim;  // a text
-    EXPECT_THAT(refusal_of_body<Events>(eight + "four" + count + eight), HasSubstr("more elements"))
+    EXPECT_EQ(refusal_of_body<Start>(count + eight), "bad_count") << claim;   // a list of texts
+    EXPECT_EQ(refusal_of_body<Assign>(count + eight), "bad_count") << claim;  // a text
+    EXPECT_EQ(refusal_of_body<Events>(eight + "four" + count + eight), "bad_count")
         << claim;  // raw events
   }
 }
 
 TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
-  EXPECT_THAT(refusal_of_body<Start>(raw(std::uint64_t{65'537}) + std::string(8 * 65'538, '\0')),
-              HasSubstr("too long"));
+  EXPECT_EQ(refusal_of_body<Start>(raw(std::uint64_t{65'537}) + std::string(8 * 65'538, '\0')),
+            "list_too_long");
   EXPECT_FALSE(encode_message(header, Start{std::vector<std::string>(65'537), ""}));
   EXPECT_TRUE(encode_message(header, Start{std::vector<std::string>(65'536), ""}));
 }
@@ -115,14 +111,14 @@ TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
   const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) +
                            raw(std::int32_t{-1}) + raw(std::int32_t{-1}) + raw(1.0);  // of an Ask
   EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\13' + rest), "");
-  EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\14' + rest), HasSubstr("enumeration"));
-  EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')),
-              HasSubstr("enumeration"));
-  EXPECT_THAT(refusal_of_body<Abort>('\6' + std::string(32, '\0')), HasSubstr("enumeration"));
-  EXPECT_THAT(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), HasSubstr("truth value"));
+  EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\14' + rest), "unknown_enumerator");
+  EXPECT_EQ(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')),
+            "unknown_enumerator");
+  EXPECT_EQ(refusal_of_body<Abort>('\6' + std::string(32, '\0')), "unknown_enumerator");
+  EXPECT_EQ(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), "bad_boolean");
   Events events{0, 0, conformance::sample_events(2)};
   events.events[1].kind = static_cast<telemetry::EventKind>(3);
-  EXPECT_THAT(refusal(*encode_message(header, events)), HasSubstr("kind"));
+  EXPECT_EQ(refusal(*encode_message(header, events)), "unknown_event");
 }
 
 TEST(ControlCodec, a_message_over_the_limit_is_refused_by_both_ends) {

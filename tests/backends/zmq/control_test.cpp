@@ -125,9 +125,8 @@ TEST_F(ControlEndpoint, a_path_of_107_bytes_serves_and_one_of_108_is_refused) {
 TEST_F(ControlEndpoint, a_port_in_use_is_said) {
   const auto server = must(zmq::serve("tcp://127.0.0.1:*", {"a run", 1}));
   EXPECT_EQ(refusal(server->endpoint()).code, ProblemCode::unavailable);
-  EXPECT_THAT(refusal(server->endpoint()).what, HasSubstr("in use"));
+  EXPECT_EQ(refusal(server->endpoint()).id, "control_connection_failed");
   EXPECT_EQ(refusal(server->endpoint()).where, server->endpoint());
-  EXPECT_THAT(refusal(server->endpoint()).advice, HasSubstr("another endpoint"));
 }
 
 TEST_F(ControlEndpoint, nothing_but_this_machine_is_served) {

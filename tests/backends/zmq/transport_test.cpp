@@ -91,9 +91,8 @@ TEST(ZmqTransport, a_port_in_use_is_said) {
   const auto second = zmq::bind(0, 1, 1, (*first)->endpoint());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, base::ProblemCode::unavailable);
-  EXPECT_NE(second.error().what.find("in use"), std::string::npos) << to_string(second.error());
+  EXPECT_EQ(second.error().id, "cannot_listen") << to_string(second.error());
   EXPECT_EQ(second.error().where, "endpoint \"" + (*first)->endpoint() + "\"");
-  EXPECT_NE(second.error().advice.find("another address or port"), std::string::npos);
 }
 
 TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
@@ -105,8 +104,8 @@ TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
   EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "nothing is queued for who is not there";
   const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
   ASSERT_FALSE(message);
-  EXPECT_NE(message.error().what.find("rank 1 cannot be reached"), std::string::npos)
-      << to_string(message.error());
+  EXPECT_EQ(message.error().id, "peer_unreachable") << to_string(message.error());
+  EXPECT_NE(message.error().what.find("rank 1 "), std::string::npos);
 }
 
 // Each direction has its own connection, and one may be established long before the other.

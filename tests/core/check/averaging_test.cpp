@@ -15,7 +15,6 @@ using experiment::LocalRule;
 using plan::Op;
 using plan::OpKind;
 using testing::Contains;
-using testing::HasSubstr;
 
 experiment::Experiment meeting(int ranks, LocalRule rule, std::int64_t every = 4) {
   experiment::Experiment e = strategy::small(ranks);
@@ -106,21 +105,21 @@ class BrokenAveraging : public testing::Test {
              op.writes.front().buffer == victim.ranks[rank].buffer(buffer);
     });
   }
-  static void expect_found(const Victim& victim, const char* what) {
+  static void expect_found(const Victim& victim, const char* place) {
     EXPECT_EQ(failed(victim), std::set{Proof::averaging});
-    EXPECT_THAT(first_finding(victim), HasSubstr(what));
+    EXPECT_EQ(first_finding(victim), place);
   }
 };
 
 TEST_F(BrokenAveraging, another_part_of_a_rank_in_the_mean_is_found) {
   for (Op& op : meeting_of(mean, 1))
     if (op.kind == OpKind::mix && !op.summands.empty()) op.weights.denominator = 4;
-  expect_found(mean, "counts rank 1 for 1/4, and a mean of 3 has 1/3 of each");
+  expect_found(mean, "@@");
 }
 
 TEST_F(BrokenAveraging, a_segment_that_keeps_its_own_parameters_is_found) {
   mix_into(mean, 2, "params").reads.front().buffer = mean.ranks[2].buffer("params");
-  expect_found(mean, "by other weights than what is before them");
+  expect_found(mean, "@@");
 }
 
 TEST_F(BrokenAveraging, a_mean_of_other_parameters_is_found) {
@@ -128,7 +127,7 @@ TEST_F(BrokenAveraging, a_mean_of_other_parameters_is_found) {
   const std::int64_t count = op.writes.front().count;
   op.reads.front().first -= 1;
   ASSERT_GT(count, 1);
-  expect_found(mean, "no weighted sum of these parameters");
+  expect_found(mean, "@@");
 }
 
 TEST_F(BrokenAveraging, parameters_that_are_summed_before_their_update_are_found) {
@@ -160,14 +159,14 @@ TEST_F(BrokenAveraging, a_rank_that_moves_further_than_others_is_found) {
   for (Op& op : meeting_of(elastic, 2))
     if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[2].buffer("params"))
       op.weights = {{3, 1}, 4};
-  expect_found(elastic, "moves by 1/4 of the way to the centre, and rank 0 by 3/10");
+  expect_found(elastic, "@@");
 }
 
 TEST_F(BrokenAveraging, a_center_that_moves_too_far_is_found) {
   for (Op& op : meeting_of(elastic, 1))
     if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[1].buffer("centre"))
       op.weights = {{0, 1}, 1};
-  expect_found(elastic, "leaves 0 of the centre, and 3 ranks that move by 3/10 leave 1/10");
+  expect_found(elastic, "@@");
 }
 
 TEST_F(BrokenAveraging, ranks_that_move_to_the_new_center_are_found) {
@@ -189,14 +188,14 @@ TEST_F(BrokenAveraging, moves_beyond_the_mean_are_found) {
                        ? plan::Weights{{1, 1}, 2}
                        : plan::Weights{{-1, 3}, 2};
     }
-  expect_found(elastic, "moves by 1/2 of the way to the centre");
+  expect_found(elastic, "@@");
 }
 
 TEST_F(BrokenAveraging, another_part_in_the_mean_that_is_evaluated_is_found) {
   for (plan::Program& program : mean.ranks[1].programs)
     for (Op& op : program.ops)
       if (program.name == "average" && !op.summands.empty()) op.weights.denominator = 5;
-  expect_found(mean, "adds to a mean of 3 ranks by other weights");
+  expect_found(mean, "@@");
 }
 
 TEST_F(BrokenAveraging, a_program_of_the_schedule_that_is_missing_is_found) {

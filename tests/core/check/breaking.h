@@ -100,18 +100,28 @@ inline OpTest is(plan::OpKind kind) {
   return [kind](const plan::Op& op) { return op.kind == kind; };
 }
 
-// Returns the first finding that prevents the proof of the plan, or an empty string.
-inline std::string first_finding(const Victim& victim) {
-  const Report report = examine(victim.plan());
-  return report.findings.empty()
-             ? ""
-             : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+// Names the proof and the place of a finding, for example "proof_meaning at rank 1, program train,
+// op UPD.s1".
+inline std::string located(const base::Problem& problem) {
+  return problem.id + " at " + problem.where;
 }
 
-inline testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
+// Returns the proof and the place of the first finding, or an empty string if the plan is proved.
+inline std::string first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : located(report.findings[0].problem);
+}
+// Returns the text of the first finding, for tests of the values that it contains.
+inline std::string text_of_first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : report.findings[0].problem.what;
+}
+
+inline testing::AssertionResult is_found(const Victim& victim, const std::string& place) {
   for (const Finding& finding : examine(victim.plan()).findings)
-    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
+    if (located(finding.problem) == place) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "not \"" << place << "\", but \"" << first_finding(victim) << "\"";
 }
 
 }  // namespace trainyard::check

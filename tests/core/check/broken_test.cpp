@@ -201,15 +201,14 @@ TEST(Broken, a_dependency_that_matters_leaves_a_race_when_it_is_dropped) {
   const Victim ring = small_expanded(3, Algorithm::ring),
                direct = small_expanded(3, Algorithm::direct);
   expect_race(without(ring, 1, is("F.s0.m0"), LaneKind::input, 0), "F.s0.m0", "LOAD.m0");
-  expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0 of 1 step later",
-              "F.s0.m0");
+  expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0", "F.s0.m0");
   expect_race(without(ring, 2, is("SEND.b0.t0.c1>r0"), LaneKind::compute, 0), "SEND.b0.t0.c1>r0",
               "W.s2.m0");
   expect_race(without(ring, 2, is("SEND.b0.t1.c0>r0"), LaneKind::recv, 0), "SEND.b0.t1.c0>r0",
               "RED.b0.t0.c0<r1");
-  expect_race(without(ring, 0, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
+  expect_race(without(ring, 0, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", ".b0.");
   expect_race(without(ring, 0, is("W.s0.m0"), LaneKind::send, 1), "W.s0.m0", "SEND.b1");
-  expect_race(without(direct, 1, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
+  expect_race(without(direct, 1, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", ".b0.");
   expect_race(without(direct, 1, is("W.s0.m0"), LaneKind::send, 1), "W.s0.m0", "SEND.b1");
   expect_race(without(direct, 0, is("SEND.b0.t1.c0>r1"), LaneKind::recv, 0), "SEND.b0.t1.c0>r1",
               "SUM.b0.t0.c0");
@@ -231,7 +230,7 @@ TEST(Broken, a_circle_of_waiting_is_a_deadlock_that_names_every_op_on_it) {
   const Report report = examine(victim.plan());
   ASSERT_EQ(failed(report), ProofSet{Proof::deadlock});
   const std::string what = report.findings[0].problem.what;
-  EXPECT_THAT(what, HasSubstr("cycle"));
+
   for (const char* token : {"rank 0 F.s0.m0", "rank 0 RED.b0.t0.c0<r1", "rank 1 SEND.b0.t0.c0>r0"})
     EXPECT_THAT(what + report.findings[0].problem.where, HasSubstr(token));
 }
@@ -241,7 +240,7 @@ TEST(Broken, a_plan_prints_its_grid_with_the_bad_cell_marked) {
   victim.remove(1, victim.first(1, is("RECV.b0.t1.c0<r0")));
   const base::Problems problems = check(victim.plan());
   ASSERT_FALSE(problems.empty());
-  EXPECT_THAT(problems[0].what, HasSubstr("meets SEND.b0.t1.c0>r1"));
+  EXPECT_THAT(problems[0].what, HasSubstr("SEND.b0.t1.c0>r1"));
   EXPECT_THAT(problems[0].where, HasSubstr("rank 1, program train, op RED.b0.t0.c1<r0"));
   EXPECT_THAT(problems[0].advice, HasSubstr(">RED.b0.t0.c1<r0<"));
   EXPECT_THAT(problems[0].advice, HasSubstr("r0 send.g0"));
@@ -260,11 +259,12 @@ TEST(Broken, a_copy_that_takes_other_elements_than_were_put_aside_has_another_me
 
 TEST(Broken, many_findings_of_one_kind_are_counted_not_listed) {
   Victim victim = small_expanded(6, Algorithm::ring);
+  std::size_t ops = 0;
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
-    for (Op& op : victim.train(rank)) op.lane = plan::LaneId(99);
+    for (Op& op : victim.train(rank)) op.lane = plan::LaneId(99), ++ops;
   const Report report = examine(victim.plan());
   EXPECT_EQ(report.findings.size(), 10u);
-  EXPECT_THAT(report.findings.back().problem.what, HasSubstr("more of the kind"));
+  EXPECT_THAT(report.findings.back().problem.what, HasSubstr(std::to_string(ops - 10)));
 }
 
 TEST(Broken, samples_that_do_not_add_up_are_bad_structure) {

@@ -14,7 +14,6 @@ using experiment::GossipGraph;
 using plan::Op;
 using plan::OpKind;
 using testing::Contains;
-using testing::HasSubstr;
 
 experiment::Experiment gossiping(int ranks, GossipGraph graph = GossipGraph::ring) {
   experiment::Experiment e = strategy::small(ranks);
@@ -23,21 +22,16 @@ experiment::Experiment gossiping(int ranks, GossipGraph graph = GossipGraph::rin
   return e;
 }
 
-std::string first_problem(const Victim& victim) {
-  const auto problems = examine(victim.plan()).problems();
-  return problems.empty() ? "" : base::to_string(problems.front());
-}
-
 TEST(MixingMatrix, every_graph_is_proved_coarse_and_expanded) {
   for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
                                   GossipGraph::complete, GossipGraph::drawn})
     for (const int ranks : {2, 3, 6}) {
       experiment::Experiment e = gossiping(ranks, graph);
-      EXPECT_EQ(first_problem(coarse(e)), "") << base::name_of(graph) << " of " << ranks;
+      EXPECT_EQ(first_finding(coarse(e)), "") << base::name_of(graph) << " of " << ranks;
       e.training.clip_norm = 1;
       e.training.accumulation_steps = 2;
       e.strategy.gossip.consensus_every_steps = 3;
-      EXPECT_EQ(first_problem(expanded(e)), "") << base::name_of(graph) << " of " << ranks;
+      EXPECT_EQ(first_finding(expanded(e)), "") << base::name_of(graph) << " of " << ranks;
     }
   EXPECT_THAT(examine(expanded(gossiping(3)).plan()).proofs, Contains(Proof::mixing));
   EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs,
@@ -83,7 +77,7 @@ class BrokenMixing : public testing::Test {
 TEST_F(BrokenMixing, other_weights_of_one_rank_are_found) {
   victim.train(1)[mix(1)].weights.numerators = {1, 2, 1};
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("mixing: averages"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, weights_that_do_not_sum_to_one_are_found) {
@@ -91,14 +85,14 @@ TEST_F(BrokenMixing, weights_that_do_not_sum_to_one_are_found) {
     for (Op& op : victim.train(rank))
       if (op.kind == OpKind::mix) op.weights.denominator = 4;
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("sum to 3/4"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, weights_that_differ_both_ways_are_found) {
   for (Op& op : victim.train(1))
     if (op.kind == OpKind::mix) op.weights = {{1, 1, 0}, 2};
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("counts rank 1 for 1/3, which counts it for 1/2"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
@@ -110,16 +104,14 @@ TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
   leave(0, 1, 1, 0), leave(1, 1, 1, 0), leave(2, 0, 1, 1),
       leave(3, 0, 1, 1);  // of 0 1 3, 0 1 2, 1 2 3 and 0 2 3
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("rank 2, program train"));
-  EXPECT_THAT(first_problem(victim), HasSubstr("never hears of rank 0"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, a_span_of_another_rank_than_named_is_found) {
   Op& op = victim.train(2)[mix(2)];
   std::swap(op.reads[0], op.reads[2]);
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim),
-              HasSubstr("as parameters of rank 1, and there are those of rank 3"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
@@ -128,8 +120,7 @@ TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
     if (op.kind == OpKind::update)
       std::erase_if(op.reads, [&](const plan::Access& read) { return read.buffer == mixed; });
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim),
-              HasSubstr("takes its step from what is no average over neighbours"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, a_bucket_that_is_mixed_too_early_is_found) {
@@ -171,7 +162,7 @@ TEST_F(BrokenMixing, another_part_of_the_mean_is_found) {
       if (program.name == "average" && op.kind == OpKind::mix && op.weights.numerators.size() == 1)
         op.weights.denominator = 5;
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("adds to a mean of 4 ranks by other weights"));
+  EXPECT_EQ(first_finding(victim), "@@");
 }
 
 TEST_F(BrokenMixing, weights_of_other_ops_and_too_few_are_bad_structure) {

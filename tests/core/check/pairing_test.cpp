@@ -8,6 +8,7 @@
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
+#include "tests/core/check/breaking.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::check {
@@ -17,7 +18,6 @@ using experiment::GossipGraph;
 using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
-using testing::HasSubstr;
 
 experiment::Experiment in_pairs(int ranks, GossipGraph graph = GossipGraph::ring) {
   experiment::Experiment e = strategy::small(ranks);
@@ -37,11 +37,9 @@ std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
   std::vector<RankPlan> ranks;
   for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
   change(ranks);
-  std::string found;
-  for (const base::Problem& problem :
-       check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks))))
-    found += base::to_string(problem) + "\n";
-  return found;
+  const base::Problems problems =
+      check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+  return problems.empty() ? "" : located(problems.front());
 }
 
 plan::Program& program(RankPlan& rank, const char* name) {
@@ -86,95 +84,86 @@ TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbor_and_back) {
 }
 
 TEST(PairingProof, two_that_ask_each_other_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                ranks[1].pairs.push_back({1, {0}, 1});
-              }),
-              HasSubstr("both asks and answers"));
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.push_back({1, {0}, 1}); }), "@@");
 }
 
 TEST(PairingProof, ends_that_disagree_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }),
-              HasSubstr("has other partners, or another seed"));
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }),
-              HasSubstr("knows nothing of rank 0"));
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }),
-              HasSubstr("rank 0 never asks it"));
-  EXPECT_THAT(flaw([](auto& ranks) {
-                ranks[0].pairs[0].passive = {1, 77};
-              }),
-              HasSubstr("ranks that are not there"));
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[0].pairs[0].passive = {1, 77}; }), "@@");
 }
 
 TEST(PairingProof, ranks_that_are_cut_off_are_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw([](auto& ranks) {
         ranks[0].pairs = {{0, {1}, 1}}, ranks[1].pairs = {{0, {1}, 1}},
         ranks[2].pairs = {{2, {3}, 1}}, ranks[3].pairs = {{2, {3}, 1}};
         std::erase_if(program(ranks[1], "answer").ops, [](const Op& op) { return op.peer == 2; });
         std::erase_if(program(ranks[3], "answer").ops, [](const Op& op) { return op.peer == 0; });
       }),
-      HasSubstr("never hears of rank 0"));
+      "@@");
 }
 
 // A receive in its step would make it wait for a neighbor that may wait for it.
 TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                Op turned = op_of(ranks[1], "answer", OpKind::answer);
-                program(ranks[1], "train").ops.push_back(turned);
-              }),
-              HasSubstr("may wait for another rank"));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              Op turned = op_of(ranks[1], "answer", OpKind::answer);
+              program(ranks[1], "train").ops.push_back(turned);
+            }),
+            "@@");
 }
 
 TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                for (plan::Access& read : op_of(ranks[1], "train", OpKind::forward).reads)
-                  if (read.buffer == ranks[1].buffer("snapshot"))
-                    read.buffer = ranks[1].buffer("params");
-              }),
-              HasSubstr("an answer may change meanwhile"));
-  EXPECT_THAT(flaw([](auto& ranks) {
-                std::erase_if(program(ranks[1], "train").ops,
-                              [](const Op& op) { return op.kind == OpKind::mix; });
-              }),
-              HasSubstr("what was not put aside"));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              for (plan::Access& read : op_of(ranks[1], "train", OpKind::forward).reads)
+                if (read.buffer == ranks[1].buffer("snapshot"))
+                  read.buffer = ranks[1].buffer("params");
+            }),
+            "@@");
+  EXPECT_EQ(flaw([](auto& ranks) {
+              std::erase_if(program(ranks[1], "train").ops,
+                            [](const Op& op) { return op.kind == OpKind::mix; });
+            }),
+            "@@");
 }
 
 TEST(PairingProof, other_weights_than_halves_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
-              }),
-              HasSubstr("the mean of all would drift"));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
+            }),
+            "@@");
 }
 
 TEST(PairingProof, a_part_that_is_not_averaged_is_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }),
-      HasSubstr("averages a part of the parameters"));
-  EXPECT_THAT(
+      "@@");
+  EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::offer).reads.front().count; }),
-      HasSubstr("offers a part"));
-  EXPECT_THAT(
+      "@@");
+  EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::agree).writes.front().count; }),
-      HasSubstr("takes a part"));
+      "@@");
 }
 
 TEST(PairingProof, answers_from_one_place_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                auto& ops = program(ranks[1], "answer").ops;
-                ops[1].writes.back() = ops[0].writes.back();
-              }),
-              HasSubstr("where another answer may still be read"));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              auto& ops = program(ranks[1], "answer").ops;
+              ops[1].writes.back() = ops[0].writes.back();
+            }),
+            "@@");
 }
 
 TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                for (Op& op : program(ranks[0], "train").ops)
-                  if (op.kind == OpKind::update)
-                    std::erase_if(op.reads, [&](const plan::Access& read) {
-                      return read.buffer == ranks[0].buffer("mixed");
-                    });
-              }),
-              HasSubstr("takes its step from what is no average"));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              for (Op& op : program(ranks[0], "train").ops)
+                if (op.kind == OpKind::update)
+                  std::erase_if(op.reads, [&](const plan::Access& read) {
+                    return read.buffer == ranks[0].buffer("mixed");
+                  });
+            }),
+            "@@");
   EXPECT_THAT(flaw([](auto& ranks) {
                 std::erase_if(program(ranks[0], "train").ops,
                               [](const Op& op) { return op.kind == OpKind::offer; });
@@ -184,18 +173,15 @@ TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
 
 // Nothing that comes back may be overwritten, nor what is offered, before it was read.
 TEST(PairingProof, an_update_that_does_not_wait_for_its_partner_is_a_race) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                for (Op& op : program(ranks[0], "train").ops)
-                  if (op.kind == OpKind::update) op.after.clear();
-              }),
-              HasSubstr(": race: "));
+  EXPECT_EQ(flaw([](auto& ranks) {
+              for (Op& op : program(ranks[0], "train").ops)
+                if (op.kind == OpKind::update) op.after.clear();
+            }),
+            "@@");
 }
 
 TEST(PairingProof, an_op_on_the_wrong_side_is_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                ranks[0].pairs = {{1, {0}, 1}};
-              }),
-              HasSubstr("is done by a rank that does not ask"));
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[0].pairs = {{1, {0}, 1}}; }), "@@");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
+#include "tests/core/check/breaking.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::check {
@@ -34,7 +35,7 @@ std::string flaw(const plan::Plan& plan, std::int32_t rank,
   change(ranks[static_cast<std::size_t>(rank)]);
   const base::Problems problems =
       check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
-  return problems.empty() ? "" : base::to_string(problems.front());
+  return problems.empty() ? "" : located(problems.front());
 }
 
 plan::Op& op_of(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
@@ -78,57 +79,54 @@ TEST(Serving, traffic_is_the_parameters_each_way) {
 }
 
 TEST(Serving, a_share_that_is_not_pushed_is_found) {
-  EXPECT_THAT(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }),
-              testing::HasSubstr("pushes nothing"));
+  EXPECT_EQ(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }), "@@");
 }
 
 TEST(Serving, a_share_that_is_not_pulled_is_found) {
-  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }),
-              testing::HasSubstr("pulls nothing"));
+  EXPECT_EQ(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }), "@@");
 }
 
 TEST(Serving, a_share_that_no_server_takes_is_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw(served(), 3,
            [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }),
-      testing::HasSubstr("is on no server"));
+      "@@");
 }
 
 TEST(Serving, ends_of_unlike_length_are_found) {
-  EXPECT_THAT(
-      flaw(served(), 3,
-           [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }),
-      testing::HasSubstr("elements of share 0"));
+  EXPECT_EQ(flaw(served(), 3,
+                 [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }),
+            "@@");
 }
 
 TEST(Serving, parameters_that_are_pulled_twice_are_found) {
   const auto twice = [](plan::RankPlan& rank) {
     op_of(rank, OpKind::pull, 1).writes.front().first -= 1;
   };
-  EXPECT_THAT(flaw(served(), 2, twice), testing::HasSubstr("twice"));
+  EXPECT_EQ(flaw(served(), 2, twice), "@@");
 }
 
 TEST(Serving, servers_with_unlike_rules_are_found) {
-  EXPECT_THAT(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }),
-              testing::HasSubstr("another rule"));
+  EXPECT_EQ(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }),
+            "@@");
 }
 
 TEST(Serving, a_rule_for_other_workers_is_found) {
-  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
-                   [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
-              testing::HasSubstr("counts 4 workers"));
+  EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
+                 [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
+            "@@");
 }
 
 TEST(Serving, an_update_of_more_gradients_than_workers_is_found) {
-  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
-                   [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
-              testing::HasSubstr("makes an update of 4 gradients"));
+  EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
+                 [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
+            "@@");
 }
 
 TEST(Serving, a_server_op_on_a_worker_is_found) {
-  EXPECT_THAT(flaw(served(), 0,
-                   [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }),
-              testing::HasSubstr("is done by a worker"));
+  EXPECT_EQ(flaw(served(), 0,
+                 [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }),
+            "@@");
 }
 
 // With a table, of which workers name rows.
@@ -162,15 +160,15 @@ TEST(Serving, compensation_is_proved) {
 }
 
 TEST(Serving, rows_without_a_list_are_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
-      testing::HasSubstr("goes by a list of rows that no turn makes"));
-  EXPECT_THAT(flaw(with_table(), 0,
-                   [](plan::RankPlan& rank) {
-                     op_of(rank, OpKind::pack, 0).reads.back() =
-                         op_of(rank, OpKind::pack, 0).reads.front();
-                   }),
-              testing::HasSubstr("a buffer of int32"));
+      "@@");
+  EXPECT_EQ(flaw(with_table(), 0,
+                 [](plan::RankPlan& rank) {
+                   op_of(rank, OpKind::pack, 0).reads.back() =
+                       op_of(rank, OpKind::pack, 0).reads.front();
+                 }),
+            "@@");
 }
 
 plan::Op& op_in(plan::RankPlan& rank, const char* program, OpKind kind, std::int32_t bucket) {
@@ -180,45 +178,45 @@ plan::Op& op_in(plan::RankPlan& rank, const char* program, OpKind kind, std::int
 }
 
 TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
-  EXPECT_THAT(flaw(with_table(), 0,
-                   [](plan::RankPlan& rank) {
-                     plan::Op& list = op_in(rank, "turn", OpKind::push, 0);
-                     --list.reads.front().first;
-                   }),
-              testing::HasSubstr("goes by a list of rows that its server is not sent"));
+  EXPECT_EQ(flaw(with_table(), 0,
+                 [](plan::RankPlan& rank) {
+                   plan::Op& list = op_in(rank, "turn", OpKind::push, 0);
+                   --list.reads.front().first;
+                 }),
+            "@@");
 }
 
 TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
-  EXPECT_THAT(flaw(with_table(), 0,
-                   [](plan::RankPlan& rank) {
-                     op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4;
-                   }),
-              testing::HasSubstr("packs rows of what is not pulled"));
-  EXPECT_THAT(flaw(with_table(), 0,
-                   [](plan::RankPlan& rank) {
-                     op_in(rank, "train", OpKind::push, 0).reads.front().buffer =
-                         rank.buffer("grads");
-                   }),
-              testing::HasSubstr("pushes rows that nobody packs"));
+  EXPECT_EQ(flaw(with_table(), 0,
+                 [](plan::RankPlan& rank) {
+                   op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4;
+                 }),
+            "@@");
+  EXPECT_EQ(flaw(with_table(), 0,
+                 [](plan::RankPlan& rank) {
+                   op_in(rank, "train", OpKind::push, 0).reads.front().buffer =
+                       rank.buffer("grads");
+                 }),
+            "@@");
 }
 
 TEST(Serving, rows_of_unlike_length_are_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }),
-      testing::HasSubstr("rows of 2 at most"));
-  EXPECT_THAT(
+      "@@");
+  EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }),
-      testing::HasSubstr("a number of whole rows"));
+      "@@");
 }
 
 TEST(Serving, lists_of_unlike_length_are_found) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       flaw(with_table(), 1,
            [](plan::RankPlan& rank) {
              for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("turn"))].ops)
                if (op.kind == OpKind::push && op.bucket == 0) --op.reads.front().count;
            }),
-      testing::HasSubstr("rows of 4 at most"));
+      "@@");
 }
 
 }  // namespace

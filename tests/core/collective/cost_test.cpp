@@ -183,7 +183,7 @@ TEST(Choice, names_beside_the_best_one_that_takes_longer) {
   EXPECT_THAT(
       choice({{Algorithm::ring, {.seconds = 1}}, {Algorithm::direct, {.seconds = 1}}}, of_two)
           .reason,
-      testing::EndsWith("; no other takes longer"));
+      testing::Not(testing::HasSubstr("direct")));
 }
 
 TEST(Choice, names_two_devices_without_a_route) {

@@ -299,18 +299,18 @@ TEST(Steps, go_by_rounds_both_ways) {
 
 TEST(Steps, that_nobody_could_follow_are_refused) {
   const auto refusal = [](const Exercise& exercise) {
-    return base::to_string(steps(exercise).error());
+    const base::Problem problem = steps(exercise).error();
+    EXPECT_EQ(problem.id, "steps_not_shown");
+    return problem.where;
   };
-  EXPECT_THAT(refusal({.hosts = std::vector<int>(65)}), testing::HasSubstr("65 ranks"));
-  EXPECT_THAT(refusal({.hosts = {}}), testing::HasSubstr("0 ranks"));
-  EXPECT_THAT(refusal({.algorithm = Algorithm::sharded_hierarchical, .hosts = {0, 0, 1}}),
-              testing::HasSubstr("does not fit"));
-  EXPECT_THAT(refusal({.algorithm = Algorithm::automatic, .hosts = {0, 0}}),
-              testing::HasSubstr("does not fit"));
-  EXPECT_THAT(refusal({.collective = Collective::broadcast, .hosts = {0, 0}, .root = 2}),
-              testing::HasSubstr("no rank 2"));
-  EXPECT_THAT(refusal({.hosts = std::vector<int>(8), .elements = 1'000'000, .segment_bytes = 1000}),
-              testing::HasSubstr("too many chunks"));
+  EXPECT_EQ(refusal({.hosts = std::vector<int>(65)}), "ranks");
+  EXPECT_EQ(refusal({.hosts = {}}), "ranks");
+  EXPECT_EQ(refusal({.algorithm = Algorithm::sharded_hierarchical, .hosts = {0, 0, 1}}),
+            "algorithm");
+  EXPECT_EQ(refusal({.algorithm = Algorithm::automatic, .hosts = {0, 0}}), "algorithm");
+  EXPECT_EQ(refusal({.collective = Collective::broadcast, .hosts = {0, 0}, .root = 2}), "root");
+  EXPECT_EQ(refusal({.hosts = std::vector<int>(8), .elements = 1'000'000, .segment_bytes = 1000}),
+            "segment_bytes");
   EXPECT_TRUE(steps({.hosts = std::vector<int>(64), .elements = 64}));
 }
 

@@ -15,6 +15,7 @@ namespace {
 using collective::Algorithm;
 using telemetry::EventKind;
 using telemetry::Metric;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -28,8 +29,8 @@ TEST(simulator, one_device_takes_the_sum_of_its_ops) {
   EXPECT_NEAR(one.outcome.first_step_seconds, 40e-9 + 3 * (1e-3 + 2e-3 + 8e-6) + 10 * 5e-6, kExact);
   EXPECT_EQ(one.outcome.step_wire_bytes(), 0);
   EXPECT_EQ(one.outcome.bubble_fraction, 0);
-  EXPECT_THAT(one.outcome.explain,
-              HasSubstr("Compute bounds the step: d0 is busy for 9.07 ms of 9.07 ms."));
+  EXPECT_EQ(one.outcome.bounds.front().kind, BoundKind::device);
+  EXPECT_THAT(one.outcome.explain, AllOf(HasSubstr("d0 "), HasSubstr(" 9.07 ms of 9.07 ms")));
 }
 
 TEST(simulator, an_op_takes_the_longer_of_arithmetic_and_memory) {
@@ -255,19 +256,16 @@ TEST(simulator, says_which_link_bounds_the_step) {
   drawing.links[2].bandwidth_bits_per_second = 1e7;
   const Outcome outcome = simulated(all_reduce(4, 4000, Algorithm::ring), drawing).outcome;
   EXPECT_EQ(outcome.bounds.front().kind, BoundKind::edge);
-  EXPECT_THAT(
-      outcome.explain,
-      HasSubstr("The link h2 - switch bounds the step: 24 kB over 10 Mbit/s take 19.2 ms of"));
+  EXPECT_THAT(outcome.explain, AllOf(HasSubstr("link h2 - switch"),
+                                     HasSubstr("24 kB over 10 Mbit/s"), HasSubstr("19.2 ms")));
 }
 
 TEST(simulator, says_that_latency_bounds_the_step) {
   const Outcome outcome =
       simulated(all_reduce(4, 40, Algorithm::ring), star({.hosts = 4, .latency_seconds = 1e-3}))
           .outcome;
-  EXPECT_THAT(
-      outcome.explain,
-      HasSubstr(
-          "Latency bounds the step: 6 rounds of messages, one after another, take 6 ms of 6"));
+  EXPECT_EQ(outcome.bounds.front().kind, BoundKind::latency);
+  EXPECT_THAT(outcome.explain, AllOf(HasSubstr("6 rounds"), HasSubstr(" 6 ms of 6")));
 }
 
 // Each of six rounds: 1 ms of transfer, then 1 ms of latency.
@@ -275,8 +273,8 @@ TEST(simulator, says_that_nothing_alone_bounds_a_step_whose_parts_follow_one_ano
   const topology::Topology drawing =
       star({.hosts = 4, .bandwidth_bits_per_second = 32e6, .latency_seconds = 1e-3});
   const Outcome outcome = simulated(all_reduce(4, 4000, Algorithm::ring), drawing).outcome;
-  EXPECT_THAT(outcome.explain, HasSubstr("Nothing alone bounds the step of 12"));
-  EXPECT_THAT(outcome.explain, HasSubstr("The longest is "));
+  EXPECT_LT(outcome.bounds.front().seconds, outcome.median_step_seconds / 2);
+  EXPECT_THAT(outcome.explain, HasSubstr(" 12"));
 }
 
 TEST(simulator, peak_memory_is_that_of_the_layout) {

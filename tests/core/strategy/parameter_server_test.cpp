@@ -18,7 +18,7 @@ experiment::Experiment served(int servers, experiment::Experiment e) {
 
 std::string refused(const experiment::Experiment& e) {
   const auto plan = make_plan(resolved(e));
-  return plan ? "" : base::to_string(plan.error());
+  return plan ? "" : plan.error().id;
 }
 
 TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
@@ -27,8 +27,7 @@ TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
   e.strategy.servers.placement = experiment::VariablePlacement::by_hand;
   for (const model::Parameter& variable : resolved(e).model.parameters)
     e.strategy.servers.places.push_back({variable.name, 1});
-  EXPECT_THAT(refused(e), testing::HasSubstr(
-                              "parameter server 0 of 2, counted from 0, would keep no variable"));
+  EXPECT_EQ(refused(e), "server_without_variables");
 }
 
 // No row is cut, so a part that is shorter than one is none.
@@ -38,7 +37,7 @@ TEST(ParameterServerPlan, of_fewer_rows_than_servers_is_refused) {
   e.model.layers = {
       {.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 3, .width = 4096},
       {model::LayerKind::linear, 0}};
-  EXPECT_THAT(refused(e), testing::HasSubstr("would keep no variable"));
+  EXPECT_EQ(refused(e), "server_without_variables");
   e.strategy.servers.tables = experiment::TablePull::whole;
   EXPECT_EQ(refused(e), "");
 }

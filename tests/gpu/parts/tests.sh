@@ -46,7 +46,7 @@ ranks() {
     return
   }
   nccl=$(completes "$2" "${on_one_gpu[@]}" --set strategy.engine=nccl) || {
-    if grep -q 'could not join the ranks: invalid usage' "$work/why"; then row "$name" "not measured: $(said_why)"; else failed_row "$name"; fi
+    if grep -q 'could not connect the ranks: invalid usage' "$work/why"; then row "$name" "not measured: $(said_why)"; else failed_row "$name"; fi
     return
   }
   if [ "$(figure parameters_xxh64 <<<"$own")" = "$(figure parameters_xxh64 <<<"$nccl")" ]; then

@@ -150,8 +150,8 @@ TEST_F(Cudnn, that_refuses_what_it_had_agreed_to_is_heard) {
   (*kernel)->enqueue(*queue);
   const auto state = queue->state();
   ASSERT_FALSE(state);
-  EXPECT_THAT(state.error().what, testing::AllOf(HasSubstr("cuDNN 9"), HasSubstr("refused"),
-                                                 HasSubstr("CUDNN_STATUS_EXECUTION_FAILED")));
+  EXPECT_EQ(state.error().id, "cudnn_failed");
+  EXPECT_THAT(state.error().what, HasSubstr("CUDNN_STATUS_EXECUTION_FAILED"));
 }
 
 TEST_F(Cudnn, outlives_the_device_in_what_was_prepared) {
@@ -174,22 +174,22 @@ std::string said_of(const std::string& file) {
       cudnn::open([](std::int64_t) -> base::Result<compute::Memory> { return nullptr; }, file);
   if (opened) return (*opened)->name();
   EXPECT_EQ(opened.error().code, base::ProblemCode::unavailable);
-  return opened.error().what;
+  return opened.error().id;
 }
 
 TEST_F(Cudnn, says_of_which_version_it_is_and_what_is_wrong_with_it) {
   const std::size_t of_header = library_.version;
   EXPECT_THAT(said_of(TRAINYARD_CUDNN), testing::StartsWith("cuDNN 9."));
-  EXPECT_THAT(said_of("/no/such/library.so"), HasSubstr("cannot be opened"));
-  EXPECT_THAT(said_of("libm.so.6"), HasSubstr("has no cudnn"));
+  EXPECT_EQ(said_of("/no/such/library.so"), "library_unavailable");
+  EXPECT_EQ(said_of("libm.so.6"), "library_unavailable");
   library_.version = 90'000;
   EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "all that is asked of it was there then";
   library_.version = 8'907;
-  EXPECT_THAT(said_of(TRAINYARD_CUDNN), HasSubstr("and this was built by 9."));
+  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header + 10'000;
-  EXPECT_THAT(said_of(TRAINYARD_CUDNN), HasSubstr("is 10."));
+  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header, library_.starts = false;
-  EXPECT_THAT(said_of(TRAINYARD_CUDNN), HasSubstr("does not start"));
+  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cudnn_unavailable");
 }
 
 }  // namespace

@@ -66,9 +66,9 @@ TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
   const auto space = SwapSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
   ASSERT_FALSE(space);
   EXPECT_EQ(space.error().where, "rank 3");
-  EXPECT_THAT(space.error().what,
-              HasSubstr("cannot create a file in " + directory_ +
-                        "/none, to put things aside: No such file or directory"));
+  EXPECT_EQ(space.error().id, "system_error");
+  EXPECT_THAT(space.error().what, testing::AllOf(HasSubstr(directory_ + "/none"),
+                                                 HasSubstr("No such file or directory")));
   EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
 }
 
@@ -77,8 +77,8 @@ TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
   EXPECT_TRUE(SwapSpace::make(of(0, 100'000), directory_, "rank 0"));
   const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0");
   ASSERT_FALSE(space);
-  EXPECT_THAT(space.error().what,
-              HasSubstr("cannot put 200 kB in a file in " + directory_ + ": File too large"));
+  EXPECT_THAT(space.error().what, testing::AllOf(HasSubstr("200 kB"), HasSubstr(directory_),
+                                                 HasSubstr("File too large")));
 }
 
 TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
@@ -87,8 +87,8 @@ TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
   const auto bytes = numbers(100'000);
   const auto written = space.write(0, bytes);
   ASSERT_FALSE(written) << "the first half goes, the second does not";
-  EXPECT_THAT(written.error().what,
-              HasSubstr("cannot write 100 kB to the file in " + directory_ + ": File too large"));
+  EXPECT_THAT(written.error().what, testing::AllOf(HasSubstr("100 kB"), HasSubstr(directory_),
+                                                   HasSubstr("File too large")));
   std::vector<std::byte> more(100'000);
   EXPECT_FALSE(space.read(150'000, more)) << "beyond its end";
 }
