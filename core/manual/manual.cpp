@@ -82,31 +82,6 @@ std::string first_link(std::string_view markdown) {
   return std::regex_search(markdown.begin(), markdown.end(), found, link) ? found[1].str() : "";
 }
 
-// Replaces the parts of a message that differ from case to case by "...": numbers, quoted names,
-// and the names of devices and hosts.
-std::string pattern_of(const std::string& message) {
-  static const std::regex varying(R"("[^"]*"|\b[nm]\b|\b(cpu|host)?\d+\b)");
-  return std::regex_replace(message, varying, "...");
-}
-
-// True if `text` contains the pieces between the "..." of the pattern, in order. A pattern that
-// does not begin with "..." must begin the text.
-bool is_like(std::string_view text, const std::string& pattern) {
-  static const std::string dots = "...";
-  std::size_t at = 0;
-  for (std::size_t begin = 0; begin <= pattern.size();) {
-    const std::size_t end = std::min(pattern.find(dots, begin), pattern.size());
-    std::string_view piece = std::string_view(pattern).substr(begin, end - begin);
-    while (piece.starts_with(' ')) piece.remove_prefix(1);
-    while (piece.ends_with(' ')) piece.remove_suffix(1);
-    const std::size_t found = text.find(piece, at);
-    if (found == std::string_view::npos || (begin == 0 && found != 0)) return false;
-    at = found + piece.size();
-    begin = end + dots.size();
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string to_string(const Place& place) {
@@ -176,12 +151,16 @@ void Manual::read_fields(const Page& page) {
   }
 }
 
+// Reads the tables of problems: message, cause, what to do, ids.
 void Manual::read_problems() {
+  constexpr std::size_t columns = 4;
   const Page* problems = page(kProblemsPage);
   if (!problems) return;
-  for (const TableRow& row : table_rows_of(*problems))
-    for (const std::string& message : code_spans(row.cells.front()))
-      messages_.emplace_back(pattern_of(message), Place{problems->file, row.slug, message});
+  for (const TableRow& row : table_rows_of(*problems)) {
+    if (row.cells.size() != columns) continue;
+    for (const std::string& id : code_spans(row.cells.back()))
+      problems_.try_emplace(id, Place{problems->file, row.slug, id});
+  }
 }
 
 std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) const {
@@ -260,9 +239,7 @@ std::optional<Place> Manual::panel(std::string_view title) const {
 std::optional<Place> Manual::verb(std::string_view name) const { return heading(kVerbsPage, name); }
 
 std::optional<Place> Manual::problem(const base::Problem& problem) const {
-  const std::string text = problem.where + ": " + problem.what;
-  for (const auto& [pattern, place] : messages_)
-    if (is_like(text, pattern)) return place;
+  if (const auto at = problems_.find(problem.id); at != problems_.end()) return at->second;
   static const std::regex path(R"([a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)*)");
   if (std::regex_match(problem.where, path))
     if (auto place = field(problem.where)) return place;

@@ -64,9 +64,10 @@ class Manual {
   std::optional<Place> algorithm(std::string_view name) const;
   std::optional<Place> panel(std::string_view title) const;
   std::optional<Place> verb(std::string_view name) const;
-  // The row of problems.md whose message is like the problem's, else the field where the problem
-  // is, else the section of problems.md for its code.
+  // The row of problems.md with the problem's id, else the field where the problem is, else the
+  // section of problems.md for its code.
   std::optional<Place> problem(const base::Problem& problem) const;
+  const std::map<std::string, Place>& problems() const { return problems_; }  // rows by id
 
   // All places of a field that has more than one row of its own in "Fields" tables, or one.
   const std::map<std::string, std::vector<Place>>& fields() const { return fields_; }
@@ -82,7 +83,7 @@ class Manual {
   std::vector<ContentsGroup> contents_;
   std::map<std::string, std::vector<Place>> fields_;  // by path, with [] for list indices
   std::map<std::string, Place, std::less<>> strategies_, panels_;
-  std::vector<std::pair<std::string, Place>> messages_;  // patterns of problems.md
+  std::map<std::string, Place> problems_;  // rows of problems.md by id
 };
 
 }  // namespace trainyard::manual

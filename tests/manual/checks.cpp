@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/fields.h"
+#include "core/base/file.h"
 #include "core/experiment/document.h"
 #include "core/experiment/field_templates.h"
 
@@ -215,6 +216,23 @@ Findings check_links(const Manual& manual, const fs::path& directory) {
     for (const Link& link : links_of(page))
       if (const std::string problem = link_problem(manual, page, link, directory); !problem.empty())
         findings.push_back(at(page, link.line) + link.target + " " + problem);
+  return findings;
+}
+
+Findings check_problem_ids(const Manual& manual, const fs::path& source) {
+  std::set<std::string> missing;
+  for (const auto& [id, place] : manual.problems()) missing.insert(id);
+  for (const char* folder : {"core", "app", "backends"})
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder)) {
+      const fs::path& file = entry.path();
+      if (file.extension() != ".cpp" && file.extension() != ".h") continue;
+      const std::string text = base::read_file(file, std::size_t{1} << 22).value_or("");
+      std::erase_if(missing, [&](const std::string& id) {
+        return text.find('"' + id + '"') != std::string::npos;
+      });
+    }
+  Findings findings;
+  for (const std::string& id : missing) findings.push_back("no source file names " + id);
   return findings;
 }
 

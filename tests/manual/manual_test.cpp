@@ -67,6 +67,10 @@ TEST(Manual, lists_every_page_in_its_contents) {
 TEST(Manual, has_no_broken_link_or_picture) {
   EXPECT_THAT(check_links(real_manual(), kDirectory), IsEmpty());
 }
+TEST(Manual, explains_problems_that_exist) {
+  EXPECT_GT(real_manual().problems().size(), 20u);
+  EXPECT_THAT(check_problem_ids(real_manual(), kSource), IsEmpty());
+}
 TEST(Manual, names_experiments_that_exist) {
   EXPECT_THAT(check_example_names(real_manual(), kSource), IsEmpty());
 }
@@ -112,6 +116,15 @@ TEST(BrokenManual, broken_links_are_found) {
               ElementsAre("a.md:2: no.md is missing", "a.md:3: #b has no section \"b\"",
                           "a.md:4: index.md#c has no section \"c\"",
                           "a.md:5: ../screenshots/no.png is missing"));
+}
+
+TEST(BrokenManual, unknown_ids_of_problems_are_found) {
+  const Manual manual({parse_page("problems.md",
+                                  "# Problems\n## Run\n| message | cause | what to do | id |\n"
+                                  "|---|---|---|---|\n"
+                                  "| a | b | c | `rank_died`, `rank_is_tired` |\n")});
+  EXPECT_THAT(check_problem_ids(manual, kSource),
+              ElementsAre(HasSubstr("no source file names rank_is_tired")));
 }
 
 TEST(BrokenManual, missing_experiments_are_found) {

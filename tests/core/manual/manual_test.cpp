@@ -23,12 +23,12 @@ Manual small_manual() {
                  "## Training\n- [Training](training.md), again [DDP](strategies/ddp.md)\n"
                  "- [All-reduce](all_reduce.md)\n"
                  "## Workbench\n| Panel | Page |\n|---|---|\n| Log | [Log](problems.md#run) |\n"),
-      parse_page(
-          "problems.md",
-          "# Problems\n## Problems of the experiment\n"
-          "| message | why |\n|---|---|\n| `strategy.mesh: n x 2 devices are missing` | a |\n"
-          "| `...name: the name \"cpu0\" is taken` | b |\n"
-          "## Problems of a run\n## Problems of the installation\n## Run\n"),
+      parse_page("problems.md",
+                 "# Problems\n## Problems of the experiment\n"
+                 "| message | cause | what to do | id |\n|---|---|---|---|\n"
+                 "| devices are missing | a | b | `mesh_not_covered`, `no_worker` |\n"
+                 "| `other` | c |\n"
+                 "## Problems of a run\n## Problems of the installation\n## Run\n"),
       parse_page("strategies/ddp.md",
                  "# Distributed data parallel\nBuckets of gradients.\n## Fields\n"
                  "| Field | Meaning | Default |\n|---|---|---|\n"
@@ -72,23 +72,18 @@ TEST(Places, of_names) {
 
 TEST(Places, of_problems) {
   const Manual manual = small_manual();
-  const auto slug = [&](ProblemCode code, const char* where, const char* what) {
-    const auto place = manual.problem({code, where, what, "", ""});
+  const auto slug = [&](ProblemCode code, const char* where) {
+    const auto place = manual.problem({"made_by_test", code, where, "is odd", "", ""});
     return place ? to_string(*place) : "";
   };
-  const auto message = manual.problem({"made_by_test", ProblemCode::bad_input, "strategy.mesh",
-                                       "12 x 7 devices are missing here", "", ""});
-  EXPECT_EQ(message, (Place{"problems.md", "problems-of-the-experiment",
-                            "strategy.mesh: n x 2 devices are missing"}));
-  EXPECT_EQ(slug(ProblemCode::bad_input, "topology.hosts[1].name", "the name \"h\" is taken"),
-            "problems.md#problems-of-the-experiment");
-  EXPECT_EQ(slug(ProblemCode::bad_input, "training.seed", "is odd"), "training.md#fields");
-  EXPECT_EQ(slug(ProblemCode::bad_input, "a/b.json", "is no JSON"),
-            "problems.md#problems-of-the-experiment");
-  EXPECT_EQ(slug(ProblemCode::failed, "rank 2", "is lost"), "problems.md#problems-of-a-run");
-  EXPECT_EQ(slug(ProblemCode::unavailable, "gpu", "no driver"),
-            "problems.md#problems-of-the-installation");
-  EXPECT_EQ(slug(ProblemCode::bad_usage, "run", "an option is missing"), "command_line.md");
+  EXPECT_EQ(
+      manual.problem({"no_worker", ProblemCode::bad_input, "training.seed", "is odd", "", ""}),
+      (Place{"problems.md", "problems-of-the-experiment", "no_worker"}));
+  EXPECT_EQ(slug(ProblemCode::bad_input, "training.seed"), "training.md#fields");
+  EXPECT_EQ(slug(ProblemCode::bad_input, "a/b.json"), "problems.md#problems-of-the-experiment");
+  EXPECT_EQ(slug(ProblemCode::failed, "rank 2"), "problems.md#problems-of-a-run");
+  EXPECT_EQ(slug(ProblemCode::unavailable, "gpu"), "problems.md#problems-of-the-installation");
+  EXPECT_EQ(slug(ProblemCode::bad_usage, "run"), "command_line.md");
 }
 
 TEST(Find, takes_files_titles_and_names) {

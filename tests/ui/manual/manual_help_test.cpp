@@ -64,14 +64,14 @@ TEST_F(PlaceOfTopicTest, a_strategy_and_an_algorithm_are_explained_by_their_valu
   EXPECT_EQ(place(), "all_reduce.md#halving-doubling");
 }
 
-TEST_F(PlaceOfTopicTest, a_problem_leads_to_its_message_or_field) {
+TEST_F(PlaceOfTopicTest, a_problem_leads_to_its_row_or_field) {
   set_manual_problem(
       form_, base::Problem{"made_by_test", base::ProblemCode::bad_input, "training.clip_norm",
                            "the number -1 is out of range", "", ""});
   EXPECT_EQ(place(), "training.md#fields");
   set_manual_problem(
-      form_, base::Problem{"made_by_test", base::ProblemCode::bad_input, "topology.hosts[0].name",
-                           "the name \"h\" is taken", "", ""});
+      form_, base::Problem{"duplicate_name", base::ProblemCode::bad_input, "topology.hosts[0].name",
+                           "the name \"h\" is also used by topology.hosts[1]", "", ""});
   EXPECT_EQ(place(), "problems.md#problems-of-the-experiment");
   set_manual_problem(form_, std::nullopt);
   EXPECT_EQ(place(), "inspector.md");
