@@ -88,7 +88,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
     const int was = bytes.peek();
     bytes.put(static_cast<char>(was ^ 1));
   }
-  told("is damaged (its checksum does not match)");
+  told("is damaged: its checksum does not match");
   fs::copy_file(whole, file, fs::copy_options::overwrite_existing);
   fs::resize_file(file, fs::file_size(file) / 2);
   told("ends before the run did");

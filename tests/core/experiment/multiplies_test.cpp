@@ -66,12 +66,12 @@ TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
   Experiment e = small();
   EXPECT_EQ(tf32_said(e), std::nullopt);
   e.training.multiplies = Multiplies::tf32;
-  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here"));
+  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("has no effect here"));
   EXPECT_EQ(factor_format_of(e), Multiplies::full);
   auto& devices = e.topology.hosts.front().devices;
   ASSERT_GE(devices.size(), 2u);
   devices.front().kind = topology::DeviceKind::gpu;
-  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here")) << "it is emulated";
+  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("has no effect here")) << "it is emulated";
   devices.front().gpu = 0;
   EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
   EXPECT_EQ(factor_format_of(e), Multiplies::tf32);

@@ -86,7 +86,7 @@ TEST(Validate, links_need_two_ends) {
       [](Experiment& e) {
         e.topology.links.push_back({"host0.cpu0", "host1.cpu0", 1e9, 0});
       },
-      "topology.links[2]", "not on its host");
+      "topology.links[2]", "outside its host");
 }
 
 TEST(Validate, cycles_and_parallel_links_are_legal) {

@@ -203,8 +203,8 @@ TEST_F(InspectorTest, the_cost_line_says_what_compression_saves) {
   const auto said = [&] { return inspector_.cost().cost_text(); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains("gradients are encoded"); }))
       << said().toStdString();
-  EXPECT_TRUE(
-      said().contains("; gradients are encoded 3.98x smaller, sent 3.98x less than uncompressed"))
+  EXPECT_TRUE(said().contains(
+      "; gradients are encoded 3.98x smaller, traffic 3.98x less than uncompressed"))
       << said().toStdString();  // of two ranks
 }
 

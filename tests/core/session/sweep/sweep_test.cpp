@@ -45,7 +45,7 @@ TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
   ASSERT_TRUE(sweep);
   ASSERT_EQ(sweep->variants.size(), 4u);
   EXPECT_EQ(sweep->variants[1].state, VariantState::left_out);
-  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("equally many ranks on every host"));
+  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("the same number of ranks on every host"));
   for (const std::size_t i : {0u, 2u, 3u})
     EXPECT_EQ(sweep->variants[i].state, VariantState::waiting) << i;
 }
@@ -196,7 +196,7 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
   EXPECT_EQ(make_sweep(e, {})->gossip, "");
   e.strategy.kind = experiment::StrategyKind::gossip;
   const Sweep together = *make_sweep(e, {});
-  EXPECT_THAT(truths(together), Contains(HasSubstr("neighbours average in a step")));
+  EXPECT_THAT(truths(together), Contains(HasSubstr("gossip averages with neighbors")));
   EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
   e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
   EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
