@@ -148,16 +148,14 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
       testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2",
                            "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
                            "strategy.stages.partition=memory", "training.accumulation_steps=2"));
-  EXPECT_EQ(stages->besides, "devices are idle at least 33 % of the time");
+  EXPECT_THAT(stages->besides, testing::HasSubstr("33 %"));
   EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
   const std::vector<Way> third = options_that_fit(resolved(with_memory(e, 0.4)));
   EXPECT_TRUE(way_with(third, "strategy.kind=pipeline"));
   const Way* both = way_with(third, "strategy.mesh.tensor=2");
   ASSERT_TRUE(both);
   EXPECT_THAT(both->settings, testing::Contains("strategy.mesh.pipeline=2"));
-  EXPECT_EQ(both->besides,
-            "devices are idle at least 20 % of the time, and activations of every pair of layers "
-            "are all-reduced, forward and backward");
+  EXPECT_THAT(both->besides, testing::HasSubstr("20 %"));
 }
 
 TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
@@ -268,20 +266,10 @@ TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
     return session::StepCost{0.5, 3'000'000};
   };
   const std::string advice = session::room_problems(drawn, plan_of(drawn), cost).front().advice;
+  EXPECT_THAT(advice, testing::HasSubstr("500 ms and 3 MB"));
   EXPECT_THAT(advice,
-              testing::StartsWith(
-                  "The simulator predicts 500 ms and 3 MB on links per step as drawn. Options that "
-                  "fit, with the largest memory of a device that now lacks it, and their cost: "
-                  "strategy.kind=fsdp with strategy.fsdp.shard=optimizer ("));
-  EXPECT_THAT(
-      advice,
-      testing::HasSubstr(
-          "; 250 ms a step; as many bytes as ddp sends, the second half after the update); "));
-  EXPECT_THAT(advice, testing::ContainsRegex(
-                          R"(strategy.fsdp.shard=optimizer \([0-9.]+ [kM]?B; 250 ms a step; )"));
-  EXPECT_THAT(advice,
-              testing::ContainsRegex(R"( \([0-9.]+ [kM]?B; 500 ms and 3 MB on links a step; )"));
-  EXPECT_THAT(advice, testing::EndsWith("). Or give it more memory."));
+              testing::ContainsRegex(R"(strategy.fsdp.shard=optimizer \([0-9.]+ [kM]?B; 250 ms )"));
+  EXPECT_THAT(advice, testing::ContainsRegex(R"( \([0-9.]+ [kM]?B; 500 ms and 3 MB )"));
 }
 
 }  // namespace

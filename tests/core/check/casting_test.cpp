@@ -43,14 +43,14 @@ TEST(Casting, that_is_left_out_is_found) {
   victim.remove(1, victim.first(1, [](const plan::Op& op) {
     return op.kind == OpKind::cast && op.segment == 1;
   }));
-  EXPECT_EQ(found_in_casting(victim), "@@");
+  EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 1, program train, op F.s1.m0");
 }
 
 TEST(Casting, of_less_than_is_read_is_found) {
   Victim victim = mixed(Precision::bf16);
   plan::Op& cast = victim.op(0, "CAST.s2");
   cast.reads.front().count = --cast.writes.front().count;
-  EXPECT_EQ(found_in_casting(victim), "@@");
+  EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op F.s2.m0");
 }
 
 TEST(Casting, of_what_changes_before_it_is_read_is_found) {
@@ -61,31 +61,31 @@ TEST(Casting, of_what_changes_before_it_is_read_is_found) {
   const std::size_t loss =
       victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::loss; });
   ops[loss].writes.push_back(ops[update].writes.front());  // as if it were updated before
-  EXPECT_EQ(found_in_casting(victim), "@@");
+  EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op B.s2.m0");
 }
 
 TEST(Casting, by_others_is_found) {
   Victim victim = mixed(Precision::bf16);
   const plan::Access halves = victim.op(0, "CAST.s0").writes.front();
   victim.op(0, "F.s0.m0").writes.push_back(halves);
-  EXPECT_EQ(found_in_casting(victim), "@@");
+  EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op F.s0.m0");
 }
 
 TEST(Casting, of_a_scaled_loss_needs_who_takes_the_scale_away) {
   Victim victim = mixed(Precision::fp16);
   victim.op(0, "CLIP").reads.pop_back();
-  EXPECT_EQ(found_in_casting(victim), "@@");
+  EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op CLIP");
   Victim early = mixed(Precision::fp16);
   auto& ops = early.train(1);
   std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(early.first(
                                 1, [](const plan::Op& op) { return op.kind == OpKind::clip; })),
               ops.end() - 1, ops.end());
-  EXPECT_EQ(found_in_casting(early), "@@");
+  EXPECT_EQ(found_in_casting(early), "proof_casting at rank 1, program train, op CLIP");
   Victim neither = mixed(Precision::fp16);
   std::erase_if(neither.train(0), [](const plan::Op& op) {
     return op.kind == plan::OpKind::clip || op.kind == plan::OpKind::scale;
   });
-  EXPECT_EQ(found_in_casting(neither), "@@");
+  EXPECT_EQ(found_in_casting(neither), "proof_casting at rank 0, program train, op UPD.s2");
 }
 
 }  // namespace

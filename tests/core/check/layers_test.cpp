@@ -59,7 +59,7 @@ TEST(BrokenLayers, outputs_or_gradients_that_nobody_sums_are_found_out) {
       victim.remove(rank, victim.first(rank, [&](const Op& op) {
         return (gradient ? sums_gradient : sums_output)(op, victim, rank);
       }));
-    EXPECT_TRUE(is_found(victim, "@@")) << gradient;
+    EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train")) << gradient;
   }
 }
 
@@ -67,25 +67,25 @@ TEST(BrokenLayers, logits_that_nobody_gathers_are_found_out) {
   Victim victim = whole();
   for (std::size_t rank = 0; rank < 2; ++rank)
     victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train"));
 }
 
 TEST(BrokenLayers, columns_that_nobody_has_or_two_have_are_found_out) {
   Victim gap = whole();
   Op& less = gap.train(1)[gap.first(1, is(OpKind::partial))];
   --less.columns.count;
-  EXPECT_TRUE(is_found(gap, "@@"));
+  EXPECT_TRUE(is_found(gap, "proof_meaning at rank 1, program train"));
   Victim twice = whole();
   Op& again = twice.train(1)[twice.first(1, is(OpKind::softmax))];
   --again.columns.first;
-  EXPECT_TRUE(is_found(twice, "@@"));
+  EXPECT_TRUE(is_found(twice, "proof_meaning at rank 1, program train"));
 }
 
 TEST(BrokenLayers, a_rank_that_makes_no_part_is_found_out) {
   Victim victim = whole();
   const std::size_t second = victim.find(1, is(OpKind::partial)).at(1);
   victim.train(1)[second].kind = OpKind::forward;
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train"));
 }
 
 // A sum that is read before it is there: what the next layer waits for is taken away.
@@ -101,7 +101,7 @@ TEST(BrokenLayers, a_part_that_is_read_as_the_sum_is_found_out) {
     ops[sum].after.clear();  // what reads the sum goes first
     ops[sum + 1].after = {{plan::LaneId(1), 3, 0}};
   }
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train, op F.s1.m0"));
 }
 
 TEST(BrokenLayers, an_addition_that_is_left_out_is_found_out) {
@@ -109,7 +109,7 @@ TEST(BrokenLayers, an_addition_that_is_left_out_is_found_out) {
   Op& receives = victim.train(1)[victim.first(1, adds)];
   receives.kind = OpKind::recv;
   receives.reads.clear();
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train, op F.s1.m0"));
 }
 
 }  // namespace

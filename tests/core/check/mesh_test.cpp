@@ -86,7 +86,7 @@ TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
     for (const std::size_t at :
          {victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads"))})
       victim.remove(rank, at);
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program train, op UPD.s7"));
 }
 
 // The embedding's own part of the gradient, and on another rank that of the layer which is tied to
@@ -97,14 +97,15 @@ TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
   forget_last_lanes(victim, victim.groups.size() - 1);
-  EXPECT_TRUE(is_found(victim, "@@")) << first_finding(victim);
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 1, program tail, op UPD.s0"))
+      << first_finding(victim);
 }
 
 // As two pipelines side by side: there is no group of replicas, and no lane to one.
 TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
   Victim victim = whole(2, 2, 1);
   forget_last_lanes(victim, 4);
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program tail, op UPD.s7"));
 }
 
 // For one layer, rank 0 sums its shard with the second shard of the other replica, and rank 1 with
@@ -129,7 +130,7 @@ TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
     }
     strategy::order_by_data(victim.ranks[rank]);
   }
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train, op UPD.s7"));
 }
 
 // The output of segment 4, which both parts of the first stage sum, goes to the second as soon as
@@ -161,7 +162,7 @@ TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
   Victim victim = whole(2, 2, 1, Shard::optimizer);
   for (const std::size_t rank : {0U, 1U})
     victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_sharding at rank 0, program train"));
 }
 
 // Two pairs, each of which shares the model out, and sums nothing with the other.
@@ -172,7 +173,8 @@ TEST(BrokenMesh, replicas_that_share_a_model_out_apart_are_found_out) {
   e.strategy.fsdp.group = experiment::ShardGroup::host;
   Victim victim = coarse(e);
   forget_last_lanes(victim, 2);
-  EXPECT_TRUE(is_found(victim, "@@")) << first_finding(victim);
+  EXPECT_TRUE(is_found(victim, "proof_sharding at rank 0, program tail, op UPD.s0"))
+      << first_finding(victim);
 }
 
 TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
@@ -181,7 +183,8 @@ TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
   Victim victim = coarse(e);
   for (const std::size_t rank : {0U, 1U})
     victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
-  EXPECT_TRUE(is_found(victim, "@@")) << first_finding(victim);
+  EXPECT_TRUE(is_found(victim, "proof_sharding at rank 0, program train, op F.s0.m0"))
+      << first_finding(victim);
 }
 
 TEST(BrokenMesh, a_micro_batch_whose_gradient_nobody_keeps_is_found_out) {
@@ -189,7 +192,7 @@ TEST(BrokenMesh, a_micro_batch_whose_gradient_nobody_keeps_is_found_out) {
   const auto keeps = victim.find(0, works_on(victim, 0, OpKind::mix, "grad_shard"));
   ASSERT_GE(keeps.size(), 2U);
   victim.remove(0, keeps.back());
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_sharding at rank 0, program train, op UPD.s0"));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
     Victim victim = coarse(e);
     forget_reading_the_gradient(victim, 0, "W.s0.m0");
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-    EXPECT_EQ(first_finding(victim), "@@");
+    EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s0");
   }
 }
 
@@ -64,7 +64,7 @@ TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
     Victim victim = coarse(accumulating(ranks));
     forget_reading_the_gradient(victim, 0, "W.s1.m1");
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-    EXPECT_EQ(first_finding(victim), "@@");
+    EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s1");
     EXPECT_THAT(text_of_first_finding(victim), HasSubstr("grads[48:76]"));
   }
 }
@@ -74,28 +74,29 @@ TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
   Op& first = victim.op(0, "W.s2.m0");
   first.reads.push_back(first.writes[0]);
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s2");
 }
 
 TEST(MicroSteps, one_that_is_added_twice_has_no_meaning) {
   Victim victim = expanded_over_ring(accumulating(2));
   victim.op(1, "W.s0.m2").micro = 1;
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op UPD.s0");
 }
 
 TEST(MicroSteps, one_that_is_missing_has_no_meaning) {
   Victim victim = coarse(accumulating(1));
   victim.remove(0, victim.first(0, is("W.s2.m1")));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s2");
 }
 
 TEST(MicroSteps, samples_that_come_before_the_last_were_read_are_a_race) {
   Victim victim = expanded_over_ring(accumulating(2));
   victim.op(0, "LOAD.m1").after.clear();
   EXPECT_EQ(failed(victim), ProofSet{Proof::races});
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_race at rank 0, program train, op F.s0.m0");
+  EXPECT_THAT(text_of_first_finding(victim), HasSubstr("LOAD.m1"));
 }
 
 TEST(MicroSteps, a_forward_pass_before_its_samples_came_is_a_race) {
@@ -135,7 +136,7 @@ TEST(WeightAverage, of_weights_that_were_weighed_twice_has_no_meaning) {
   Victim victim = coarse(averaging_weights(2));
   victim.repeat(1, victim.first(1, is("WEIGH.s2")));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op WEIGH.s2");
 }
 
 TEST(WeightAverage, that_nobody_takes_has_no_meaning) {

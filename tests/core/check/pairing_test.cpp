@@ -39,6 +39,10 @@ std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
   change(ranks);
   const base::Problems problems =
       check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+  const auto of_pairing = std::find_if(problems.begin(), problems.end(), [](const auto& problem) {
+    return problem.id == "proof_pairing";
+  });
+  if (of_pairing != problems.end()) return located(*of_pairing);
   return problems.empty() ? "" : located(problems.front());
 }
 
@@ -84,14 +88,21 @@ TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbor_and_back) {
 }
 
 TEST(PairingProof, two_that_ask_each_other_are_found) {
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.push_back({1, {0}, 1}); }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) {
+              ranks[1].pairs.push_back({1, {0}, 1});
+            }),
+            "proof_pairing at rank 1");
 }
 
 TEST(PairingProof, ends_that_disagree_are_found) {
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), "@@");
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }), "@@");
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }), "@@");
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[0].pairs[0].passive = {1, 77}; }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), "proof_pairing at rank 1");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }),
+            "proof_pairing at rank 1");
+  EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }), "proof_pairing at rank 1");
+  EXPECT_EQ(flaw([](auto& ranks) {
+              ranks[0].pairs[0].passive = {1, 77};
+            }),
+            "proof_pairing at rank 0");
 }
 
 TEST(PairingProof, ranks_that_are_cut_off_are_found) {
@@ -102,7 +113,7 @@ TEST(PairingProof, ranks_that_are_cut_off_are_found) {
         std::erase_if(program(ranks[1], "answer").ops, [](const Op& op) { return op.peer == 2; });
         std::erase_if(program(ranks[3], "answer").ops, [](const Op& op) { return op.peer == 0; });
       }),
-      "@@");
+      "proof_pairing at rank 2");
 }
 
 // A receive in its step would make it wait for a neighbor that may wait for it.
@@ -111,7 +122,7 @@ TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
               Op turned = op_of(ranks[1], "answer", OpKind::answer);
               program(ranks[1], "train").ops.push_back(turned);
             }),
-            "@@");
+            "proof_pairing at rank 1, program train, op ANSWER<r0");
 }
 
 TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
@@ -120,31 +131,31 @@ TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
                 if (read.buffer == ranks[1].buffer("snapshot"))
                   read.buffer = ranks[1].buffer("params");
             }),
-            "@@");
+            "proof_pairing at rank 1, program train, op F.s0.m0");
   EXPECT_EQ(flaw([](auto& ranks) {
               std::erase_if(program(ranks[1], "train").ops,
                             [](const Op& op) { return op.kind == OpKind::mix; });
             }),
-            "@@");
+            "proof_pairing at rank 1, program train, op F.s0.m0");
 }
 
 TEST(PairingProof, other_weights_than_halves_are_found) {
   EXPECT_EQ(flaw([](auto& ranks) {
               op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
             }),
-            "@@");
+            "proof_pairing at rank 1, program answer, op ANSWER<r0");
 }
 
 TEST(PairingProof, a_part_that_is_not_averaged_is_found) {
   EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }),
-      "@@");
+      "proof_pairing at rank 1, program answer, op ANSWER<r0");
   EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::offer).reads.front().count; }),
-      "@@");
+      "proof_pairing at rank 0, program train, op OFFER");
   EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::agree).writes.front().count; }),
-      "@@");
+      "proof_pairing at rank 0, program train, op AGREE");
 }
 
 TEST(PairingProof, answers_from_one_place_are_found) {
@@ -152,7 +163,7 @@ TEST(PairingProof, answers_from_one_place_are_found) {
               auto& ops = program(ranks[1], "answer").ops;
               ops[1].writes.back() = ops[0].writes.back();
             }),
-            "@@");
+            "proof_pairing at rank 1, program answer, op ANSWER<r2");
 }
 
 TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
@@ -163,7 +174,7 @@ TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
                     return read.buffer == ranks[0].buffer("mixed");
                   });
             }),
-            "@@");
+            "proof_pairing at rank 0, program train, op UPD.s2");
   EXPECT_THAT(flaw([](auto& ranks) {
                 std::erase_if(program(ranks[0], "train").ops,
                               [](const Op& op) { return op.kind == OpKind::offer; });
@@ -177,11 +188,14 @@ TEST(PairingProof, an_update_that_does_not_wait_for_its_partner_is_a_race) {
               for (Op& op : program(ranks[0], "train").ops)
                 if (op.kind == OpKind::update) op.after.clear();
             }),
-            "@@");
+            "proof_race at rank 0, program train, op UPD.s2");
 }
 
 TEST(PairingProof, an_op_on_the_wrong_side_is_found) {
-  EXPECT_EQ(flaw([](auto& ranks) { ranks[0].pairs = {{1, {0}, 1}}; }), "@@");
+  EXPECT_EQ(flaw([](auto& ranks) {
+              ranks[0].pairs = {{1, {0}, 1}};
+            }),
+            "proof_structure at rank 0, program train, op OFFER");
 }
 
 }  // namespace

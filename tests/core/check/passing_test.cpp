@@ -145,7 +145,7 @@ TEST(StagePlans, in_which_a_gradient_misses_a_part_are_found_out) {
   });
   const auto findings = examine(victim.plan()).findings;
   ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(located(findings[0].problem), "@@");
+  EXPECT_EQ(located(findings[0].problem), "proof_passing at rank 0, program train, op W.s0.m0");
   EXPECT_THAT(findings[0].problem.what, testing::HasSubstr("grad.s0"));
 }
 

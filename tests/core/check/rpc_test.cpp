@@ -54,14 +54,14 @@ OpTest learns(std::int32_t segment, std::int32_t micro) {
 TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
   Victim victim = whole(RemoteLayers::all);
   victim.remove(2, victim.first(2, learns(0, 3)));
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program train, op UPD.s0"));
 }
 
 TEST(BrokenRpc, a_micro_batch_that_overwrites_what_others_have_left_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
   Op& op = victim.train(2)[victim.first(2, learns(0, 2))];
   op.reads.pop_back();
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program train, op UPD.s0"));
 }
 
 TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out) {
@@ -74,7 +74,7 @@ TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out
     Op& op = victim.train(rank)[victim.first(rank, sums)];
     --op.reads.front().count, --op.writes.front().count;
   }
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train, op UPD.s2"));
 }
 
 // Sums the gradients of four trainers in pairs, although all call one server.
@@ -89,7 +89,7 @@ TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
     for (plan::Program& program : victim.ranks[rank].programs)
       for (Op& op : program.ops) op.group += op.group == known ? 1 : 0;
   }
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program tail, op UPD.s2"));
 }
 
 // A server answers the second trainer by what the first one sent.
@@ -100,7 +100,7 @@ TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
   };
   Op& op = victim.train(2)[victim.first(2, computes)];
   op.reads.front().first = 0;
-  EXPECT_TRUE(is_found(victim, "@@"));
+  EXPECT_TRUE(is_found(victim, "proof_passing at rank 2, program train, op F.s0.m1"));
 }
 
 }  // namespace

@@ -79,54 +79,56 @@ TEST(Serving, traffic_is_the_parameters_each_way) {
 }
 
 TEST(Serving, a_share_that_is_not_pushed_is_found) {
-  EXPECT_EQ(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }), "@@");
+  EXPECT_EQ(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }),
+            "proof_serving at rank 1, program train");
 }
 
 TEST(Serving, a_share_that_is_not_pulled_is_found) {
-  EXPECT_EQ(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }), "@@");
+  EXPECT_EQ(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }),
+            "proof_serving at rank 0, program train");
 }
 
 TEST(Serving, a_share_that_no_server_takes_is_found) {
   EXPECT_EQ(
       flaw(served(), 3,
            [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }),
-      "@@");
+      "proof_serving at rank 0, program train");
 }
 
 TEST(Serving, ends_of_unlike_length_are_found) {
   EXPECT_EQ(flaw(served(), 3,
                  [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }),
-            "@@");
+            "proof_serving at rank 0, program train");
 }
 
 TEST(Serving, parameters_that_are_pulled_twice_are_found) {
   const auto twice = [](plan::RankPlan& rank) {
     op_of(rank, OpKind::pull, 1).writes.front().first -= 1;
   };
-  EXPECT_EQ(flaw(served(), 2, twice), "@@");
+  EXPECT_EQ(flaw(served(), 2, twice), "proof_serving at rank 2, program turn");
 }
 
 TEST(Serving, servers_with_unlike_rules_are_found) {
   EXPECT_EQ(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }),
-            "@@");
+            "proof_serving at rank 4");
 }
 
 TEST(Serving, a_rule_for_other_workers_is_found) {
   EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
                  [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
-            "@@");
+            "proof_serving at rank 3");
 }
 
 TEST(Serving, an_update_of_more_gradients_than_workers_is_found) {
   EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
                  [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
-            "@@");
+            "proof_serving at rank 3");
 }
 
 TEST(Serving, a_server_op_on_a_worker_is_found) {
   EXPECT_EQ(flaw(served(), 0,
                  [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }),
-            "@@");
+            "proof_structure at rank 0, program turn, op TAKE.b0<r3");
 }
 
 // With a table, of which workers name rows.
@@ -162,13 +164,13 @@ TEST(Serving, compensation_is_proved) {
 TEST(Serving, rows_without_a_list_are_found) {
   EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
-      "@@");
+      "proof_serving at rank 0, program train, op PACK.b0");
   EXPECT_EQ(flaw(with_table(), 0,
                  [](plan::RankPlan& rank) {
                    op_of(rank, OpKind::pack, 0).reads.back() =
                        op_of(rank, OpKind::pack, 0).reads.front();
                  }),
-            "@@");
+            "proof_structure at rank 0, program train, op PACK.b0");
 }
 
 plan::Op& op_in(plan::RankPlan& rank, const char* program, OpKind kind, std::int32_t bucket) {
@@ -183,7 +185,7 @@ TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
                    plan::Op& list = op_in(rank, "turn", OpKind::push, 0);
                    --list.reads.front().first;
                  }),
-            "@@");
+            "proof_serving at rank 0, program turn, op PULL.b0<r2");
 }
 
 TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
@@ -191,22 +193,22 @@ TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
                  [](plan::RankPlan& rank) {
                    op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4;
                  }),
-            "@@");
+            "proof_serving at rank 0, program train, op PACK.b0");
   EXPECT_EQ(flaw(with_table(), 0,
                  [](plan::RankPlan& rank) {
                    op_in(rank, "train", OpKind::push, 0).reads.front().buffer =
                        rank.buffer("grads");
                  }),
-            "@@");
+            "proof_serving at rank 0, program train, op PUSH.b0>r2");
 }
 
 TEST(Serving, rows_of_unlike_length_are_found) {
   EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }),
-      "@@");
+      "proof_serving at rank 0, program train");
   EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }),
-      "@@");
+      "proof_structure at rank 0, program turn, op PULL.b0<r2");
 }
 
 TEST(Serving, lists_of_unlike_length_are_found) {
@@ -216,7 +218,7 @@ TEST(Serving, lists_of_unlike_length_are_found) {
              for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("turn"))].ops)
                if (op.kind == OpKind::push && op.bucket == 0) --op.reads.front().count;
            }),
-      "@@");
+      "proof_serving at rank 1, program train");
 }
 
 }  // namespace

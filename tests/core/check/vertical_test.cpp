@@ -121,20 +121,20 @@ TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
 TEST(VerticalPlan, that_goes_on_with_its_own_columns_has_no_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("RS.b1")));
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op F.s0.m0");
 }
 
 TEST(VerticalPlan, that_learns_from_its_own_rows_alone_has_no_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AG.b2")));
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op W.s0.m0");
 }
 
 // Reads rows other than the rank's shard of the sum, although the shard is there.
 TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
   Victim victim = coarse(vertical(3));
   victim.op(1, "F.s0.m0").reads.front().first -= 6;
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op F.s0.m0");
   EXPECT_THAT(text_of_first_finding(victim), HasSubstr("pre.s0[48:96]"));
 }
 
@@ -157,13 +157,13 @@ TEST(VerticalPlan, that_sums_another_micro_step_has_no_meaning) {
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
   victim.op(1, "PART.s0.m1").micro = 0;
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train");
 }
 
 TEST(VerticalPlan, that_learns_other_columns_than_it_multiplies_has_no_meaning) {
   Victim victim = coarse(vertical(2));
   victim.op(0, "W.s0.m0").columns.first += 1;
-  EXPECT_EQ(first_finding(victim), "@@");
+  EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train");
 }
 
 TEST(VerticalPlan, that_does_not_wait_for_its_rows_is_a_race) {
