@@ -162,7 +162,8 @@ TEST_F(Algorithms, what_does_not_fit_is_gray_says_why_and_is_not_picked) {
   wait_for_ranks(3);
   const QModelIndex unfit = cell(Algorithm::sharded_hierarchical, AlgorithmModel::name_column);
   EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colors().dim);
-  EXPECT_TRUE(unfit.data(Qt::ToolTipRole).toString().contains("the same number of ranks on every host"));
+  EXPECT_TRUE(
+      unfit.data(Qt::ToolTipRole).toString().contains("the same number of ranks on every host"));
   EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("not possible"));
   click(Algorithm::sharded_hierarchical);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
