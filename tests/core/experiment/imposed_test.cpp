@@ -47,7 +47,7 @@ TEST(Imposed, pacing_and_slowness_have_words) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
   EXPECT_EQ(speeds_line(run),
-            "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
+            "speeds of links: drawn, not imposed; of devices: PACED to the drawn speeds");
   EXPECT_EQ(slow_down_line(1, 0), "not slowed down");
   EXPECT_EQ(slow_down_line(2.5, 0), "slowed down 2.5 times");
   EXPECT_EQ(slow_down_line(1, 0.2), "with a jitter of 0.2");

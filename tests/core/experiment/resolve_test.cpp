@@ -224,7 +224,8 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
   };
   EXPECT_EQ(error_of(good), "");
   Json counts = good["shards"];
-  EXPECT_THAT(with(Json::array()), HasSubstr("shards: are not the samples of each rank and class"));
+  EXPECT_THAT(with(Json::array()),
+              HasSubstr("shards: the table does not contain the samples of each rank and class"));
   EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, with a sum of 8,000"));
   EXPECT_THAT(with({counts[0], "x"}), HasSubstr("shards"));
   EXPECT_THAT(with({counts[0], counts[0]}), HasSubstr("shards"));

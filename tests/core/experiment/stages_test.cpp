@@ -158,7 +158,9 @@ TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
   Experiment e = deep(2, {9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   e.strategy.kind = StrategyKind::model_parallel;
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream needs a pipeline"));
+  EXPECT_THAT(problem_of(e),
+              HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch, but "
+                        "model_parallel updates once per step"));
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
   EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream needs a pipeline"));

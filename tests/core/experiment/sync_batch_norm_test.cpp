@@ -50,14 +50,14 @@ TEST(Synchronized, is_without_effect_on_one_rank) {
   }
 }
 
-void expect_synchronized_refused(const Experiment& e, const std::string& reason,
+void expect_synchronized_refused(const Experiment& e, const std::string& id,
                                  const std::string& advice) {
   const auto problems = validate(e, ".");
   EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronized"),
                                     Field(&Problem::where, "model.layers[3].synchronized")))
       << base::to_string(problems);
   for (const Problem& problem : problems) {
-    EXPECT_EQ(problem.id, reason);
+    EXPECT_EQ(problem.id, id);
     EXPECT_EQ(problem.accepted, "false");
     EXPECT_THAT(problem.advice, HasSubstr(advice));
   }
@@ -66,16 +66,16 @@ void expect_synchronized_refused(const Experiment& e, const std::string& reason,
 TEST(Synchronized, is_refused_where_one_rank_sums) {
   Experiment e = normalized();
   e.strategy.kind = StrategyKind::data_parallel;
-  expect_synchronized_refused(e, "data_parallel sums on one rank", "mirrored");
+  expect_synchronized_refused(e, "synchronized_not_supported", "mirrored");
   e.topology = tests::drawn_storage(2, 1);
   e.strategy.kind = StrategyKind::central_storage;
-  expect_synchronized_refused(e, "central_storage sums on one rank", "mirrored");
+  expect_synchronized_refused(e, "synchronized_not_supported", "mirrored");
 }
 
 TEST(Synchronized, is_refused_where_weights_are_averaged) {
   Experiment e = normalized();
   e.strategy.average = AveragedQuantity::weights;
-  expect_synchronized_refused(e, "weights are averaged", "strategy.average to gradients");
+  expect_synchronized_refused(e, "synchronized_not_supported", "strategy.average to gradients");
 }
 
 TEST(Synchronized, trains_as_one_device_does) {
