@@ -12,7 +12,6 @@
 namespace trainyard::experiment {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 using topology::Role;
 
