@@ -220,10 +220,10 @@ run_builds_the_module_for_gpus_on_request() {
 # Contents of a bundle, for dummy programs, one of which needs a library.
 a_bundle_holds_what_gpu_tests_ask_for() {
   local house=$work/bundling program files
-  mkdir -p "$house/packaging" "$house/build/release/bin" "$house"/resources/{experiments,manual}
+  mkdir -p "$house/packaging" "$house"/build/release/{bin,schema} "$house"/resources/{experiments,manual}
   cp "$root"/packaging/{bundle,functions.sh} "$house/packaging"
   cp -r "$root/tests" "$house"
-  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house"/lib{needed.so.1,stdc++.so.6} "$house/resources/experiments/one.json" "$house/resources/manual/index.md"
+  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house"/lib{needed.so.1,stdc++.so.6} "$house/build/release/schema/experiment.schema.json" "$house/resources/experiments/one.json" "$house/resources/manual/index.md"
   tool cmake :
   tool strip :
   tool ldd "if [ -e $house/build/bundle/lib/libneeded.so.1 ]; then echo 'libneeded.so.1 => $house/build/bundle/bin/../lib/libneeded.so.1 (0x1)'
@@ -233,7 +233,7 @@ a_bundle_holds_what_gpu_tests_ask_for() {
   expect "bundle succeeds" env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out"
   expect "it says how large the archive is" grep -qE 'build/bundle\.tar\.xz: [0-9.]+K' "$work/out"
   files=$(tar -tf "$house/build/bundle.tar.xz")
-  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/{libneeded.so.1,cxx/libstdc++.so.6} resources/{experiments/one.json,manual/index.md} gpu/{peer.py,gpt2.json,parts/peers.sh}; do
+  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/{libneeded.so.1,cxx/libstdc++.so.6} resources/{experiments/one.json,manual/index.md,schema/experiment.schema.json} gpu/{peer.py,gpt2.json,parts/peers.sh}; do
     expect "the archive has $program" grep -qx "bundle/$program" <<<"$files"
   done
   expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0

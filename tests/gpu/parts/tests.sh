@@ -1,15 +1,14 @@
-#SPDX - License - Identifier : GPL - 3.0 - or -later
-#gpu - tests, tests : GPU results against the CPU, and NCCL against our collectives.Sourced, \
-    with the
-#arguments of GoogleTest.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# gpu-tests, tests: GPU results against the CPU, and NCCL against our collectives. Sourced, with the
+# arguments of GoogleTest.
 
 readonly lines_of_why=60 # for all failures together
-#Reads the output of GoogleTest.Prints the first lines of failures, and at the end of each suite
-#the numbers of passed tests and of all tests.
+
+# Reads the output of GoogleTest. Prints the first lines of failures, and at the end of each suite
+# the numbers of passed tests and of all tests.
 suites() {
-  local line = "" last = "" name suite = "" all = 0 passed = 0 skipped = 0 of_failure = 0 told =
-      0 ended = "" while IFS = read - r line;
-  do
+  local line="" last="" name suite="" all=0 passed=0 skipped=0 of_failure=0 told=0 ended=""
+  while IFS= read -r line; do
     case $line in
       "[ RUN      ]"*)
         name=${line#"[ RUN      ] "} name=${name%%.*} name=${name##*/}
@@ -36,9 +35,9 @@ suite_row() {
 
 completes() { trains 40 20 "$(example "$1")" "${@:2}" | grep '"status":"completed"'; }
 
-#ranks NAME EXAMPLE : runs two ranks on the first GPU with our collectives and with NCCL.The sum of
-#two numbers does not depend on the order, so the parameters must be bit - identical.NCCL does not
-#guarantee to support two ranks on one GPU : if it refuses, that is no failure.
+# ranks NAME EXAMPLE: runs two ranks on the first GPU with our collectives and with NCCL. The sum of
+# two numbers does not depend on the order, so the parameters must be bit-identical. NCCL does not
+# guarantee to support two ranks on one GPU: if it refuses, that is no failure.
 ranks() {
   local name=$1 own nccl
   own=$(completes "$2" "${on_one_gpu[@]}") || {
@@ -59,8 +58,8 @@ ranks() {
 
 computes_by="" # name of the compute backend, with its libraries
 
-#lends NAME EXAMPLE SETTING... : runs two ranks on the first GPU that read each other's GPU memory.
-#The result must be bit - identical to that with messages.
+# lends NAME EXAMPLE SETTING...: runs two ranks on the first GPU that read each other's GPU memory.
+# The result must be bit-identical to that with messages.
 lends() {
   local name=$1 lent sent log setting settings=("${on_one_gpu[@]}")
   for setting in "${@:3}"; do settings+=(--set "$setting"); done
@@ -74,7 +73,7 @@ lends() {
     row "what a rank computes by" "$computes_by"
   fi
   if ! grep -q 'are on the GPU and exported to peers' "$log"; then
-    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it with the host: //p' "$log" | head -n 1)"
+    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it in host memory: //p' "$log" | head -n 1)"
     status=1
   elif [ "$(figure parameters_xxh64 <<<"$lent")" != "$(figure parameters_xxh64 <<<"$sent")" ]; then
     row "$name" "ends with other parameters than by messages"
@@ -84,11 +83,11 @@ lends() {
   fi
 }
 
-#Prints the memory in use on all GPUs in MiB, or the error of nvidia - smi.
+# Prints the memory in use on all GPUs in MiB, or the error of nvidia-smi.
 memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print (why == "" ? sum : why) }'; }
 is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
-#until_so SECONDS COMMAND... : repeats the command; true if it succeeds within SECONDS.
+# until_so SECONDS COMMAND...: repeats the command; true if it succeeds within SECONDS.
 until_so() {
   local end=$((SECONDS + $1))
   while ! "${@:2}"; do
@@ -97,16 +96,16 @@ until_so() {
   done
 }
 
-#rank_of PROCESS : prints the newest rank of a run that PROCESS started through timeout; nothing if
-#there is none.
+# rank_of PROCESS: prints the newest rank of a run that PROCESS started through timeout; nothing if
+# there is none.
 rank_of() {
   local process=$1 name
   for name in timeout trainyard-cli trainyard-rank; do process=$(pgrep -n -P "$process" "$name") || return 0; done
   echo "$process"
 }
 
-#gives_back NAME EXAMPLE : kills one of two ranks on the first GPU while they train.Their GPU
-#memory must be freed.
+# gives_back NAME EXAMPLE: kills one of two ranks on the first GPU while they train. Their GPU
+# memory must be freed.
 gives_back() {
   local before during run rank=""
   command -v pgrep >/dev/null || { row "$1" "not measured: no pgrep" && return; }
