@@ -23,7 +23,7 @@ constexpr std::uintmax_t kEvent = 32;  // bytes
 // Devices of one host in a ring; the second, which is passive, is three times slower. All pairs
 // meet during the run.
 std::string in_pairs(const Home& home, int ranks) {
-  Json e = Json::parse(read(kMirrored));
+  Json e = expanded_document(kMirrored);
   Json& devices = e["topology"]["hosts"][0]["devices"];
   const Json one = devices[0];
   devices = Json::array();

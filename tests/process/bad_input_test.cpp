@@ -39,7 +39,7 @@ Make text(const std::string& document) {
 
 Make edited(const std::function<void(Json&)>& edit) {
   return [edit](const Scratch& scratch) {
-    Json document = Json::parse(read(kMirrored));
+    Json document = expanded_document(kMirrored);
     edit(document);
     return Arguments{scratch.write("e.json", document.dump())};
   };

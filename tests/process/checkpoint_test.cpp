@@ -174,7 +174,7 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
       resumed(short_run(kServed, 60, is_lockstep({"model.layers[0].units=77"})), directory(half)));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_THAT(other.err,
-              AllOf(HasSubstr("another shape for \"0.weight"),
+              AllOf(HasSubstr("another shape: tensor \"0.weight"),
                     HasSubstr("the model has fp32 [77, 784]"), HasSubstr("experiment.json")));
   const Ran enough = cli(resumed(short_run(kServed, 40, is_lockstep()), directory(half)));
   EXPECT_EQ(enough.exit_code, 2);
@@ -229,7 +229,7 @@ TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {
   ASSERT_TRUE(run.wait_for_step(30));
   const Ran ran = cli(resumed(short_run(kServed, 100'000), run.run_directory()));
   EXPECT_EQ(ran.exit_code, 4);
-  EXPECT_THAT(ran.err, HasSubstr("still going on"));
+  EXPECT_THAT(ran.err, HasSubstr("run that is in progress"));
 }
 
 TEST(Checkpoints, strategies_that_write_none_while_they_train_say_so) {

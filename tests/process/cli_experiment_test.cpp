@@ -94,10 +94,10 @@ TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
   EXPECT_THAT(
       ran.out,
       HasSubstr(
-          "\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn ones\n"));
+          "\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn speeds\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: rank 2, cpu2, computes slowed down 3 times\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but has no effect here\n"));
-  EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.kind=data_parallel", "--set",
+  EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.engine=gloo", "--set",
                  "strategy.algorithm=auto", "--json"})
                 .result()
                 .at("notes")
@@ -116,7 +116,8 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   EXPECT_THAT(problems[0].at("where").get<std::string>(), testing::StartsWith("--set: "))
       << "the file is right";
   for (const base::Json& problem : problems)
-    EXPECT_THAT(keys(problem), testing::ElementsAre("code", "where", "what", "accepted", "advice"));
+    EXPECT_THAT(keys(problem),
+                testing::ElementsAre("id", "code", "where", "what", "accepted", "advice"));
   EXPECT_THAT(ran.err, HasSubstr("error: "));
 }
 
@@ -213,7 +214,7 @@ TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
 TEST(CliPlan, a_grid_is_no_json_and_says_so) {
   const Ran ran = cli({"plan", kMirrored, "--grid", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--grid: does not go with --json"));
+  EXPECT_THAT(ran.err, HasSubstr("--grid: the option cannot be combined with --json"));
   EXPECT_EQ(ran.result()["status"], "refused");
 }
 

@@ -166,7 +166,7 @@ TEST(CliBenchUsage, names_what_can_be_measured_and_the_help_that_has_its_options
   EXPECT_THAT(cli({"bench"}).err,
               HasSubstr("trainyard-cli bench: a verb is missing (accepted: allreduce)"));
   EXPECT_THAT(cli({"bench", "allreduce"}).err,
-              HasSubstr("trainyard-cli bench allreduce --help shows what it takes"));
+              HasSubstr("trainyard-cli bench allreduce --help shows its options"));
 }
 
 TEST(CliBenchUsage, buckets_move_the_same_bytes) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/experiment/device_groups.h"
 
 extern char** environ;
 
@@ -106,6 +107,12 @@ std::string Scratch::write(const std::string& name, const std::string& content) 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+base::Json expanded_document(const fs::path& path) {
+  base::Json document = base::Json::parse(read(path));
+  EXPECT_TRUE(experiment::expand_device_groups(document).empty()) << path;
+  return document;
 }
 
 std::vector<std::string> keys(const base::Json& object) {

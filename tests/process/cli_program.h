@@ -44,6 +44,8 @@ class Scratch {
 };
 
 std::string read(const std::filesystem::path& path);
+// Reads an experiment and replaces device groups by devices, so that tests can edit one device.
+base::Json expanded_document(const std::filesystem::path& path);
 std::vector<std::string> keys(const base::Json& object);
 
 }  // namespace trainyard::process

@@ -162,10 +162,10 @@ INSTANTIATE_TEST_SUITE_P(
         Place{"read_only", read_only_in, "Permission denied", 3},
         Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; },
               "Permission denied", 3},
-        Place{"holds_a_run", old_run_in, "holds a run already", 2},
+        Place{"holds_a_run", old_run_in, "already contains a run", 2},
         Place{"holds_other_files",
               [](const Home& home) { return file_in(home, "papers/thesis.tex").parent_path(); },
-              "holds thesis.tex", 2}),
+              "it contains thesis.tex", 2}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
@@ -184,7 +184,7 @@ TEST(Disk, standard_output_that_is_full_is_a_failure) {
        {"list strategies", "list strategies --json", "doctor", "--help", "--version"}) {
     const Ran ran = shell("exec \"$CLI\" " + verb + " >/dev/full");
     EXPECT_EQ(ran.exit_code, 3) << verb;
-    EXPECT_THAT(ran.err, HasSubstr("standard output: could not be written")) << verb;
+    EXPECT_THAT(ran.err, HasSubstr("standard output: the output could not be written")) << verb;
   }
 }
 

@@ -175,7 +175,7 @@ TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
 // Twice as many busy loops as cores, and four times as many ranks: slow, but no rank is dead.
 TEST(Faults, ranks_that_starve_are_not_dead) {
   const Home home;
-  base::Json e = base::Json::parse(read(kMirrored));
+  base::Json e = expanded_document(kMirrored);
   auto& devices = e["topology"]["hosts"][0]["devices"];
   for (int r = 4; r < 8; ++r)
     devices.push_back(devices[0]), devices.back()["name"] = "cpu" + std::to_string(r);

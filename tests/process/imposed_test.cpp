@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 // The example, with a bus of 50 Mbit/s.
 std::string narrow(const Scratch& scratch) {
-  Json e = Json::parse(read(kMirrored));
+  Json e = expanded_document(kMirrored);
   e["topology"]["hosts"][0]["bus_bandwidth_bits_per_second"] = 50e6;
   e["run"]["links"] = "imposed";
   return scratch.write("narrow.json", e.dump());
@@ -82,7 +82,7 @@ TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
 
 TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
   const Home home;
-  Json e = Json::parse(read(kMirrored));
+  Json e = expanded_document(kMirrored);
   for (Json& device : e["topology"]["hosts"][0]["devices"])
     device["peak_flops"] = 5e8;  // slow enough for any machine
   e["run"]["devices"] = "paced";
@@ -94,7 +94,7 @@ TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
             0.95 * result["simulated_step_seconds"].get<double>());
   auto arguments = short_run(file, 4, {});
   std::erase(arguments, "--json");
-  EXPECT_THAT(cli(arguments).out, HasSubstr("of devices: PACED to the drawn ones"));
+  EXPECT_THAT(cli(arguments).out, HasSubstr("of devices: PACED to the drawn speeds"));
   for (Json& device : e["topology"]["hosts"][0]["devices"])
     device["peak_flops"] = 1e18, device["memory_bandwidth_bytes_per_second"] = 1e16;
   const Json faster = completed(short_run(home.scratch().write("faster.json", e.dump()), 4, {}));

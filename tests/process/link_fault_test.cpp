@@ -19,7 +19,7 @@ constexpr double kQuiet = 1;  // seconds
 
 // Two hosts and one link between them.
 std::string two_hosts(const Scratch& scratch, bool served) {
-  Json e = Json::parse(read(served ? kServed : kMirrored));
+  Json e = expanded_document(served ? kServed : kMirrored);
   Json& hosts = e["topology"]["hosts"];
   hosts.push_back(hosts[0]);
   hosts[1]["name"] = "far";

@@ -75,7 +75,7 @@ TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
   const Ran ran =
       cli(with({"run", kMirrored, "--out", (home / "run").string(), "--steps", "2"}, kSkewed));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("note: every rank trains on samples of its own"));
+  EXPECT_THAT(ran.err, HasSubstr("every rank trains on its own samples"));
 }
 
 // Feature columns

@@ -126,7 +126,7 @@ TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
 TEST_F(FinishedSweep, is_not_overwritten_by_another) {
   const Ran again = cli(short_sweep(directory().string(), {"--ranks", "1"}));
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.err, HasSubstr("holds a sweep already"));
+  EXPECT_THAT(again.err, HasSubstr("already contains a sweep"));
 }
 
 TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
@@ -237,8 +237,8 @@ TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   const Home home;
   const std::vector<std::pair<std::vector<std::string>, const char*>> bad{
       {{"--ranks", "8"}, "ranks: 8 exceeds the 4 ranks of the drawing"},
-      {{"--ranks", "1,zwei"}, "ranks: cannot be \"zwei\""},
-      {{"--algorithms", "rang"}, "algorithms: cannot be \"rang\""},
+      {{"--ranks", "1,zwei"}, "ranks: \"zwei\" is not a list"},
+      {{"--algorithms", "rang"}, "algorithms: \"rang\" is not a list"},
       {{"--scaling", "medium"}, "medium"},
       {{"--steps", "1"}, "1"},
       {{"--set", "strategy.kind=one_device"}, "nothing to compare"},
