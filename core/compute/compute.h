@@ -5,8 +5,6 @@
 // returns; on a GPU a queue is a stream.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -133,7 +131,7 @@ class Compute {
     return {"export_not_supported",
             base::ProblemCode::unavailable,
             where,
-            fmt::format("{} cannot export memory", name()),
+            name() + " cannot export memory",  // nvcc cannot check formats of libfmt 9
             "",
             ""};
   }
