@@ -52,8 +52,9 @@ TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_b
 
 TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
   change();
-  window_->document().set_refused(base::Problem{
-      base::ProblemCode::bad_input, "training.batch_per_rank", "0 is out of range", "", ""});
+  window_->document().set_refused(base::Problem{"out_of_range", base::ProblemCode::bad_input,
+                                                "training.batch_per_rank", "0 is out of range", "",
+                                                ""});
   EXPECT_FALSE(window_->files().save());
   ASSERT_TRUE(window_->center().errors().isVisible());
   ASSERT_TRUE(window_->center().errors().text().contains("cannot be saved"));
