@@ -308,15 +308,13 @@ TEST(Gpus, are_listed_with_what_a_drawing_says_of_a_device) {
                         "at 0000:00:00.0"));
 }
 
-// A GPU index on a cpu device is reported as unused.
-TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
+TEST(Gpus, of_a_cpu_are_refused) {
   const Home home;
   std::vector<std::string> arguments = few_samples(kOne, {"topology.hosts[0].devices[0].gpu=0"});
   std::erase(arguments, "--json");
   const Ran ran = Machine(home)(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.err,
-              HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but has no effect here"));
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: "));
 }
 
 // Their products alone: 11 bits are near enough to train by.

@@ -118,7 +118,7 @@ TEST(LinkFault, a_slow_link_carries_its_part) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(link_kinds(ran.result()), ElementsAre("link_slowed 0"));
   EXPECT_THAT(read(run.directory() / "run.log"),
-              HasSubstr("the link host0 - far carries 10 % of its drawn bandwidth"));
+              HasSubstr("the link host0 - far has 10 % of its drawn bandwidth"));
 }
 
 TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_nothing) {

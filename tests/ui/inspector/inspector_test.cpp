@@ -272,7 +272,7 @@ TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
 TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_its_field) {
   const auto said = [&] {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
-      if (label->text().contains("is no whole number") && label->isVisibleTo(&inspector_))
+      if (label->text().contains("is not a whole number") && label->isVisibleTo(&inspector_))
         return label->text().toStdString();
     return std::string();
   };

@@ -44,7 +44,7 @@ TEST_F(MicroSteps, that_are_refused_leave_no_global_batch) {
   EXPECT_EQ(note(), "");
 }
 
-// Strategies without this choice do not offer it, unless a set value must be removed.
+// Strategies without this choice do not offer it; a set value is dropped with the old strategy.
 TEST_F(MicroSteps, the_average_is_offered_where_it_applies) {
   const auto offered = [&] {
     return inspector_.form("strategy").editor("average")->isVisibleTo(&inspector_);
@@ -54,8 +54,9 @@ TEST_F(MicroSteps, the_average_is_offered_where_it_applies) {
   EXPECT_FALSE(offered());
   document_.set_value("strategy.kind", "mirrored");
   document_.set_value("strategy.average", "weights");
-  document_.set_value("strategy.kind", "ddp");
   EXPECT_TRUE(offered());
+  document_.set_value("strategy.kind", "ddp");
+  EXPECT_FALSE(offered());
 }
 
 }  // namespace

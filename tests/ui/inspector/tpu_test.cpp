@@ -36,7 +36,7 @@ TEST_F(TpuInspector, the_strategy_asks_for_tpus_and_for_their_torus) {
   FieldForm& strategy = inspector_.form("strategy");
   EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are not TPUs"))
       << strategy.problem_text("kind").toStdString();
-  EXPECT_TRUE(strategy.problem_text("algorithm").contains("ring is not how TPUs sum"))
+  EXPECT_TRUE(strategy.problem_text("algorithm").contains("tpu does not support ring"))
       << strategy.problem_text("algorithm").toStdString();
   draw_tpus(4);
   wait_for_problems(1);

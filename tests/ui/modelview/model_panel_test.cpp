@@ -164,7 +164,7 @@ TEST_F(ModelPanelTest, says_what_is_wrong_with_a_model_and_shows_it_again_once_i
   EXPECT_THAT(panel_.view().empty_text().toStdString(),
               HasSubstr("No model yet\nModel: Layer 4: the last layer has 7 units, but "
                         "the data has 10 classes"));
-  EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Use 0 units"));
+  EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Set units to 0"));
   EXPECT_EQ(panel_.totals_text(), "");
   panel_.move_to_device({"0"}, "cpu1");
   EXPECT_THAT(note(), HasSubstr("the last layer has 7 units"));

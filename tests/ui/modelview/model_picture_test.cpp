@@ -306,7 +306,7 @@ TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
   e.strategy.kind = StrategyKind::pipeline;
   e.strategy.stages.schedule = experiment::PipelineSchedule::pipedream;
   const ModelPicture picture = model_picture(e, "");
-  EXPECT_THAT(said(picture.misplaced), HasSubstr("gives each worker one run of layers"));
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("gives each worker one range of layers"));
   EXPECT_EQ(picture.column_of(0).rank, 0);
   EXPECT_EQ(picture.column_of(picture.count() - 2).rank, 1);
   e.strategy.stages.chunks = 0;
@@ -318,7 +318,7 @@ TEST(ModelPicture, of_more_ranks_than_layers_leaves_some_without) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::model_parallel, 5), "");
   EXPECT_EQ(picture.columns.size(), 5u);
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{0, 1, 2}));
-  EXPECT_THAT(said(picture.misplaced), HasSubstr("5 workers are more than the 3 layers"));
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("5 workers exceed the 3 layers"));
 }
 
 TEST(ModelWords, say_all_that_is_known_of_a_layer) {

@@ -141,8 +141,8 @@ TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
 
 TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothing) {
   for (const auto& [typed, words] :
-       {std::pair("1,x", "cannot be \"x\""),
-        std::pair("8", "5 exceeds the 4 ranks of the drawing (accepted: 1 to 4)")}) {
+       {std::pair("1,x", "\"x\" is not a list of numbers of ranks"),
+        std::pair("8", "8 exceeds the 4 ranks of the drawing (accepted: 1 to 4)")}) {
     panel_->form().ranks().selectAll();
     QTest::keyClicks(&panel_->form().ranks(), typed);
     EXPECT_THAT(panel_->hint().toStdString(), HasSubstr(words));

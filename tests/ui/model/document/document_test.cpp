@@ -235,7 +235,7 @@ TEST_F(Files, that_are_refused_say_all_that_is_wrong) {
   std::string said;
   for (const base::Problem& problem : loaded.error()) said += base::to_string(problem) + "\n";
   EXPECT_NE(said.find("training.epochs"), std::string::npos) << said;
-  EXPECT_NE(said.find("2 workers are more than the 1 layer that the model can be cut into"),
+  EXPECT_NE(said.find("2 workers exceed the 1 layer that the model can be cut into"),
             std::string::npos)
       << said;
 }
