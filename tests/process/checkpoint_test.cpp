@@ -175,7 +175,7 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_THAT(other.err,
               AllOf(HasSubstr("another shape: tensor \"0.weight"),
-                    HasSubstr("the model has fp32 [77, 784]"), HasSubstr("experiment.json")));
+                    HasSubstr("of the model is fp32 [77, 784]"), HasSubstr("experiment.json")));
   const Ran enough = cli(resumed(short_run(kServed, 40, is_lockstep()), directory(half)));
   EXPECT_EQ(enough.exit_code, 2);
   EXPECT_THAT(enough.err, AllOf(HasSubstr("run.resume_from"), HasSubstr("Raise training.steps")));

@@ -88,7 +88,7 @@ TEST_F(InspectorShards, a_skew_shows_its_shards_and_says_that_it_is_not_one_devi
     return data::samples_by_rank(shards()) == std::vector<std::int64_t>{6400, 1600};
   }));
   EXPECT_TRUE(inspector_.shards().caption().contains(
-      "not equivalent to one device with the same global batch"));
+      "Not equivalent to one device with the same global batch"));
   set("data.sharding.size_ratio", 1);
   EXPECT_TRUE(wait_for([&] {
     return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000};
