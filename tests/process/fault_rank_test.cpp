@@ -67,7 +67,7 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   EXPECT_THAT(
       ran.err,
       ContainsRegex(
-          "ended by signal 9 \\(Killed\\); it was last heard of at step [0-9]+ in op [A-Z]+"));
+          "ended by signal 9 \\(Killed\\); its last heartbeat was at step [0-9]+ in op [A-Z]+"));
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
   EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")),
               ContainsRegex("process [0-9]+, software"))
@@ -79,7 +79,7 @@ TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
   EXPECT_THAT(ran.err, ContainsRegex(
-                           "stopped responding; it was last heard of at step [0-9]+ in op [A-Z]+"));
+                           "stopped responding; its last heartbeat was at step [0-9]+ in op [A-Z]+"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachRank,

@@ -26,6 +26,7 @@ TEST_F(WindowLayout, every_action_of_the_menus_has_a_shortcut_of_its_own) {
       if (action->menu()) {
         if (action->text() != "Open &recent") visit(*action->menu());
       } else if (!action->isSeparator()) {
+        if (action->text() == "&Manual") continue;  // F1 explains the focused part instead
         EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
         EXPECT_TRUE(seen.insert(action->shortcut().toString()).second)
             << action->text().toStdString() << " " << action->shortcut().toString().toStdString();

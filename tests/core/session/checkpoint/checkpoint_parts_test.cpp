@@ -118,7 +118,7 @@ TEST_F(CheckpointParts, what_is_missing_or_there_twice_is_no_checkpoint_of_the_m
   EXPECT_THAT(refused({part("server-0", spans(0, all))}), HasSubstr("tensors"));
   EXPECT_THAT(
       refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}),
-      HasSubstr("and no moment1 of them"));
+      HasSubstr("not their moment1"));
   EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), "whole");
 }
 

@@ -96,7 +96,7 @@ TEST(Safetensors, no_tensors_and_metadata_are_accepted) {
 }
 
 TEST(Safetensors, a_header_that_lies_about_its_length_is_refused) {
-  EXPECT_THAT(refusal(""), HasSubstr("shorter than 8 bytes"));
+  EXPECT_THAT(refusal(""), HasSubstr("less than 8 bytes"));
   for (const std::uint64_t claim : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{3}}) {
     std::string file = file_of("{}", 0);
     std::memcpy(file.data(), &claim, sizeof claim);

@@ -68,7 +68,7 @@ TEST_F(WatchTest, the_end_of_the_chain_of_waiting_is_to_blame_for_a_hang) {
   });
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->where, "rank 1 (b)");
-  EXPECT_THAT(problem->what, HasSubstr("hung"));
+  EXPECT_THAT(problem->what, HasSubstr("hangs"));
 }
 
 TEST_F(WatchTest, a_hang_before_the_first_op_and_one_for_want_of_samples_are_told_apart) {
@@ -161,7 +161,7 @@ TEST_F(WatchTest, a_death_says_how_and_where) {
   beat(1, 3, 0);
   const base::Problem problem = watch_.died(1, "signal 9 (Killed)");
   EXPECT_EQ(problem.where, "rank 1 (b)");
-  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); it was last heard of at step 5 in op "
+  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); its last heartbeat was at step 5 in op "
                                       "RED.b0.t1.c2<r1, waiting for rank 0"));
 }
 

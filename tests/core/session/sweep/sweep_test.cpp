@@ -95,7 +95,7 @@ TEST(SweepLists, that_cannot_be_read_say_what_is_accepted) {
   for (const char* bad : {"", "0", "-1", "two", "1,,2", "1.5", "99999999999999999999"})
     EXPECT_FALSE(read_ranks(bad)) << bad;
   EXPECT_THAT(base::to_string(read_ranks("1,x").error()),
-              HasSubstr("cannot be \"x\" (accepted: whole numbers from 1 on"));
+              HasSubstr("\"x\" is not a list of numbers of ranks (accepted: whole numbers from 1"));
   for (const char* bad : {"", "rang", "ring,,star"}) EXPECT_FALSE(read_algorithms(bad)) << bad;
   EXPECT_THAT(base::to_string(read_algorithms("rang").error()),
               HasSubstr("accepted: ring, direct"));
@@ -128,7 +128,7 @@ TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_sa
   EXPECT_THAT(
       baseline_said(sweep),
       HasSubstr(
-          "against direct on 2 ranks, the fastest of the fewest ranks: 1 rank was not measured"));
+          "against direct on 2 ranks, the fastest with the fewest ranks: 1 rank was not measured"));
 }
 
 TEST(SweepFigures, of_nothing_that_is_done_are_none) {
