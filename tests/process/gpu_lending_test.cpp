@@ -44,7 +44,7 @@ TEST_P(Lending, trains_to_the_bit_what_is_trained_in_shared_memory) {
   const Json lent = machine.completed(run), shared = machine.completed(run, kLendsNothing);
   EXPECT_THAT(log_of(lent), HasSubstr("are on the GPU and exported to peers"));
   EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr("are on the GPU and exported to peers")),
-                                    HasSubstr("shared, all of it with the host: ")));
+                                    HasSubstr("shared, all of it in host memory: ")));
   EXPECT_EQ(lent["wire_bytes"], shared["wire_bytes"]);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(one.ranks); ++rank)
     EXPECT_EQ(lent["ranks"][rank]["parameters_xxh64"], shared["ranks"][rank]["parameters_xxh64"])

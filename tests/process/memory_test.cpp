@@ -72,14 +72,9 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
 class MemoryOfRun : public testing::TestWithParam<const char*> {};
 
 TEST_P(MemoryOfRun, was_measured_as_the_plan_says) {
-  const base::Json strategy = base::Json::parse(read(example(GetParam())))["strategy"];
-  std::vector<std::string> by_cost;
-  if (strategy.contains("stages"))  // no two runs measure the same times of layers
-    by_cost.emplace_back("strategy.stages.partition=cost");
   const Home home;
-  const Json planned =
-                 cli(with_set({"check", example(GetParam()), "--json"}, by_cost)).result()["ranks"],
-             measured = completed(short_run(example(GetParam()), 20, by_cost))["ranks"];
+  const Json planned = cli({"check", example(GetParam()), "--json"}).result()["ranks"],
+             measured = completed(short_run(example(GetParam()), 20))["ranks"];
   ASSERT_EQ(planned.size(), measured.size());
   for (std::size_t r = 0; r < planned.size(); ++r) {
     SCOPED_TRACE("rank " + std::to_string(r));
