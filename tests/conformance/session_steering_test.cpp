@@ -161,7 +161,7 @@ TEST(Session, an_interrupt_stops_in_order_and_counts_as_canceled) {
   viewer.wait_for_step(5);
   run.interrupt();
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "cancelled: the run was cancelled");
+  EXPECT_EQ(state_of(outcome), "cancelled: the run was canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string())
       << "what was trained is kept";
