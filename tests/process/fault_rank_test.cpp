@@ -78,8 +78,9 @@ TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
-  EXPECT_THAT(ran.err, ContainsRegex(
-                           "stopped responding; its last heartbeat was at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(
+      ran.err,
+      ContainsRegex("stopped responding; its last heartbeat was at step [0-9]+ in op [A-Z]+"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachRank,
