@@ -67,7 +67,7 @@ class Judge {
  private:
   void judge_sum(std::size_t i, std::int64_t back) {
     if (back > static_cast<std::int64_t>(i))
-      return report(i, "no_layer_to_add", "there are not so many layers before this one",
+      return report(i, "no_layer_to_add", "fewer layers precede this one",
                     i < 2 ? "a later position in the model" : fmt::format("2 to {}", i), "",
                     ".back");
     const std::size_t from = i - static_cast<std::size_t>(back);

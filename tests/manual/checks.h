@@ -30,7 +30,7 @@ Findings check_links(const Manual& manual, const std::filesystem::path& director
 Findings check_problem_ids(const Manual& manual, const std::filesystem::path& source);
 Findings check_example_names(const Manual& manual, const std::filesystem::path& source);
 
-// What a verb accepts, as its help says.
+// Arguments and options of a verb, read from its help.
 struct Argument {
   std::string type;  // empty: a flag
   bool required = false;

@@ -259,7 +259,7 @@ Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info,
   return {};
 }
 
-// Checks that the manifest could be read back, using a placeholder for its files.
+// Checks that the manifest can be read back, with one sample entry for its files.
 Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& info) {
   const std::string hash(16, '0');
   const auto parsed =

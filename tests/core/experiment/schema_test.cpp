@@ -27,7 +27,7 @@ class DocumentSchema : public testing::Test {
         .populateSchema(NlohmannJsonAdapter(json_), schema_);
   }
 
-  // What the schema says against the document; empty if it is valid.
+  // Returns the errors of the schema for the document; empty if it is valid.
   std::string complaint(const std::string& text) {
     const auto document = nlohmann::json::parse(text);
     valijson::Validator validator;

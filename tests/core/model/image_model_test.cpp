@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"before_the_first",
                           {conv(4, 3), back(2), {kLinear}},
                           "model.layers[1].back",
-                          "not so many layers before"},
+                          "fewer layers precede"},
                       Bad{"before_its_activation",
                           {conv(4, 3, 1), {kRelu}, conv(4, 3, 1), back(3), {kLinear}},
                           "model.layers[3].back",
