@@ -66,14 +66,14 @@ struct AttentionSizes {
         heads(of_heads),
         width(together / heads) {}
 
-  // RemoteCalls body(first row among the rows of all samples, first column of the head) for each
+  // Calls body(first row among the rows of all samples, first column of the head) for each
   // head.
   template <class Body>
   void for_heads(const Body& body) const {
     for (std::int64_t b = 0; b < samples; ++b)
       for (std::int64_t h = 0; h < heads; ++h) body(b * rows, h * width);
   }
-  // RemoteCalls body(first row, rows of the tile, columns visible to the tile) for each tile.
+  // Calls body(first row, rows of the tile, columns visible to the tile) for each tile.
   template <class Body>
   void for_tiles(const Body& body) const {
     for (std::int64_t first = 0; first < rows; first += kTileRows) {

@@ -39,7 +39,7 @@ struct ConvolutionSizes {
   compute::Window window;
 };
 
-// RemoteCalls visit(column, image pixel) for each window position, with `channels` values each. The
+// Calls visit(column, image pixel) for each window position, with `channels` values each. The
 // image pixel is null if the position is outside the image.
 template <class Image, class Visit>
 void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {

@@ -56,7 +56,7 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, W
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
-// CaptureState the ways in the Thue-Morse order. Two copies that alternate within a step then both
+// Tries the ways in the Thue-Morse order. Two copies that alternate within a step then both
 // get measured in both ways.
 Way CopyPathTuner::next(std::int64_t bytes) const {
   const Known& of = known(bytes);

@@ -21,7 +21,7 @@ enum class Way : std::uint8_t {
 // Copies `bytes` bytes. The ranges must not overlap.
 void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way);
 
-// CaptureState both ways on the first copies of a length class, then always returns the way with
+// Tries both ways on the first copies of a length class, then always returns the way with
 // the least time. Thread-safe.
 class CopyPathTuner {
  public:

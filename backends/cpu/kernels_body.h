@@ -51,7 +51,7 @@ struct Part {
   }
 };
 
-// RemoteCalls body(i, Whole{}) for each full group of eight elements from `begin` on, then body(i,
+// Calls body(i, Whole{}) for each full group of eight elements from `begin` on, then body(i,
 // Part{...}) for the tail.
 template <class Body>
 inline void for_lanes(std::int64_t begin, std::int64_t end, const Body& body) {

@@ -8,7 +8,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Computes two sums per channel over rows [begin, end). RemoteCalls add(index in the matrix,
+// Computes two sums per channel over rows [begin, end). Calls add(index in the matrix,
 // channel, piece, first sum, second sum).
 template <class T, class Add>
 inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums,

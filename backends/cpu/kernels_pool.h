@@ -20,7 +20,7 @@ inline Pixels pixels_of(const PoolArguments<T>& a, std::int64_t row, std::int64_
           right < a.width ? right : a.width};
 }
 
-// RemoteCalls visit(index in the image) for each pixel of the window, row by row. A positive `side`
+// Calls visit(index in the image) for each pixel of the window, row by row. A positive `side`
 // is the compile-time side of a window entirely inside the image, so that the compiler can unroll.
 // A `side` of 0 accepts any window.
 template <int side, class T, class Visit>
@@ -42,7 +42,7 @@ struct Side {
   static constexpr int value = number;
 };
 
-// RemoteCalls run(Side) with the window side, if it is one known at compile time, or with Side<0>.
+// Calls run(Side) with the window side, if it is one known at compile time, or with Side<0>.
 template <class T, class Run>
 inline void with_side(const PoolArguments<T>& a, const Run& run) {
   if (a.padding == 0 && a.kernel == 2) run(Side<2>{});
@@ -50,7 +50,7 @@ inline void with_side(const PoolArguments<T>& a, const Run& run) {
   else run(Side<0>{});
 }
 
-// RemoteCalls visit(sample, pixels of the window, index in the result) for each window of samples
+// Calls visit(sample, pixels of the window, index in the result) for each window of samples
 // [begin, end).
 template <class T, class Visit>
 inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
@@ -110,7 +110,7 @@ inline bool windows_cover(const PoolArguments<T>& a) {
          a.out_width * a.kernel == a.width;
 }
 
-// RemoteCalls give(side, add, sample, pixels, index) for each window; add(index, piece, lanes) adds
+// Calls give(side, add, sample, pixels, index) for each window; add(index, piece, lanes) adds
 // to the gradient of a pixel. Works sample by sample, so that the cleared gradients are in cache
 // when windows add to them.
 template <class T, class Give>

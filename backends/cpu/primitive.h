@@ -45,7 +45,7 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// RemoteCalls prepare(). Returns a Problem if oneDNN refuses.
+// Calls prepare(). Returns a Problem if oneDNN refuses.
 template <class Prepare>
 auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     -> base::Result<decltype(prepare())> {

@@ -24,7 +24,7 @@ class ThreadBound {
   int before_;
 };
 
-// RemoteCalls run(begin, end, block) for every block of `block_elements` elements.
+// Calls run(begin, end, block) for every block of `block_elements` elements.
 template <class Run>
 void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, const Run& run) {
   const std::int64_t blocks = (elements + block_elements - 1) / block_elements;

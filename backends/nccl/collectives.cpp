@@ -34,7 +34,7 @@ struct Lane {
   Communicator communicator;
   void* stream = nullptr;
   comm::FutexEvent* bell = nullptr;
-  // RemoteCalls that are not on the stream yet. NCCL may process the first one in the background,
+  // Calls that are not on the stream yet. NCCL may process the first one in the background,
   // for example a first send/receive between two ranks, until the peer joins the call.
   std::deque<CollectiveCall> waiting;
   bool begun = false;  // true if the first call was passed to NCCL

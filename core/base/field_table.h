@@ -60,4 +60,10 @@ concept IsDocument = requires {
   Fields<T>::title;
 };
 
+// Calls visit(field) for every field of the document type, in table order.
+template <IsDocument Document, class Visit>
+void for_each_field(const Visit& visit) {
+  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<Document>::table());
+}
+
 }  // namespace trainyard::base

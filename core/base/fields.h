@@ -66,11 +66,8 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
 template <IsDocument Document>
 Json write_document(const Document& document) {
   Json json = Json::object();
-  std::apply(
-      [&](const auto&... f) {
-        ((json[std::string(f.name)] = write_value(document.*(f.member))), ...);
-      },
-      Fields<Document>::table());
+  for_each_field<Document>(
+      [&](const auto& f) { json[std::string(f.name)] = write_value(document.*(f.member)); });
   return json;
 }
 
@@ -83,12 +80,11 @@ void read_document(const Json& json, Document& document, const std::string& path
     return detail::report(problems, "wrong_type", path,
                           "expected an object, found " + detail::found(json), "{...}");
   std::vector<std::string> known;
-  const auto read_one = [&](const auto& f) {
+  for_each_field<Document>([&](const auto& f) {
     known.emplace_back(f.name);
     if (const auto at = json.find(std::string(f.name)); at != json.end())
       read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
-  };
-  std::apply([&](const auto&... f) { (read_one(f), ...); }, Fields<Document>::table());
+  });
   detail::check_keys(json, known, path, problems);
 }
 
@@ -166,7 +162,7 @@ template <IsDocument Document>
 std::vector<FieldDescription> describe(const Document& document) {
   std::vector<FieldDescription> descriptions;
   const Document defaults{};
-  const auto one = [&]<class Value>(const Field<Document, Value>& f) {
+  for_each_field<Document>([&]<class Value>(const Field<Document, Value>& f) {
     FieldDescription d{std::string(f.name),
                        kind_of<Value>(),
                        std::string(f.unit),
@@ -188,9 +184,21 @@ std::vector<FieldDescription> describe(const Document& document) {
       for (FieldDescription& inner : d.fields)
         inner.used = inner.used && !Fields<Document>::hides(document, f.name, inner.name);
     descriptions.push_back(std::move(d));
-  };
-  std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
+  });
   return descriptions;
+}
+
+// Calls visit(document, path) if the value is a document, or for each document of a list.
+template <class Value, class Visit>
+void for_each_document(Value& value, const std::string& path, const Visit& visit) {
+  using Plain = std::remove_const_t<Value>;
+  if constexpr (IsDocument<Plain>) {
+    visit(value, path);
+  } else if constexpr (IsVector<Plain>::value) {
+    if constexpr (IsDocument<typename Plain::value_type>)
+      for (std::size_t i = 0; i < value.size(); ++i)
+        visit(value[i], path + "[" + std::to_string(i) + "]");
+  }
 }
 
 // Returns the paths of unused settings: values that differ from the default but have no effect,
@@ -199,36 +207,28 @@ template <IsDocument Document>
 std::vector<std::string> unused_settings(const Document& document, const std::string& path = "") {
   std::vector<std::string> places;
   const Document defaults{};
-  const auto take = [&](const auto& part, const std::string& place) {
-    const auto below = unused_settings(part, place);
-    places.insert(places.end(), below.begin(), below.end());
-  };
-  const auto one = [&]<class Value>(const Field<Document, Value>& f) {
+  for_each_field<Document>([&]<class Value>(const Field<Document, Value>& f) {
     const Value& value = document.*(f.member);
     const std::string place = detail::child(path, f.name);
     if (f.used != nullptr && !f.used(document)) {
       if (write_value(value) != write_value(defaults.*(f.member))) places.push_back(place);
       return;
     }
+    for_each_document(value, place, [&](const auto& part, const std::string& at) {
+      const auto below = unused_settings(part, at);
+      places.insert(places.end(), below.begin(), below.end());
+    });
     if constexpr (IsDocument<Value>) {
-      take(value, place);
       if constexpr (requires { Fields<Document>::hides(document, f.name, f.name); }) {
-        const auto take_hidden = [&](const auto& inner) {
+        for_each_field<Value>([&](const auto& inner) {
           const bool used = inner.used == nullptr || inner.used(value);
           if (used && Fields<Document>::hides(document, f.name, inner.name) &&
               value.*(inner.member) != Value{}.*(inner.member))
             places.push_back(detail::child(place, inner.name));
-        };
-        std::apply([&](const auto&... inner) { (take_hidden(inner), ...); },
-                   Fields<Value>::table());
+        });
       }
     }
-    if constexpr (IsVector<Value>::value)
-      if constexpr (IsDocument<typename Value::value_type>)
-        for (std::size_t i = 0; i < value.size(); ++i)
-          take(value[i], place + "[" + std::to_string(i) + "]");
-  };
-  std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
+  });
   return places;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// StrongOption index types, so that ranks, devices and integers cannot be confused.
+// Strong index types, so that ranks, devices and integers cannot be confused.
 #pragma once
 
 #include <compare>

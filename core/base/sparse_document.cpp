@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/sparse_document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace trainyard::base {
@@ -52,8 +54,8 @@ Problem foreign_key_problem(const ForeignKey& key) {
   return {"foreign_key",
           ProblemCode::bad_input,
           key.path,
-          "the kind \"" + key.kind + "\" has no key \"" + name + "\"",
-          "with the kinds " + detail::join_names(key.kinds),
+          fmt::format("the kind \"{}\" has no key \"{}\"", key.kind, name),
+          fmt::format("with the kinds {}", detail::join_names(key.kinds)),
           "Remove the key, or change the kind."};
 }
 

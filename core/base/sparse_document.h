@@ -37,28 +37,17 @@ template <IsDocument Document>
 Json write_chosen(const Document& document) {
   Json json = Json::object();
   const Document defaults{};
-  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
+  for_each_field<Document>([&]<class Value>(const Field<Document, Value>& field) {
     const Value& value = document.*(field.member);
-    if (is_foreign(document, field)) return;
-    if (HasKind<Document> && field.name == "kind") {
-      json["kind"] = write_value(value);
-      return;
-    }
-    if (value == defaults.*(field.member)) return;
+    const bool is_kind = HasKind<Document> && field.name == "kind";
+    if (is_foreign(document, field) || (!is_kind && value == defaults.*(field.member))) return;
     Json& written = json[std::string(field.name)];
-    if constexpr (IsDocument<Value>) {
-      written = write_chosen(value);
-    } else if constexpr (IsVector<Value>::value) {
-      written = Json::array();
-      for (const auto& element : value)
-        if constexpr (IsDocument<typename Value::value_type>)
-          written.push_back(write_chosen(element));
-        else written.push_back(write_value(element));
-    } else {
-      written = write_value(value);
-    }
-  };
-  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+    if constexpr (IsDocument<Value>) written = write_chosen(value);
+    else written = write_value(value);
+    if constexpr (IsVector<Value>::value)
+      if constexpr (IsDocument<typename Value::value_type>)
+        for (std::size_t i = 0; i < value.size(); ++i) written[i] = write_chosen(value[i]);
+  });
   return json;
 }
 
@@ -68,31 +57,27 @@ template <IsDocument Document>
 void reset_foreign_keys(Document& document, const std::string& path,
                         std::vector<std::string>& changed) {
   const Document given = document, defaults{};
-  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
-    Value& value = document.*(field.member);
+  for_each_field<Document>([&](const auto& field) {
+    auto& value = document.*(field.member);
     const std::string place = detail::child(path, field.name);
-    if (is_foreign(given, field)) {
-      if (value != defaults.*(field.member)) changed.push_back(place);
-      value = defaults.*(field.member);
-    } else if constexpr (IsDocument<Value>) {
-      reset_foreign_keys(value, place, changed);
-    } else if constexpr (IsVector<Value>::value) {
-      if constexpr (IsDocument<typename Value::value_type>)
-        for (std::size_t i = 0; i < value.size(); ++i)
-          reset_foreign_keys(value[i], place + "[" + std::to_string(i) + "]", changed);
-    }
-  };
-  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+    if (!is_foreign(given, field))
+      return for_each_document(value, place, [&](auto& part, const std::string& at) {
+        reset_foreign_keys(part, at, changed);
+      });
+    if (value != defaults.*(field.member)) changed.push_back(place);
+    value = defaults.*(field.member);
+  });
 }
 
 // Removes foreign keys from `json`, from which `document` was read, and appends them to `removed`.
+// `path`: path of the document.
 template <IsDocument Document>
 void remove_foreign_keys(Json& json, const Document& document, const std::string& path,
                          std::vector<ForeignKey>& removed) {
   if (!json.is_object()) return;
-  const auto one = [&]<class Value>(const Field<Document, Value>& field) {
-    const auto at = json.find(std::string(field.name));
-    if (at == json.end()) return;
+  for_each_field<Document>([&]<class Value>(const Field<Document, Value>& field) {
+    const auto key = json.find(std::string(field.name));
+    if (key == json.end()) return;
     const Value& value = document.*(field.member);
     const std::string place = detail::child(path, field.name);
     if constexpr (HasKind<Document>) {
@@ -103,15 +88,15 @@ void remove_foreign_keys(Json& json, const Document& document, const std::string
       }
     }
     if constexpr (IsDocument<Value>) {
-      remove_foreign_keys(*at, value, place, removed);
+      remove_foreign_keys(*key, value, place, removed);
     } else if constexpr (IsVector<Value>::value) {
       if constexpr (IsDocument<typename Value::value_type>)
-        if (at->is_array() && at->size() == value.size())
+        if (key->is_array() && key->size() == value.size())
           for (std::size_t i = 0; i < value.size(); ++i)
-            remove_foreign_keys((*at)[i], value[i], place + "[" + std::to_string(i) + "]", removed);
+            remove_foreign_keys((*key)[i], value[i], place + "[" + std::to_string(i) + "]",
+                                removed);
     }
-  };
-  std::apply([&](const auto&... fields) { (one(fields), ...); }, Fields<Document>::table());
+  });
 }
 
 }  // namespace trainyard::base

@@ -20,8 +20,8 @@ base::Result<double> engine_seconds(Collective collective, const Work& work,
 // except for the last member of the chain. Other ops: 0.
 std::int64_t engine_bytes(const plan::Op& op, const plan::RankPlan& rank,
                           const std::vector<plan::Group>& groups);
-// Returns the sum over all ops of a full step. If ranks synchronize every H steps, that of a
-// synchronizing step / H, rounded. 0 without an engine.
+// Returns the sum over all ops of a full step. If ranks synchronize every H steps, returns the sum
+// of a synchronizing step divided by H, rounded. Returns 0 without an engine.
 std::int64_t step_engine_bytes(const plan::RankPlan& rank, const std::vector<plan::Group>& groups,
                                const plan::Schedule& schedule);
 

@@ -2,13 +2,13 @@
 // A library that runs collectives: Gloo, NCCL. It takes a buffer and reports completion; its
 // internal traffic is not reported.
 //
-// Each group has its own lane (a thread, a stream). RemoteCalls of a group run in order of
+// Each group has its own lane (a thread, a stream). Calls of a group run in order of
 // submission, which must be the same on all members. Groups do not wait for each other.
 //
 // Threads: one thread starts calls, polls and waits; any thread may call `wake`, `abort` and
 // `state`.
 //
-// Shutdown: destroying the object leaves the groups. RemoteCalls that peers still wait for then
+// Shutdown: destroying the object leaves the groups. Calls that peers still wait for then
 // fail there, with a Problem that names this rank; likewise if this process dies.
 #pragma once
 

@@ -30,7 +30,7 @@ Problem late(const Transport& transport, int peer, int channel, const std::strin
       fmt::format("See the log of rank {}: it hangs, or is slower than the limit allows.", peer)};
 }
 
-// RemoteCalls `attempt` (a Result that is empty or false until ready) until it returns something or
+// Calls `attempt` (a Result that is empty or false until ready) until it returns something or
 // `limit` has passed.
 template <class Attempt>
 auto attempt_until(Transport& transport, microseconds limit, Attempt attempt) {

@@ -105,7 +105,7 @@ Result<void> RoutedTransport::state() const {
   return {};
 }
 
-// RemoteCalls all parts, because a part that does not serve the peer may still monitor it.
+// Calls all parts, because a part that does not serve the peer may still monitor it.
 void RoutedTransport::allow_loss(int peer) {
   for (const auto& part : parts_) part->allow_loss(peer);
 }
@@ -115,7 +115,7 @@ bool RoutedTransport::has_lost(int peer) const {
          parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
 }
 
-// RemoteCalls all parts, because the replacement must find the peer's place free in each.
+// Calls all parts, because the replacement must find the peer's place free in each.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
     for (const auto& part : parts_)

@@ -32,7 +32,7 @@ struct Use {
   bool read = false, written = false;
 };
 
-// RemoteCalls visit(tensor, use) for each tensor of an op that may have 16 bits, including empty
+// Calls visit(tensor, use) for each tensor of an op that may have 16 bits, including empty
 // ones.
 template <class AnyOp, class Visit>
 void for_each_activation(AnyOp& op, const Visit& visit) {

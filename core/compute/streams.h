@@ -13,7 +13,7 @@ class Streams {
   virtual base::Result<void> enter() = 0;
   // Creates a stream that lives as long as this object. For CUDA a cudaStream_t.
   virtual base::Result<void*> stream() = 0;
-  // RemoteCalls `done` in another thread once all earlier work of the stream is complete; never if
+  // Calls `done` in another thread once all earlier work of the stream is complete; never if
   // the device has failed. `done` must not call the device.
   virtual base::Result<void> then(void* stream, void (*done)(void*), void* of) = 0;
   virtual void finish(void* stream) = 0;  // Waits for all work of the stream.

@@ -77,7 +77,7 @@ class Digits : public Dataset {
   }
 
  private:
-  // RemoteCalls use(pixels, offset of the sample's features).
+  // Calls use(pixels, offset of the sample's features).
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {

@@ -47,7 +47,7 @@ class StoredSet : public Dataset {
             std::span<std::int32_t> labels) const override;
 
  protected:
-  // RemoteCalls use(row of the file, offset of the sample's features).
+  // Calls use(row of the file, offset of the sample's features).
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {

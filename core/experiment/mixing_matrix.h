@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MixingMatrix matrix of gossip: which ranks average with which weights, and how fast ranks
+// Mixing matrix of gossip: which ranks average with which weights, and how fast ranks
 // converge. The matrix W of D-PSGD (Lian et al. 2017), x_i <- sum_j W_ij x_j - learning rate g_i,
 // is symmetric and doubly stochastic, so the mean of all ranks moves by the mean of all steps.
 // Without gradients the consensus distance (distance of all ranks from their mean) shrinks at every
@@ -56,7 +56,7 @@ Graph graph_of(const Experiment& experiment);
 // sum to one.
 MixingMatrix metropolis(const Graph& graph);
 
-// MixingMatrix matrix of the experiment: Metropolis weights, overridden by weights given by hand,
+// Mixing matrix of the experiment: Metropolis weights, overridden by weights given by hand,
 // to 12 decimals. W_ji is W_ij if only one is given, and W_ii is the rest if not given. Pure;
 // `mixing_problems` validates the matrix.
 MixingMatrix mixing(const Experiment& experiment);

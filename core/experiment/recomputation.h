@@ -43,7 +43,7 @@ struct Recomputation {
 // Returns what a training rank frees and recomputes.
 Recomputation recomputation_of(const Resolved& resolved, int rank);
 
-// ReplayResult floating-point operations as a fraction of those of a step, over all ranks.
+// Recomputed floating-point operations as a fraction of those of a step, over all ranks.
 double recomputed_share(const Resolved& resolved);
 
 // Describes in one line what is freed and what that costs over all ranks, or that nothing can be

@@ -24,7 +24,7 @@ struct LayerSum {
 };
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
-// RemoteCalls `visit(samples, number in training, number in evaluation)` for each size of
+// Calls `visit(samples, number in training, number in evaluation)` for each size of
 // micro-batch of a rank in the full run.
 void for_each_micro_batch(const Resolved& experiment, int rank,
                           const std::function<void(std::int64_t samples, std::int64_t train,

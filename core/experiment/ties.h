@@ -22,8 +22,9 @@ struct Tie {
   int table = 0, tied = 0;
 };
 
-// Returns the stages from the document alone: by its places, or as balanced partitions put them.
-// Nothing if one stage has both, or nothing is tied.
+// Returns the stages of the table and of the tied layer, computed from the document alone: from its
+// stage places, or from the balanced partition. Returns nothing if both are on one stage, or if no
+// layer is tied.
 std::optional<Tie> split_tie(const Experiment& experiment);
 
 // Returns for each part of the table the ranks that hold it and sum its gradient. Empty if one

@@ -31,8 +31,8 @@ std::vector<int> inputs_of(const Model& model, int segment);
 // output (or input).
 bool backward_needs_output(const Segment& segment);
 bool backward_needs_input(const Segment& segment);
-// Returns the outputs needed by its backward pass, including its weight gradients; for segments
-// whose gradient is needed.
+// Returns the outputs that the segment's backward pass reads, weight gradients included. Only for
+// segments that need a gradient.
 std::vector<int> backward_inputs_of(const Model& model, int segment);
 
 // Returns by segment the stages that an output passes: the one that computes it, then all that take

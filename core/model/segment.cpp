@@ -90,12 +90,12 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
     case LayerKind::layer_norm:
-      return 14 * outputs;  // ReplayResult statistics, two means, and the result.
+      return 14 * outputs;  // Recomputed statistics, two means, and the result.
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
     case LayerKind::attention:
       return attention_flops(*this, 5, kExponential + 6) +
-             2 * outputs;  // ReplayResult scores, and a mean per row.
+             2 * outputs;  // Recomputed scores, and a mean per row.
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }

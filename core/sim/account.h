@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TimeAccount of a rank's time by activity. At every moment a rank counts as the first activity in
+// Account of a rank's time by activity. At every moment a rank counts as the first activity in
 // the list that is in progress.
 #pragma once
 

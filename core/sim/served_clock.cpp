@@ -309,7 +309,7 @@ Picoseconds ServerClock::evaluation_takes(const Worker& who) const {
   return takes;
 }
 
-// RemoteCalls `visit(pull op)` for the shares on a server of which the worker pulls only the rows
+// Calls `visit(pull op)` for the shares on a server of which the worker pulls only the rows
 // that its samples name.
 template <class Visit>
 void ServerClock::for_each_table(int number, int server, Visit visit) const {

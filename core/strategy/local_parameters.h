@@ -12,7 +12,7 @@
 
 namespace trainyard::strategy {
 
-// WeightedInputs sum of the reads, with coefficients `numerators` / `denominator`.
+// Weighted sum of the reads, with coefficients `numerators` / `denominator`.
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 

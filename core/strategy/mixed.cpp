@@ -106,8 +106,8 @@ class Caster {
     return cast;
   }
 
-  // Adjusts dependencies on compute ops for the added casts. The program of the previous instance
-  // is unknown, so the number must suffice for each.
+  // Adjusts dependencies on compute ops for the added casts. A dependency on the previous instance
+  // may refer to any program, so it uses the largest number of casts of all programs.
   void wait_for_as_much(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {

@@ -118,7 +118,7 @@ class WaitsOfLanes {
       known_;  // by lane: sequence by {lane, steps back, also waits for peers}
 };
 
-// RemoteCalls `visit(op, its number on its lane)` in program order.
+// Calls `visit(op, its number on its lane)` in program order.
 template <class Ops, class Visit>
 void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
   std::vector<std::int32_t> count(lanes);

@@ -36,7 +36,7 @@ class ReplicaOps : protected ReplicaSpans {
   Op op_of(OpKind kind,
            int segment) const;  // op of this micro-step on the compute lane, without accesses
 
-  // RemoteCalls `add(op)` with the ops that recompute the run of dropped outputs ending with
+  // Calls `add(op)` with the ops that recompute the run of dropped outputs ending with
   // segment `s`, before the segment's backward pass.
   template <class Add>
   void make_again(int s, Add add) const {

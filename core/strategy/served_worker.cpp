@@ -150,8 +150,8 @@ class WorkerPlan {
     return ops;
   }
 
-  // Lists the rows of the batch that the turn assigns, after the previous round has packed its
-  // gradient with the last list, which was sent long before.
+  // Adds the op that lists the table rows of the assigned batch. It waits until the previous round
+  // has packed its gradient, which uses the previous list.
   void name_rows(std::vector<Op>& ops) const {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (!is_table(i)) continue;

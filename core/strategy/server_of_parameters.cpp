@@ -90,7 +90,7 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // RemoteCalls `visit(index among this server's shares, number, start in the server's buffers,
+  // Calls `visit(index among this server's shares, number, start in the server's buffers,
   // elements)`.
   template <class Visit>
   void for_each_share(Visit visit) const {
@@ -117,7 +117,7 @@ class ServerPlan {
     return ops;
   }
 
-  // For a table share, adds the list as the last read.
+  // If the op's bucket is a share of a table, adds the list of requested rows as its last read.
   void carries_named(Op& op) const {
     const auto list = wanted_.find(static_cast<std::size_t>(op.bucket));
     if (list == wanted_.end()) return;

@@ -42,7 +42,7 @@ inline Tensor numbers(Values& values, std::int64_t elements, Numbers kind, std::
   return tensor;
 }
 
-// OpKey NaN it is, an addition may choose.
+// An addition may return any NaN.
 inline bool same(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
          (std::isnan(a) && std::isnan(b));

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                     tables(ServerMode::stale_synchronous, 4, 2),
                     tables(ServerMode::softsync, 4, 1)));
 
-// OpKey rows the samples of a step name, read off the data set as a person would.
+// Rows that the samples of a step name, read from the data set directly.
 class NamedByStep {
  public:
   explicit NamedByStep(const Experiment& e)

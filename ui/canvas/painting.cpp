@@ -212,7 +212,7 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& loo
     paint_labeled_shard_bar(painter, first.translated(2 * width, 0), "M", kept, true, color);
 }
 
-// Paints the bars without letters, stacked, at fixed positions whether or not all three exist.
+// Paints up to three stacked bars without letters. Each kind of bar has a fixed position.
 void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
   const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));

@@ -84,7 +84,8 @@ std::optional<RunStyle> RunCharts::look_of(const Shown& shown) const {
   return RunStyle{names_[at], at};
 }
 
-// A run gets its name from its recording; lines planned before are planned again.
+// Updates the runs' names, which come from their recordings. If a name changed, all lines are
+// planned again.
 void RunCharts::name_runs() {
   QStringList names;
   for (const auto& shown : runs_) names << (shown->run ? shown->run->name() : QString());

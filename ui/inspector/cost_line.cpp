@@ -32,7 +32,7 @@ struct CostLine::CostComputation {
  private:
   AlgorithmOffersPtr offers(const base::Result<experiment::Resolved>& resolved) const;
   PipelinePlanPtr pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
-  // RemoteCalls `show` on the line's thread, unless the computation was canceled.
+  // Calls `show` on the line's thread, unless the computation was canceled.
   template <class Show>
   void post(Show show) const {
     QMetaObject::invokeMethod(qApp, [to = line, freed = stop, show] {

@@ -36,7 +36,7 @@ QString plain(double value, const QString& unit) {
 }
 
 // True if commas in a number are group separators. In a count, which has no fraction, they always
-// are. OtherProofs a comma may be a decimal comma, as it always is after a leading 0.
+// are. Otherwise a comma may be a decimal comma, as it always is after a leading 0.
 bool commas_group(const QString& number, const QString& unit) {
   static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
   return !number.contains(behind_zero) &&

@@ -8,10 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr auto kTopic = "manual_topic", kField = "manual_field", kWhere = "manual_where",
-               kWhat = "manual_what", kCode = "manual_code", kId = "manual_id";
-
-QString text(const std::string& string) { return QString::fromStdString(string); }
+constexpr auto kTopic = "manual_topic", kField = "manual_field", kProblem = "manual_problem";
 
 }  // namespace
 
@@ -20,22 +17,14 @@ void set_manual_topic(QWidget* widget, const QString& topic) { widget->setProper
 void set_manual_field(QWidget* widget, const QString& part) { widget->setProperty(kField, part); }
 
 void set_manual_problem(QWidget* widget, const std::optional<base::Problem>& problem) {
-  widget->setProperty(kId, problem ? QVariant(text(problem->id)) : QVariant());
-  widget->setProperty(kWhere, problem ? QVariant(text(problem->where)) : QVariant());
-  widget->setProperty(kWhat, problem ? QVariant(text(problem->what)) : QVariant());
-  widget->setProperty(kCode, problem ? QVariant(static_cast<int>(problem->code)) : QVariant());
+  widget->setProperty(kProblem, problem ? QVariant::fromValue(*problem) : QVariant());
 }
 
 ManualTopic manual_topic_of(const QWidget* widget) {
   ManualTopic found;
   for (; widget; widget = widget->parentWidget()) {
-    if (const QVariant code = widget->property(kCode); code.isValid() && !found.problem)
-      found.problem = {widget->property(kId).toString().toStdString(),
-                       static_cast<base::ProblemCode>(code.toInt()),
-                       widget->property(kWhere).toString().toStdString(),
-                       widget->property(kWhat).toString().toStdString(),
-                       "",
-                       ""};
+    if (const QVariant problem = widget->property(kProblem); problem.isValid() && !found.problem)
+      found.problem = problem.value<base::Problem>();
     if (const QString part = widget->property(kField).toString(); !part.isEmpty())
       found.field = found.field.isEmpty() ? part : part + "." + found.field;
     if (const QString topic = widget->property(kTopic).toString();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Paints a timeline: spans as pixels of an image, because there are many; ruler, names and marks
-// above it. MergedLogs spans are a column: filled from the bottom by each kind's share of its time,
+// above it. Merged spans are a column: filled from the bottom by each kind's share of its time,
 // then hatched for time held back and waiting, and pale where no op ran.
 #pragma once
 

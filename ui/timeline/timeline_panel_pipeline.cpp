@@ -87,7 +87,7 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// VersionTracker clears the chosen step; ending it chooses the displayed step.
+// Following clears the chosen step; ending it chooses the displayed step.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});

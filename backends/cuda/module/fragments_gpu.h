@@ -34,7 +34,7 @@ struct PerRow {
   IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
 };
 
-// RemoteCalls body(i, j, number) for each number of an accumulator that the lane holds, in column
+// Calls body(i, j, number) for each number of an accumulator that the lane holds, in column
 // block j (8 columns) of row block i (16 rows).
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_each_element(const Body& body) {
@@ -43,7 +43,7 @@ IN_REGISTERS void for_each_element(const Body& body) {
   });
 }
 
-// RemoteCalls body(i, j) for each 16 x 16 block.
+// Calls body(i, j) for each 16 x 16 block.
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_blocks(const Body& body) {
   unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 16>([&](int j) { body(i, j); }); });

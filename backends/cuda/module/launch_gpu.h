@@ -24,14 +24,14 @@ inline constexpr std::int64_t kMostBlocks = 1 << 20;  // blocks loop over more w
 inline constexpr int kWarp = 32;
 inline constexpr int kSmallTeam = kWarp;  // the team size with the cheapest reductions
 
-// RemoteCalls body(i) for each i in [0, kCount), unrolled: indices of register arrays must be
+// Calls body(i) for each i in [0, kCount), unrolled: indices of register arrays must be
 // compile-time constants.
 template <int kCount, class Body>
 IN_REGISTERS void unrolled(const Body& body) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) body(i);
 }
-// RemoteCalls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more
+// Calls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more
 // than loop overhead.
 template <class Body>
 IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {

@@ -68,7 +68,7 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
   }
 }
 
-// RemoteCalls body(tensor with a compile-time dtype), so that a loop over many elements checks the
+// Calls body(tensor with a compile-time dtype), so that a loop over many elements checks the
 // dtype once.
 template <class W, class Body>
 ON_DEVICE void with_static_dtype(const Tensor& tensor, const Body& body) {
@@ -82,7 +82,7 @@ ON_DEVICE void with_static_dtype(const Tensor& tensor, const Body& body) {
   }
 }
 
-// RemoteCalls use(c, element c) for `count` elements from `first` on, divided among the threads of
+// Calls use(c, element c) for `count` elements from `first` on, divided among the threads of
 // a team. Loads several elements ahead of their use.
 template <class W, class Use>
 ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first,

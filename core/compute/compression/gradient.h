@@ -20,7 +20,7 @@ namespace trainyard::compute::compression {
 
 inline constexpr std::int64_t kBlock = kScaled;
 
-// RemoteCalls work(first, count) for each block; blocks have kBlock numbers except the last.
+// Calls work(first, count) for each block; blocks have kBlock numbers except the last.
 template <class Work>
 void in_blocks(std::int64_t elements, const Work& work) {
   for (std::int64_t first = 0; first < elements; first += kBlock)

@@ -50,7 +50,7 @@ inline void make_guess(const float* last, const PowerSgdBlock& block, const Draw
   }
 }
 
-// RemoteCalls work(width, k) for the columns from k on, `width` at a time, where width is a
+// Calls work(width, k) for the columns from k on, `width` at a time, where width is a
 // compile-time constant so that sums stay in registers.
 template <class Work>
 void in_columns(std::int64_t rank, const Work& work) {

@@ -20,7 +20,7 @@ struct Head {
   std::int64_t of_output(std::int64_t row) const { return first + row * stride / 3; }
 };
 
-// RemoteCalls body(head, index of its queries' first element in the input).
+// Calls body(head, index of its queries' first element in the input).
 template <class T, class Body>
 void for_heads(const Tensor& input, std::int64_t heads, const Body& body) {
   const std::int64_t rows = input.shape[1], stride = input.shape[2], together = stride / 3,

@@ -26,7 +26,7 @@ double factor(Multiplies multiplies, const Tensor& tensor, std::int64_t element)
   return factor(multiplies, tensor.as<T>()[element]);
 }
 
-// RemoteCalls visit(r, s, y, x) for every position of the window at (row, column) of the result
+// Calls visit(r, s, y, x) for every position of the window at (row, column) of the result
 // that is within the image.
 template <class Visit>
 void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int64_t column,
@@ -38,7 +38,7 @@ void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int6
     }
 }
 
-// RemoteCalls visit(b, y, x, c) for every element.
+// Calls visit(b, y, x, c) for every element.
 template <class Visit>
 void for_each_element(const Tensor& image, const Visit& visit) {
   for (std::int64_t b = 0; b < image.shape[0]; ++b)
@@ -66,7 +66,7 @@ void run(const Conv2dForward& op) {
   });
 }
 
-// RemoteCalls visit(r, s, row, column) for every window of the result that contains pixel (y, x),
+// Calls visit(r, s, row, column) for every window of the result that contains pixel (y, x),
 // with the pixel's position (r, s) in the window.
 template <class Visit>
 void windows_on(const Window& w, const Tensor& result, std::int64_t y, std::int64_t x,

@@ -34,7 +34,7 @@ struct Row {
   }
 };
 
-// RemoteCalls body(row, index of its first element).
+// Calls body(row, index of its first element).
 template <class T, class AnyRowNorm, class Body>
 void for_rows(const AnyRowNorm& op, const Body& body) {
   const std::int64_t columns = channels_of(op.input);

@@ -23,7 +23,7 @@ base::Problem problem(const std::string& where, const std::string& what, int err
   return said;
 }
 
-// RemoteCalls `move(bytes done)` until all bytes are done. It returns the number of further bytes,
+// Calls `move(bytes done)` until all bytes are done. It returns the number of further bytes,
 // like read(2) and write(2).
 template <class Move>
 int move_all(std::size_t bytes, Move move) {

@@ -129,7 +129,7 @@ class WaysToFit {
         return;
   }
 
-  // CaptureState short runs of segments first, because they recompute the least.
+  // Tries short runs of segments first, because they recompute the least.
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))
@@ -281,7 +281,7 @@ class WaysToFit {
                : "the same bytes as ddp, half of them after the update";
   }
 
-  // CaptureState pipeline, tensor parallelism, and both, each with as many replicas as possible.
+  // Tries pipeline, tensor parallelism, and both, each with as many replicas as possible.
   // Every replica then takes the micro-batches of several.
   bool splits_more() const {
     return all_reduces() || experiment::splits_model(document_.strategy.kind);
@@ -352,7 +352,7 @@ class WaysToFit {
     };
   }
 
-  // CaptureState schedules that hold fewer micro-batches. "naive" holds one, and only one device
+  // Tries schedules that hold fewer micro-batches. "naive" holds one, and only one device
   // works at a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;

@@ -9,13 +9,13 @@
 
 namespace trainyard::session {
 
-// Full steps from `from_step` on: the duration on the slowest rank, for steps with the largest
-// number of samples that every rank has reported, and that number of samples. Short steps at the
-// end of an epoch, and steps with a lost event, are left out.
+// Measured steps that have the largest number of samples. Short steps at the end of an epoch, and
+// steps that some rank did not report, are left out.
 struct FullSteps {
-  std::vector<double> seconds;
-  std::int64_t samples = 0;
+  std::vector<double> seconds;  // per step: the duration on the slowest rank
+  std::int64_t samples = 0;     // of one step, over all ranks
 };
+// Returns the full steps from `from_step` on.
 FullSteps full_steps(const telemetry::History& history, std::int64_t from_step);
 
 // Fills in the measured values from the run directory. Returns a Problem if the variant did not

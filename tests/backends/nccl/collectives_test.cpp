@@ -70,7 +70,7 @@ std::vector<std::vector<double>> after(int count, std::size_t elements, Collecti
   return buffers;
 }
 
-// OpKey rank has the element as its part: the first are longer by one.
+// Returns the rank whose shard contains the element: the first shards are longer by one.
 std::size_t owner(std::size_t element, std::size_t elements, std::size_t ranks) {
   const std::size_t part = elements / ranks, longer = elements % ranks;
   return element < longer * (part + 1) ? element / (part + 1)

@@ -10,7 +10,7 @@
 
 namespace trainyard::check {
 
-// OpKey plans a break is for.
+// Plans to which a break applies.
 enum class Of {
   steps,   // a random graph without tail and evaluation, coarse
   coarse,  // broken coarse, looked at coarse or expanded

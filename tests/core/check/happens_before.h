@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OpKey ops of a coarse plan are in order whatever the speed of anything, told by a graph instead
-// of the checker's clocks. Every op of three steps of the program "train" has a start and an end;
-// an edge is what waits for what. Two ops of a rank are in order when the end of one leads to the
-// start of the other.
+// Order of the ops of a coarse plan at any speed, from a graph instead of the checker's clocks.
+// Every op of three steps of the program "train" has a start and an end; an edge leads from an
+// event to one that waits for it. Two ops of a rank are in order if a path leads from the end of
+// one to the start of the other.
 #pragma once
 
 #include <map>

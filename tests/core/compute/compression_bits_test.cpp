@@ -24,7 +24,7 @@ namespace {
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude_of(float value) { return bits_of(value) & 0x7FFFFFFFu; }
 
-// OpKey NaN it is, an addition may choose.
+// An addition may return any NaN.
 bool same(float a, float b) { return bits_of(a) == bits_of(b) || (std::isnan(a) && std::isnan(b)); }
 
 std::uint16_t plain_fp16(float value) {
@@ -222,7 +222,7 @@ bool same_encoded(const std::vector<std::byte>& a, const std::vector<std::byte>&
   return true;
 }
 
-// OpKey of the 32-bit words of what travels are floats.
+// Indices of the floats among the 32-bit words of the message.
 std::pair<std::size_t, std::size_t> floats_of(const CompressionSpec& spec, std::size_t elements) {
   const auto k = static_cast<std::size_t>(kept(spec, static_cast<std::int64_t>(elements)));
   if (spec.kind == Scheme::int8) return {0, (elements + 1023) / 1024};

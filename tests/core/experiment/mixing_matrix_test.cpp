@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MixingMatrix matrices against what is known of their eigenvalues; matrices that are no good are
-// refused, and say why.
+// Mixing matrices against known eigenvalues; invalid matrices are refused with a reason.
 #include "core/experiment/mixing_matrix.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OpKey ranks sum, as experiments know it beforehand (experiment/mesh.h) and as plans have it.
+// Groups of ranks that sum: as experiments predict them (experiment/mesh.h), and in plans.
 #include <gmock/gmock.h>
 
 #include <set>

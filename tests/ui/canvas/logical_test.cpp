@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-// ConversionSteps four devices; the first sends the most.
+// Four devices in a ring; the first sends the most.
 LogicalTopology ring_of_four(bool pointed = true) {
   return {{"cpu0", "cpu1", "cpu2", "cpu3"},
           {{0, 1, 4000}, {1, 2, 1000}, {2, 3, 1000}, {3, 0, 2000}},

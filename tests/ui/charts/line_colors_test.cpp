@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OpKey colors lines have: of a rank, of a run, of a part of a step, or of none of them.
+// Colors of lines: of a rank, of a run, of a part of a step, or of none of them.
 #include <gtest/gtest.h>
 
 #include <array>

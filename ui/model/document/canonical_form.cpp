@@ -8,26 +8,15 @@
 namespace trainyard::ui {
 namespace {
 
-template <base::IsDocument Document>
-void reset_unused(Document& document);
-
-template <class Value>
-void forget_inside(Value& value) {
-  if constexpr (base::IsDocument<Value>) reset_unused(value);
-  if constexpr (base::IsVector<Value>::value)
-    for (auto& element : value) forget_inside(element);
-}
-
 // Resets unused fields to defaults, as the field tables define.
 template <base::IsDocument Document>
 void reset_unused(Document& document) {
   const Document given = document, defaults{};
-  const auto forget = [&](const auto& field) {
-    if (field.used && !field.used(given)) document.*(field.member) = defaults.*(field.member);
-    else forget_inside(document.*(field.member));
-  };
-  std::apply([&](const auto&... fields) { (forget(fields), ...); },
-             base::Fields<Document>::table());
+  base::for_each_field<Document>([&](const auto& field) {
+    auto& value = document.*(field.member);
+    if (field.used && !field.used(given)) value = defaults.*(field.member);
+    else base::for_each_document(value, "", [](auto& part, const auto&) { reset_unused(part); });
+  });
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
   return scored;
 }
 
-// RemoteCalls work(strip, scored, buffer) for the keys visible to a strip of the team's queries,
+// Calls work(strip, scored, buffer) for the keys visible to a strip of the team's queries,
 // one tile at a time.
 template <class T, int kWidth, class Work>
 IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,

@@ -12,7 +12,7 @@ inline bool supports_tensor_cores(const Tensor& input, std::int64_t width) {
   return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128;
 }
 
-// RemoteCalls work<T, kWidth>() with the smallest kWidth that holds a head.
+// Calls work<T, kWidth>() with the smallest kWidth that holds a head.
 template <class T, class Work>
 void with_width(std::int64_t width, const Work& work) {
   if (width <= 32) return work.template operator()<T, 32>();

@@ -45,7 +45,7 @@ struct alignas(2 * kPiece) Piece {
   std::uint16_t numbers[kPiece];
 };
 
-// RemoteCalls body(row, column) for each piece (or number) of a tile, divided among the threads of
+// Calls body(row, column) for each piece (or number) of a tile, divided among the threads of
 // a team.
 template <int kColumns, int kAtOnce, class Body>
 IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
@@ -126,7 +126,7 @@ struct StreamedRows {
   }
 };
 
-// RemoteCalls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`,
+// Calls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`,
 // first + step, ... below `end`.
 template <class Get, class Work>
 IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step,
@@ -140,7 +140,7 @@ IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t e
   team.sync();
 }
 
-// RemoteCalls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel
+// Calls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel
 // if there are enough warps. Extra warps only help to fetch: they get a strip index of kWarps or
 // more.
 template <class Body>

@@ -25,8 +25,8 @@ struct Whole {
     return residual != nullptr ? residual[i] + gradient[i] : gradient[i];
   }
 
-  // Stores the residual of number i with value `value` that was sent as `sent`. Returns the squared
-  // error.
+  // Stores the residual of element i: `value`, its exact value, minus `sent`, the value that was
+  // sent. Returns the squared error.
   ON_DEVICE double sent(std::int64_t i, float value, float sent) const {
     const float left = value - sent;
     if (residual != nullptr) residual[i] = compression::is_finite(left) ? left : 0;

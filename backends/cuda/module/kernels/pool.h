@@ -34,7 +34,7 @@ ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::in
   return ((b * s[1] + y) * s[2] + x) * s[3] + c;
 }
 
-// RemoteCalls visit(r, s, y, x) for every position of the window at output (row, column) that is
+// Calls visit(r, s, y, x) for every position of the window at output (row, column) that is
 // inside the image.
 template <class Visit>
 ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, std::int64_t column,
@@ -58,7 +58,7 @@ ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int6
   return {low <= 0 ? 0 : (low + stride - 1) / stride, last < windows ? last : windows - 1};
 }
 
-// RemoteCalls visit(r, s, row, column) for every output window that contains pixel (y, x), where
+// Calls visit(r, s, row, column) for every output window that contains pixel (y, x), where
 // (r, s) is its position in the window, in increasing order of (r, s).
 template <class Visit>
 ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x,

@@ -94,7 +94,7 @@ TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
   EXPECT_EQ(engine.given.size(), 1u);
 }
 
-// RemoteCalls that were complete before the op started do not belong to the op.
+// Calls that were complete before the op started do not belong to the op.
 TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
   Engine engine;
   const BoundPlan plan = plan_with_calls();

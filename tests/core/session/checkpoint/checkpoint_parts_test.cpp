@@ -84,7 +84,7 @@ class CheckpointParts : public testing::Test {
   std::vector<float> parameters_, moment_, state_;
 };
 
-// RunPartitioner anywhere, in the midst of a tensor as well.
+// Cut anywhere, in the midst of a tensor as well.
 TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
   for (std::size_t cut = 0; cut <= parameters_.size(); ++cut) {
     const std::vector<CheckpointFile> files{
