@@ -69,10 +69,10 @@ struct Passing {
   Use use;
 };
 
-// Replaces the 16-bit tensors of `op` by fp32 ones. lend(elements) returns memory for each of them,
+// Replaces the 16-bit tensors of `op` by fp32 ones. allocate(elements) returns memory for each of them,
 // used only by that op while it runs.
-template <class OneOp, class Lend>
-std::vector<Passing> widen(OneOp& op, const Lend& lend) {
+template <class OneOp, class Allocate>
+std::vector<Passing> widen(OneOp& op, const Allocate& allocate) {
   std::vector<Passing> list;
   for_each_activation(op, [&](Tensor& tensor, Use use) {
     if (!is_half(tensor.dtype)) return;
@@ -81,7 +81,7 @@ std::vector<Passing> widen(OneOp& op, const Lend& lend) {
     };
     auto at = std::find_if(list.begin(), list.end(), same);
     if (at == list.end() && !tensor.empty())
-      at = list.insert(at, {tensor, lend(tensor.elements()), {}});
+      at = list.insert(at, {tensor, allocate(tensor.elements()), {}});
     if (at != list.end()) at->use = {at->use.read || use.read, at->use.written || use.written};
     tensor = {DType::fp32, tensor.shape,
               at != list.end() ? reinterpret_cast<std::byte*>(at->wide) : nullptr};

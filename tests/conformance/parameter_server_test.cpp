@@ -178,7 +178,7 @@ TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
     const auto ranks = trained(e);
     expect_same_end(ranks, workers);
     const WhileAllPush staleness = while_all_push(ranks.back(), workers);
-    ASSERT_GT(staleness.updates, 50 * workers) << "the workers trained one after the other";
+    ASSERT_GT(staleness.updates, 50 * workers) << "the workers did not train at the same time";
     EXPECT_NEAR(staleness.mean, workers - 1, 0.02 * (workers - 1)) << workers;
   }
 }

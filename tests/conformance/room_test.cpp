@@ -166,7 +166,7 @@ TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
                                                      "strategy.fsdp.shard=optimizer"));
   const std::vector<Way> alone = options_that_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
   EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true"))
-      << "one replica has nobody to share with";
+      << "one replica has no peer to share with";
 }
 
 TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {

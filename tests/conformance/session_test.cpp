@@ -87,7 +87,7 @@ TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
                ratio = recorded_values(*alone, Metric::update_ratio, 0, segment);
     ASSERT_EQ(reduced.size(), 20u);
     expect_near(recorded_values(*alone, Metric::local_gradient_norm, 0, segment), reduced,
-                "local norm, to which nobody adds,");
+                "local norm, to which no peer adds,");
     std::vector<double> mean_of_local(20);
     for (int rank = 0; rank < 3; ++rank) {
       expect_near(recorded_values(*together, Metric::reduced_gradient_norm, rank, segment), reduced,

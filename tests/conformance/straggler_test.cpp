@@ -156,7 +156,7 @@ TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) 
   const auto history = recorded(outcome);
   for (int rank = 0; rank < 2; ++rank)
     EXPECT_GE(sum(values(history, Metric::step_seconds, rank)), 5 * base::seconds(copies * kCopy))
-        << "what a step puts aside last may still go in the next one";
+        << "the last offload of a step may still be in progress in the next step";
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST_P(TransportConformance, what_cannot_be_is_a_problem) {
     EXPECT_FALSE(end.release(peer, channel)) << peer << " " << channel;
   }
   EXPECT_FALSE(end.release(1, 0)) << "nothing came that could be released";
-  EXPECT_TRUE(good(end.state())) << "a wrong call harms nobody else";
+  EXPECT_TRUE(good(end.state())) << "a wrong call harms no other rank";
 }
 
 TEST_P(TransportConformance, a_wait_ends_in_time_and_when_woken) {

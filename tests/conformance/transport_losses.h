@@ -82,7 +82,7 @@ TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   for (const std::size_t rank : {0u, 2u}) {
     await_loss(*ends[rank], 1);
     ASSERT_TRUE(good(ends[rank]->begin_anew(1, 2)));
-    EXPECT_FALSE(ends[rank]->has_lost(1)) << "nobody is there who could be";
+    EXPECT_FALSE(ends[rank]->has_lost(1)) << "no process is there that could be";
   }
   EXPECT_EQ(ends[0]->consumed(1, 0), 0u);
   const auto nothing = ends[0]->receive(1, 0);

@@ -107,7 +107,7 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   ASSERT_TRUE(run.trains());
   run.ask(Command::restart, 1);
   run.ask(Command::kill, 1);
-  EXPECT_TRUE(run.becomes(1, "lost")) << "nobody asked for it since";
+  EXPECT_TRUE(run.becomes(1, "lost")) << "the rank was killed after the restart";
   EXPECT_TRUE(run.goes_on());
   run.ask(Command::restart, 1);
   EXPECT_TRUE(run.is_back(1));

@@ -53,7 +53,7 @@ class Watched {
   }
   void harm(int rank, int signal) {
     const pid_t victim = process(rank);
-    ASSERT_GT(victim, 1) << "nobody else shall be harmed";
+    ASSERT_GT(victim, 1) << "no other process shall be harmed";
     ::kill(victim, signal);
   }
   bool becomes(int rank, const std::string& wanted, double seconds = promised) {

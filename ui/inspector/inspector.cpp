@@ -128,10 +128,10 @@ QWidget* Inspector::build_data() {
   return both;
 }
 
-void Inspector::show_dealt(const DataAssignment& reckoned) {
-  const bool ask = reckoned.empty() && recorded_dealt_;
-  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : reckoned,
-                      ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
+void Inspector::show_dealt(const DataAssignment& computed) {
+  const bool ask = computed.empty() && recorded_dealt_;
+  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : computed,
+                      ask ? ShardView::Source::recorded : ShardView::Source::computed);
 }
 
 void Inspector::connect_layers() {

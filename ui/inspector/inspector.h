@@ -61,7 +61,7 @@ class Inspector : public QWidget {
   void connect_layers();
   QWidget* build_model();
   QWidget* build_data();
-  void show_dealt(const DataAssignment& reckoned);
+  void show_dealt(const DataAssignment& computed);
   void refresh();
   void refresh_experiment();
   void refresh_item();

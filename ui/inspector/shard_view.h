@@ -13,7 +13,7 @@ namespace trainyard::ui {
 class ShardView : public QWidget {
   Q_OBJECT
  public:
-  enum class Source { reckoned, recorded };
+  enum class Source { computed, recorded };
 
   explicit ShardView(QWidget* parent = nullptr);
 

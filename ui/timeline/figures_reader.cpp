@@ -57,7 +57,7 @@ void FiguresCalculator::go_on() {
   busy_ = false;
   by_rank_ = std::move(open_);
   if (std::exchange(again_, false)) ask();
-  emit reckoned();
+  emit computed();
 }
 
 TimelineFigures FiguresCalculator::all() const {

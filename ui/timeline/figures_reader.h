@@ -24,11 +24,11 @@ class FiguresCalculator : public QObject {
   void ask();  // starts soon; if it is computing, again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
-  }  // as of the last `reckoned`
+  }  // as of the last `computed`
   TimelineFigures all() const;
 
  signals:
-  void reckoned();
+  void computed();
 
  private:
   void begin();

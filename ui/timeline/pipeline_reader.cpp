@@ -48,7 +48,7 @@ void PipelineReader::show_plan() {
   emit changed();
 }
 
-std::optional<PipelineReader::RunPlan> PipelineReader::reckoned(const base::Json& recorded,
+std::optional<PipelineReader::RunPlan> PipelineReader::computed(const base::Json& recorded,
                                                                 const std::stop_token& stop) {
   const auto resolved = experiment::resolved_from_json(recorded);
   const auto shape = resolved ? pipeline_shape(*resolved) : std::nullopt;
@@ -68,7 +68,7 @@ void PipelineReader::reckon() {
   if (!asked_) return;
   QThreadPool::globalInstance()->start(
       [reader = QPointer<PipelineReader>(this), recorded = *recorded, stop = stop_.get_token()] {
-        const auto known = reckoned(recorded, stop);
+        const auto known = computed(recorded, stop);
         QMetaObject::invokeMethod(qApp, [reader, stop, known] {
           if (!reader || stop.stop_requested() || !known) return;
           reader->of_run_ = known;

@@ -45,7 +45,7 @@ class PipelineReader : public QObject {
     PipelinePlanPtr plan;
     std::string problem;
   };
-  static std::optional<RunPlan> reckoned(const base::Json& recorded, const std::stop_token& stop);
+  static std::optional<RunPlan> computed(const base::Json& recorded, const std::stop_token& stop);
   void reckon();
   std::optional<std::int32_t> wanted_step() const;
   bool update_run();

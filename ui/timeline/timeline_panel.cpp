@@ -72,7 +72,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
     if (!shows_pipeline()) emit_selected(false);
   });
   connect(view_, &TimelineView::plan_wanted, this, [this] { emit_selected(true); });
-  connect(reader_, &FiguresCalculator::reckoned, this, &TimelinePanel::show_figures);
+  connect(reader_, &FiguresCalculator::computed, this, &TimelinePanel::show_figures);
   set_run(nullptr);
 }
 

@@ -60,7 +60,7 @@ TEST(LinkShares, a_message_alone_has_the_narrowest_bandwidth_and_arrives_a_laten
 
 TEST(
     LinkShares,
-    the_drawn_bandwidth_is_met_from_10_megabits_to_10_gigabits_with_messages_from_one_byte_to_64_mebibytes) {
+    meets_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
   for (const double bandwidth : {10e6, 100e6, 1e9, 10e9})
     for (const std::uint64_t bytes : {1u, 1'000u, 65'536u, 1u << 20, 64u << 20}) {
       Shares shares(links_of(chain({{"a", "b", bandwidth, 0}})));

@@ -222,7 +222,7 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   Experiment sharded = meshed(2, 2, 2);
   sharded.strategy.mesh.shards_data = true;
   EXPECT_EQ(identical_parameter_groups(strategy::resolved(sharded)).size(), 8U)
-      << "of all parameters each has but its part";
+      << "each rank has only its shard of all parameters";
   Experiment on_hosts = on(meshed(4, 1, 2), tests::drawn_hosts(2, 4));
   on_hosts.strategy.mesh.shards_data = true;
   on_hosts.strategy.fsdp.group = ShardGroup::host;

@@ -240,7 +240,7 @@ TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
     const auto problems = gossip_problems(e);
     return problems.empty() ? "" : base::to_string(problems.front());
   };
-  EXPECT_EQ(problem({{0, 0, 0.333333333333}}), "") << "the last digit is nobody's fault";
+  EXPECT_EQ(problem({{0, 0, 0.333333333333}}), "") << "the last digit is a rounding error";
   EXPECT_THAT(problem({{0, 2, 0.25}}), AllOf(HasSubstr("strategy.gossip.weights[0]"),
                                              HasSubstr("ranks 0 and 2 are not neighbors")));
   EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), "");

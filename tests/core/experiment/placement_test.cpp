@@ -23,7 +23,7 @@ TEST(Placement, ranks_that_share_cores_are_counted_by_the_cores_they_want) {
   topology.hosts[0].devices[0].role = topology::Role::idle;
   EXPECT_EQ(shared_cores_caveat(topology, {}, 3), std::nullopt);
   topology.hosts[0].devices[1].role = topology.hosts[0].devices[2].role = topology::Role::idle;
-  EXPECT_EQ(shared_cores_caveat(topology, {}, 0), std::nullopt) << "one rank shares with nobody";
+  EXPECT_EQ(shared_cores_caveat(topology, {}, 0), std::nullopt) << "one rank shares with no other";
 }
 
 TEST(Placement, a_worker_that_is_drawn_as_an_accelerator_is_emulated) {

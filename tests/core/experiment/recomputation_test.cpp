@@ -56,7 +56,7 @@ TEST(Recomputation, makes_again_only_what_the_backward_pass_wants_and_what_leads
   Experiment e = strategy::small_gpt(2);
   e.training.recompute_segments = 11;
   EXPECT_EQ(in_words(of(e)), "0-10 again 0 1 2 3 4 5 6 7 8")
-      << "what the last linear layer adds, nobody asks for again, nor for its sum";
+      << "the sum of the last residual is not needed again, nor is its last linear output";
   e.training.recompute_segments = 5;
   EXPECT_EQ(in_words(of(e)), "0-4 again 1 2 3, 5-9 again 6 7 8")
       << "the sums take what comes from before their run, so that is kept";

@@ -40,7 +40,7 @@ TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_on
   EXPECT_THAT(mesh.stage(1), ElementsAre(3));
   EXPECT_EQ(identical_parameter_groups(e), (std::vector<std::vector<int>>{{0, 1, 2}, {3}, {4}}));
   EXPECT_EQ(duty_of(e.document, 3), "parameter_server");
-  EXPECT_EQ(e.servers, 0) << "nobody is answered out of step";
+  EXPECT_EQ(e.servers, 0) << "no call is answered out of step";
 }
 
 TEST(Rpc, says_what_is_asked_for_in_vain) {

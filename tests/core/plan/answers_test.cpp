@@ -72,7 +72,7 @@ TEST(RecordedAnswers, a_rank_is_answered_for_a_step_once_it_was_for_all_before) 
 TEST(RecordedAnswers, end_where_one_rank_wrote_less_than_another) {
   EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 0, 2), answers(1, 2, 0)}, {}, {}}),
             "1<0.0 left 2")
-      << "nobody said who answered step 1";
+      << "no rank reported which one answered step 1";
 }
 
 TEST(RecordedAnswers, begin_where_the_run_began) {

@@ -86,7 +86,7 @@ TEST(RecordedOrder, with_numbers_beyond_all_steps_is_refused) {
 
 TEST(RecordedOrder, ends_where_one_server_wrote_less_than_another) {
   EXPECT_EQ(merged({wrote(0, "jglj"), wrote(1, "jg")}).find("j0", 3), std::string::npos)
-      << "nobody can have come back before the other server saw the loss";
+      << "no worker can rejoin before the other server saw its loss";
 }
 
 }  // namespace

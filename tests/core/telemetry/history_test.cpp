@@ -310,7 +310,7 @@ TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
 
 TEST(
     History,
-    tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_each_would_have_become_by_the_next) {
+    reports_the_consensus_distance_once_all_ranks_have_reported) {
   History history;
   auto header = small_header(2);
   header["lambda_2"] = 0.5;
@@ -333,7 +333,7 @@ TEST(
   for (const StepValue& left : history.consensus_decay()) decay.emplace_back(left.step, left.value);
   EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{
                        {9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}}))
-      << "from each measured one anew";
+      << "from each measured one again";
   EXPECT_DOUBLE_EQ(
       history.consensus_decay()[1].seconds,
       (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);

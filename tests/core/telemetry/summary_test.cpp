@@ -122,7 +122,7 @@ TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
 
 TEST(
     Summary,
-    the_first_gradient_that_is_not_finite_is_named_by_step_then_own_before_summed_then_rank_and_last_segment) {
+    the_first_non_finite_gradient_is_ordered_by_step_then_local_then_rank) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) {
     return history_of({of_rank0, of_rank1}).bad_gradients();

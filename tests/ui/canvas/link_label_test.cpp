@@ -43,7 +43,7 @@ class LinkLabels : public Canvas {
 
 TEST_F(
     LinkLabels,
-    each_link_shows_its_bytes_each_second_while_they_flow_and_says_that_they_are_of_both_ways_together) {
+    each_link_shows_the_bytes_per_second_of_both_directions) {
   EXPECT_THAT(seen(), SizeIs(4));
   for (const QSize room :
        {QSize(560, 400),

@@ -293,7 +293,7 @@ TEST_F(Dropping, what_is_no_part_is_left_to_others) {
   EXPECT_FALSE(tell<QDragEnterEvent>({300, 300})) << "files are for the window";
   taken_ = to_mime(PaletteKind::cpu);
   taken_->setData(taken_->formats().first(), "99");
-  EXPECT_FALSE(tell<QDragEnterEvent>({300, 300})) << "a part that nobody knows";
+  EXPECT_FALSE(tell<QDragEnterEvent>({300, 300})) << "an unknown device";
   EXPECT_THAT(drawn().hosts, IsEmpty());
 }
 

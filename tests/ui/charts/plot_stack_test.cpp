@@ -124,7 +124,7 @@ TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
   plot_.append("high", points_of({1, 2, 5}));
   plot_.refresh();
   const PointSeries& tops = plot_.model().find("high")->tops;
-  ASSERT_EQ(tops.size(), 3u) << "nobody waits for a bar below";
+  ASSERT_EQ(tops.size(), 3u) << "no bar below is needed";
   EXPECT_EQ(tops.value(0), 4);
   EXPECT_EQ(tops.value(2), 5);
   EXPECT_EQ(plot_.model().stack_sum(0), std::pair(4.0, 2));

@@ -170,7 +170,7 @@ double seconds_of(const telemetry::History& history, telemetry::Metric metric, i
 
 TEST(
     RunLines,
-    the_rate_of_a_rank_is_the_growth_of_its_total_over_its_time_within_steps_whatever_pause_lies_between) {
+    the_rate_of_a_rank_counts_only_the_time_within_steps) {
   const auto history = paused_history({}, 100, 60, 30);
   const auto lines = lines_of(ChartKind::rank_bytes, history, {}, {});
   const auto points = points_of(history, line(lines, "sent2"));

@@ -168,7 +168,7 @@ TEST_F(Algorithms, what_does_not_fit_is_gray_says_why_and_is_not_picked) {
   click(Algorithm::sharded_hierarchical);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
   EXPECT_TRUE(picker().detail().contains("the same number of ranks on every host"))
-      << "who points at it is told";
+      << "the tooltip says so";
   EXPECT_TRUE(picture().flows.empty());
 }
 

@@ -41,7 +41,7 @@ TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   EXPECT_EQ(first.activation_bytes, 4 * 8 * 32) << "of a micro-batch of 8";
   EXPECT_EQ(first.forward_flops, 2 * 784 * 32 + 2 * 32);
   EXPECT_EQ(first.backward_flops, 2 * 784 * 32 + 2 * 32)
-      << "nobody wants the gradient at the samples";
+      << "the gradient of the samples is not needed";
   EXPECT_EQ(picture.node(1).backward_flops, 2 * 2 * 32 * 16 + 2 * 16)
       << "of weights, and at its input";
   EXPECT_EQ(picture.parameters, 784 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10);
@@ -278,7 +278,7 @@ TEST(ModelPicture, of_a_model_that_cannot_be_says_why_in_words) {
   e.data.kind = data::DataKind::csv;
   e.data.file = "nowhere.csv";
   EXPECT_THAT(said(model_picture(e, "/nonexistent").problem), testing::Ne(""))
-      << "nobody knows what comes in";
+      << "the input is unknown";
 }
 
 TEST(ModelPicture, is_there_though_nothing_is_drawn_yet) {

@@ -143,7 +143,7 @@ TEST(Truths, dropped_events_are_counted_over_ranks) {
 
 TEST(
     Truths,
-    ranks_that_are_slowed_down_are_named_as_long_as_they_are_and_so_is_a_machine_slower_than_drawn) {
+    slowed_ranks_and_a_machine_slower_than_drawn_are_named) {
   auto history = history_on({{.name = "a"}, {.name = "b"}});
   const auto say = [&](telemetry::Metric metric, int step, double value) {
     telemetry::Event event;

@@ -81,7 +81,7 @@ TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_
   EXPECT_EQ(panel.ticked(), QStringList({b, a}));
   panel.set_ticked(b, false);
   panel.set_current(c);
-  EXPECT_TRUE(panel.ticked().isEmpty()) << "nobody ticked what is left";
+  EXPECT_TRUE(panel.ticked().isEmpty()) << "the remaining run was not ticked";
 }
 
 TEST_F(RunsPanelTest,

@@ -179,7 +179,7 @@ TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
   EXPECT_TRUE(panel_.foot().contains("gloo executes the collectives and reports no chunks."))
       << panel_.foot().toStdString();
   choose("ranks", "from an example");
-  EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is nobody's run";
+  EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is not a run";
 }
 
 TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_step) {
@@ -252,7 +252,7 @@ TEST_F(StepperPanelTest, space_plays_at_the_pace_and_escape_stops) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return step() == last(); }));
   EXPECT_FALSE(panel_.playing()) << "the end stops it";
   key(Qt::Key_Space);
-  EXPECT_EQ(step(), 0) << "and from there it begins anew";
+  EXPECT_EQ(step(), 0) << "and from there it restarts";
 }
 
 TEST_F(StepperPanelTest, space_on_a_button_presses_the_button) {

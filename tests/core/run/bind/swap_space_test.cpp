@@ -48,7 +48,7 @@ TEST_F(SwapSpaceTest, gives_back_what_was_put_aside) {
   ASSERT_TRUE(space.read(4000, read));
   EXPECT_EQ(read, written);
   EXPECT_TRUE(std::equal(written.begin(), written.end(), space.disk(4000)))
-      << "as whoever looks at all of it sees it";
+      << "as a reader of the full buffer sees it";
   EXPECT_EQ(*space.host(99), std::byte{0});
   EXPECT_EQ(*space.disk(0), std::byte{0});
 }

@@ -91,7 +91,7 @@ TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
         part("server-0", spans(0, cut)), part("server-1", spans(cut, std::string::npos)), state()};
     ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
     ASSERT_EQ(read(), "whole") << cut;
-    ASSERT_EQ(read(false), "whole") << "whoever asks for no moments";
+    ASSERT_EQ(read(false), "whole") << "without moments";
   }
   EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
 }

@@ -57,7 +57,7 @@ TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
 
 TEST(
     PipelinePlan,
-    every_rank_takes_every_micro_batch_through_each_of_its_stages_and_back_in_the_order_of_the_schedule) {
+    every_rank_processes_every_micro_batch_in_the_order_of_the_schedule) {
   const PlannedStep step = equal_step(PipelineSchedule::one_forward_one_backward, 3, 4);
   ASSERT_EQ(step.cells.ranks.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
