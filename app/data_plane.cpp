@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/lending.h"
+#include "app/memory_export.h"
 #include "backends/zmq/transport.h"
 #include "core/comm/routed_transport.h"
 #include "core/comm/shaped_transport.h"
@@ -34,15 +34,17 @@ class Plane final : public session::DataPlane {
         sockets_(std::move(sockets)),
         links_(std::move(links)) {
     if (!shared_ || sockets_) return;
-    if (auto lent = lend(request)) lent_ = std::move(*lent);
-    else not_on_device_reason_ = base::to_string(lent.error());
+    if (auto exported = export_arena(request)) exported_ = std::move(*exported);
+    else not_on_device_reason_ = base::to_string(exported.error());
   }
 
   std::string endpoint() const override {
-    return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : "";
+    return sockets_ ? sockets_->endpoint() : exported_ ? exported_->endpoint() : "";
   }
-  std::string why_not_on_device() const override { return not_on_device_reason_; }
-  std::byte* on_device() const override { return lent_ ? lent_->on_device.memory.get() : nullptr; }
+  std::string not_on_device_reason() const override { return not_on_device_reason_; }
+  std::byte* on_device() const override {
+    return exported_ ? exported_->on_device.memory.get() : nullptr;
+  }
 
   base::Result<std::unique_ptr<comm::Transport>> connect(
       const std::vector<std::string>& endpoints) override {
@@ -54,7 +56,7 @@ class Plane final : public session::DataPlane {
  private:
   base::Result<std::unique_ptr<comm::Transport>> join(const std::vector<std::string>& endpoints) {
     if (!sockets_)
-      return lie_on_devices(endpoints).map(
+      return set_device_arenas(endpoints).map(
           [&] { return std::unique_ptr<comm::Transport>(std::move(shared_)); });
     auto connected = sockets_->connect(served_by_sockets(endpoints));
     if (!connected) return base::fail(connected.error());
@@ -68,12 +70,12 @@ class Plane final : public session::DataPlane {
     return comm::RoutedTransport::make(std::move(parts), std::move(route));
   }
 
-  base::Result<void> lie_on_devices(const std::vector<std::string>& endpoints) {
-    if (!lent_ && std::ranges::all_of(endpoints, &std::string::empty)) return {};
-    return borrow(endpoints, rank_, lent_ ? &*lent_ : nullptr, *compute_)
-        .and_then([&](ImportedArenas lendings) {
-          lendings_ = std::move(lendings);
-          return shared_->lie_on_devices(lendings_.arenas);
+  base::Result<void> set_device_arenas(const std::vector<std::string>& endpoints) {
+    if (!exported_ && std::ranges::all_of(endpoints, &std::string::empty)) return {};
+    return import_memory(endpoints, rank_, exported_ ? &*exported_ : nullptr, *compute_)
+        .and_then([&](ImportedArenas imports) {
+          imports_ = std::move(imports);
+          return shared_->set_device_arenas(imports_.arenas);
         });
   }
 
@@ -87,9 +89,9 @@ class Plane final : public session::DataPlane {
   std::vector<int> hosts_;
   int rank_;
   compute::Compute* compute_;
-  std::optional<Lent> lent_;  // nullopt: the full arena is in shared memory
+  std::optional<ExportedArena> exported_;  // nullopt: the full arena is in shared memory
   std::string not_on_device_reason_;
-  ImportedArenas lendings_;
+  ImportedArenas imports_;
   std::unique_ptr<shm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;
   std::shared_ptr<comm::ShapedLinks> links_;  // null if link speeds are not imposed

@@ -3,8 +3,8 @@
 // between hosts.
 #pragma once
 
-#include "core/comm/bell.h"
 #include "core/comm/drawn_links.h"
+#include "core/comm/futex_event.h"
 #include "core/session/rank/rank.h"
 
 namespace trainyard::app {

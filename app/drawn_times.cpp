@@ -9,10 +9,10 @@ namespace trainyard::app {
 base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
                                           const topology::Device& device,
                                           const topology::Host& host) {
-  topology::Device unslowed = device;
-  unslowed.slow_down = 1;
-  unslowed.jitter = 0;
-  return sim::model_rank(rank, plan, unslowed, sim::host_link(unslowed, host),
+  topology::Device without_slowdown = device;
+  without_slowdown.slow_down = 1;
+  without_slowdown.jitter = 0;
+  return sim::model_rank(rank, plan, without_slowdown, sim::host_link(without_slowdown, host),
                          sim::picoseconds(sim::Options{}.launch_seconds))
       .map([](const sim::RankModel& model) {
         run::OpTimes times;

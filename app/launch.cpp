@@ -93,14 +93,14 @@ class InheritedFiles {
 
   int shaped_links() const { return files_.shaped_links; }
 
-  void pass_on(session::ProcessOptions& options) const {
-    pass_on(options, "--shared-memory", files_.shared_memory, 3);
-    pass_on(options, "--shaped-links", files_.shaped_links, 4);
+  void pass_files(session::ProcessOptions& options) const {
+    pass_files(options, "--shared-memory", files_.shared_memory, 3);
+    pass_files(options, "--shaped-links", files_.shaped_links, 4);
   }
 
  private:
-  static void pass_on(session::ProcessOptions& options, const char* argument, int file,
-                      int number_in_child) {
+  static void pass_files(session::ProcessOptions& options, const char* argument, int file,
+                         int number_in_child) {
     if (file < 0) return;
     options.descriptors.emplace_back(file, number_in_child);
     options.arguments.insert(options.arguments.end(), {argument, std::to_string(number_in_child)});
@@ -126,7 +126,7 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
       (start.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
   options.environment = start.settings[static_cast<std::size_t>(identity.rank)];
   options.input = identity.token + "\n";
-  start.files.pass_on(options);
+  start.files.pass_files(options);
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
   return std::make_unique<ProcessRank>(std::move(*process));

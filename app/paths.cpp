@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path if_there(const fs::path& directory) {
+fs::path existing_or_empty(const fs::path& directory) {
   std::error_code ignored;
   return fs::is_directory(directory, ignored) ? directory : fs::path{};
 }
@@ -17,16 +17,16 @@ fs::path if_there(const fs::path& directory) {
 // tree.
 fs::path in_source_tree(fs::path at, const char* name) {
   for (; at.has_relative_path(); at = at.parent_path())
-    if (fs::path found = if_there(at / "resources" / name); !found.empty()) return found;
+    if (fs::path found = existing_or_empty(at / "resources" / name); !found.empty()) return found;
   return {};
 }
 
 fs::path resource_directory(const char* name) {
   if (const char* resources = std::getenv("TRAINYARD_RESOURCES");
       resources != nullptr && *resources != '\0')
-    return if_there(fs::path(resources) / name);
+    return existing_or_empty(fs::path(resources) / name);
   const fs::path programs = program_directory();
-  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / name);
+  if (fs::path installed = existing_or_empty(programs.parent_path() / "share" / "trainyard" / name);
       !installed.empty())
     return installed;
   return in_source_tree(programs, name);

@@ -34,7 +34,7 @@ ui::Services services() {
           text(app::manual_directory())};
 }
 
-void name_program() {
+void set_program_name() {
   QCoreApplication::setOrganizationName("trainyard");
   QCoreApplication::setApplicationName("trainyard");
   QCoreApplication::setApplicationVersion(TRAINYARD_VERSION);
@@ -49,7 +49,7 @@ bool wants_text_only(int argc, char** argv) {
 
 int print_text(int argc, char** argv) {
   const QCoreApplication application(argc, argv);
-  name_program();
+  set_program_name();
   QCommandLineParser parser;
   app::describe(parser);
   parser.process(application);  // prints the text and exits
@@ -58,10 +58,10 @@ int print_text(int argc, char** argv) {
 
 // Messages of Qt before the application exists, held back. Without a display Qt would abort with
 // messages for programmers.
-std::string held_back;
+std::string deferred;
 
 void report_missing_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
-  if (type != QtFatalMsg) return void(held_back += text.toStdString() + "\n");
+  if (type != QtFatalMsg) return void(deferred += text.toStdString() + "\n");
   const char* display = std::getenv("DISPLAY");
   std::fprintf(stderr,
                "error: the workbench needs a display, and %s%s.\nWithout one, train in the "
@@ -80,8 +80,8 @@ std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
                  // always use a point.
                  "C");
   qInstallMessageHandler(before);
-  std::fputs(held_back.c_str(), stderr);
-  name_program();
+  std::fputs(deferred.c_str(), stderr);
+  set_program_name();
   QApplication::setApplicationDisplayName("Trainyard");
   QApplication::setDesktopFileName("trainyard");
   QApplication::setWindowIcon(ui::icon("trainyard"));
@@ -136,10 +136,10 @@ bool has_run(ui::MainWindow& window) {
 }
 
 // Saves a screenshot of the window after everything is drawn, for the README and for tests.
-int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
-  QEventLoop meanwhile;
-  QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
-  meanwhile.exec();
+int save_screenshot(ui::MainWindow& window, const app::WorkbenchOptions& options) {
+  QEventLoop event_loop;
+  QTimer::singleShot(options.wait_milliseconds, &event_loop, SLOT(quit()));
+  event_loop.exec();
   if (!options.run_directory.isEmpty() && !has_run(window))
     return refuse(window.center().errors().text().toStdString(), 2);
   if (!window.grab().save(options.screenshot))
@@ -157,7 +157,7 @@ int work(const app::WorkbenchOptions& options) {
   window.show();
   const int failed = carry_out(window, options);
   if (window.isHidden()) return failed;  // closed meanwhile
-  if (!options.screenshot.isEmpty()) return failed != 0 ? failed : take_picture(window, options);
+  if (!options.screenshot.isEmpty()) return failed != 0 ? failed : save_screenshot(window, options);
   window.offer_recoveries();
   return QApplication::exec();
 }

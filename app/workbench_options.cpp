@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kSettleMilliseconds =
     1500;  // Default delay of a screenshot: charts and cost line are drawn by then.
-constexpr int kLongestWaitMilliseconds = 3'600'000;
-constexpr int kLeastSide = 100, kGreatestSide = 16'384;  // pixels
+constexpr int kMaxWaitMilliseconds = 3'600'000;
+constexpr int kMinSide = 100, kMaxSide = 16'384;  // pixels
 
 base::Problem bad(const QString& where, const QString& what, const QString& accepted,
                   const QString& advice = {}) {
@@ -47,20 +47,20 @@ base::Result<QSize> read_size(const QString& text) {
   static const QRegularExpression form(R"(^(\d{1,5})x(\d{1,5})$)");
   const auto match = form.match(text);
   const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
-  const auto fits = [](int side) { return side >= kLeastSide && side <= kGreatestSide; };
+  const auto fits = [](int side) { return side >= kMinSide && side <= kMaxSide; };
   if (match.hasMatch() && fits(size.width()) && fits(size.height())) return size;
   return base::fail(bad("--size", QString("cannot be \"%1\"").arg(text),
                         QString("WIDTHxHEIGHT in pixels, each from %1 to %2, as in 1600x1000")
-                            .arg(kLeastSide)
-                            .arg(kGreatestSide)));
+                            .arg(kMinSide)
+                            .arg(kMaxSide)));
 }
 
 base::Result<int> read_wait(const QString& text) {
   bool whole = false;
   const int milliseconds = text.toInt(&whole);
-  if (whole && milliseconds >= 0 && milliseconds <= kLongestWaitMilliseconds) return milliseconds;
+  if (whole && milliseconds >= 0 && milliseconds <= kMaxWaitMilliseconds) return milliseconds;
   return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text),
-                        QString("whole milliseconds from 0 to %1").arg(kLongestWaitMilliseconds)));
+                        QString("whole milliseconds from 0 to %1").arg(kMaxWaitMilliseconds)));
 }
 
 bool holds_sweep(const QDir& directory) { return directory.exists(session::kSweepFile); }
@@ -75,8 +75,8 @@ std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
     if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
-    const bool sweep_may_be = path == options.experiment && holds_sweep(path);
-    if (QFileInfo(path).isDir() && !holds_run(path) && !sweep_may_be)
+    const bool may_be_sweep = path == options.experiment && holds_sweep(path);
+    if (QFileInfo(path).isDir() && !holds_run(path) && !may_be_sweep)
       return bad(path, "is a directory, and holds no run", "");
   }
   if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir())
@@ -85,8 +85,8 @@ std::optional<base::Problem> missing(const WorkbenchOptions& options) {
 }
 
 // Returns a problem if options exclude each other, or lack one that they need.
-std::optional<base::Problem> contradiction(const QCommandLineParser& parser,
-                                           const WorkbenchOptions& options) {
+std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
+                                             const WorkbenchOptions& options) {
   const QStringList files = parser.positionalArguments();
   if (files.size() > 1)
     return bad(files.mid(1).join(" "), "is one too many", "one experiment",
@@ -156,7 +156,7 @@ base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
     if (!size) return base::fail(size.error());
     options.size = *size;
   }
-  if (auto problem = contradiction(parser, options)) return base::fail(*problem);
+  if (auto problem = option_conflict(parser, options)) return base::fail(*problem);
   if (auto problem = missing(options)) return base::fail(*problem);
   use_directory_as_run(options);
   return options;

@@ -6,7 +6,7 @@
 #include <QWidget>
 
 #include "ui/canvas/topology_view.h"
-#include "ui/model/document/recent.h"
+#include "ui/model/document/recent_files.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/run_state_bar.h"
 #include "ui/welcome/welcome_page.h"

@@ -73,7 +73,7 @@ QWidget* DockPanels::make_tree(Document& document, Selection& selection) {
 }
 
 void DockPanels::connect_inspector(TopologyView& canvas) {
-  connect(&inspector, &Inspector::picture_wanted, &canvas, &TopologyView::show_logical);
+  connect(&inspector, &Inspector::picture_requested, &canvas, &TopologyView::show_logical);
   connect(&inspector.cost(), &CostLine::stages_known, &canvas,
           [&canvas](const StageAssignment& stages) { canvas.show_layers(stages.layers); });
   connect(&inspector.cost(), &CostLine::shards_known, &canvas, &TopologyView::show_shards);
@@ -97,7 +97,8 @@ void DockPanels::announce_dropped_fields(Document& document) {
 }
 
 void DockPanels::connect_problems(Workspace& workspace) {
-  connect(&inspector.cost(), &CostLine::memory_problems_known, &problems, &ProblemsPanel::set_room);
+  connect(&inspector.cost(), &CostLine::memory_problems_known, &problems,
+          &ProblemsPanel::set_memory_problems);
   connect(&problems, &ProblemsPanel::count_changed, &workspace, [&workspace](int count) {
     workspace.set_title("problems", count == 0 ? tr("Problems") : tr("Problems (%1)").arg(count));
   });

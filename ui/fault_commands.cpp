@@ -8,10 +8,10 @@
 #include "core/experiment/rank_duties.h"
 #include "core/session/checkpoint/checkpoint.h"
 #include "ui/fault_menu.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/text/fault_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/slow_menu.h"
 
 namespace trainyard::ui {
@@ -64,7 +64,7 @@ void FaultCommands::inject_fault(Run& run, session::Command fault, int rank) con
       recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
   const QPointer<Run> still = &run;
   const QString who =
-      recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_words(experiment::duty_of(*recorded, rank)))
+      recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_text(experiment::duty_of(*recorded, rank)))
                : tr("rank %1").arg(rank);
   const bool resumes = recorded && experiment::has_servers(recorded->strategy.kind);
   const auto committed =

@@ -8,14 +8,14 @@
 #include <QToolBar>
 
 #include "core/experiment/document.h"
-#include "ui/model/document/readable_problems.h"
+#include "ui/model/document/display_problems.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
 namespace {
 
 // Adds advice: a file with an invalid value is not opened, so the user must edit it as text.
-base::Problems with_advice(base::Problems problems) {
+base::Problems add_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
     if (problem.advice.empty())
       problem.advice =
@@ -121,7 +121,7 @@ bool FileActions::open(const QString& file) {
       !loaded) {
     recent_.remove(QFileInfo(file).absoluteFilePath());
     emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()),
-                with_advice(loaded.error()));
+                add_advice(loaded.error()));
     return false;
   }
   if (!document_.file().isEmpty()) recent_.add(document_.file());
@@ -155,7 +155,7 @@ bool FileActions::save_as() {
 bool FileActions::save_to(const QString& file) {
   if (const auto saved = document_.save(file); !saved) {
     emit not_saved(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()),
-                   {readable_problems(document_.experiment(), {saved.error()}).front().told});
+                   {display_problems(document_.experiment(), {saved.error()}).front().displayed});
     return false;
   }
   recent_.add(document_.file());

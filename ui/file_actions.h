@@ -7,7 +7,7 @@
 #include <QObject>
 
 #include "ui/model/document/document.h"
-#include "ui/model/document/recent.h"
+#include "ui/model/document/recent_files.h"
 #include "ui/questions.h"
 
 class QMenu;

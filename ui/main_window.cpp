@@ -19,7 +19,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kCharts = "charts/arrangement";
-constexpr QSize kLeastSize(720, 480);  // smaller windows leave no room for the drawing
+constexpr QSize kMinSize(720, 480);  // smaller windows leave no room for the drawing
 
 QString settings_path(const Setup& setup) {
   return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file;
@@ -61,7 +61,7 @@ MainWindow::MainWindow(Setup setup)
       close_guard_(*this, files_, runs_, questions_) {
   setWindowIcon(icon("trainyard"));
   setAcceptDrops(true);
-  setMinimumSize(kLeastSize);
+  setMinimumSize(kMinSize);
   setCentralWidget(center_);
   build_menus();
   toolbars_ = new Toolbars(*this, files_, workspace_, controls_, *panels_.charts.freeze_action());
@@ -90,10 +90,10 @@ void MainWindow::connect_document() {
   for (const auto signal : {&Document::file_changed, &Document::changed})
     connect(&document_, signal, this, &MainWindow::update_title);
   for (const auto signal : {&Document::changed, &Document::problems_changed})
-    connect(&document_, signal, &errors, &Banner::look_again);
+    connect(&document_, signal, &errors, &Banner::recheck);
   connect(&files_, &FileActions::failed, &errors, &Banner::show_problems);
   connect(&files_, &FileActions::not_saved, this, &MainWindow::report_not_saved);
-  connect(&files_, &FileActions::saved, &errors, &Banner::look_again);
+  connect(&files_, &FileActions::saved, &errors, &Banner::recheck);
   connect(&files_, &FileActions::opened, this, [this] {
     center_->errors().hide();
     show_document();
@@ -118,10 +118,10 @@ void MainWindow::connect_parts() {
   });
   connect(&workspace_, &Workspace::wanted, this, [this] { center_->show_welcome(false); });
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
-  connect(&starter_, &RunStarter::location_wanted, &links_, &PanelLinks::show_field);
+  connect(&starter_, &RunStarter::location_requested, &links_, &PanelLinks::show_field);
   connect(&live_status_, &LiveRunStatus::attach_requested, &display_, &RunDisplay::open);
   connect(&panels_.scaling, &ScalingPanel::sweeping_changed, this, [this] {
-    center_->errors().look_again();
+    center_->errors().recheck();
     if (!panels_.scaling.sweeping()) QApplication::alert(this);
   });
 }
@@ -160,7 +160,7 @@ void MainWindow::offer_recoveries() {
 
 // Shows a document that was just opened or recovered.
 void MainWindow::show_document() {
-  center_->offers().look_again();
+  center_->offers().recheck();
   selection_.clear();
   starter_.cancel();  // another document's run was requested
   display_.document_opened();

@@ -21,8 +21,8 @@ PanelLinks::PanelLinks(QMainWindow& window, const RunSession& runs, const RunDis
   connect(&panels.problems, &ProblemsPanel::activated, this, &PanelLinks::show_field);
   connect(&panels.timeline, &TimelinePanel::op_selected, this, &PanelLinks::show_recorded_op);
   connect(&panels.timeline, &TimelinePanel::drawn_op_selected, this, &PanelLinks::show_op);
-  connect(&panels.staleness, &StalenessPanel::gradient_wanted, this, &PanelLinks::show_push);
-  connect(&panels.charts, &RunCharts::gradient_wanted, this, &PanelLinks::show_push);
+  connect(&panels.staleness, &StalenessPanel::gradient_requested, this, &PanelLinks::show_push);
+  connect(&panels.charts, &RunCharts::gradient_requested, this, &PanelLinks::show_push);
 }
 
 void PanelLinks::show_field(const QString& path) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/run_display.h"
 
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/runs/run_directory.h"
 #include "ui/model/topology/topology_edit.h"
 #include "ui/panels/run_caveats.h"
@@ -27,7 +27,7 @@ RunDisplay::RunDisplay(Document& document, FileActions& files, RunSession& runs,
   live_.setInterval(kLiveMilliseconds);
   connect(&live_, &QTimer::timeout, this, &RunDisplay::show_live_state);
   connect(&document, &Document::changed, this, [this] { as_drawn_.reset(); });
-  connect(&starter, &RunStarter::starting, this, [this] { experiment_wanted_ = false; });
+  connect(&starter, &RunStarter::starting, this, [this] { experiment_requested_ = false; });
   connect(&runs, &RunSession::current_changed, this, &RunDisplay::show_run);
   connect(&runs, &RunSession::shown_changed, this,
           [this] { panels_.charts.set_runs(runs_.shown()); });
@@ -42,7 +42,7 @@ RunDisplay::RunDisplay(Document& document, FileActions& files, RunSession& runs,
 }
 
 void RunDisplay::open(const QString& run_directory) {
-  experiment_wanted_ = true;
+  experiment_requested_ = true;
   center_.show_welcome(false);
   workspace_.show_charts();
   runs_.open(run_directory);
@@ -61,7 +61,7 @@ void RunDisplay::show_run() {
   panels_.stepper.set_run(run);
   panels_.staleness.set_run(run);
   panels_.text.set_run(run);
-  center_.offers().look_again();
+  center_.offers().recheck();
   live_.start();
   panels_.runs.set_current(run->directory());
 }
@@ -74,7 +74,7 @@ void RunDisplay::run_ended(const Run& run) {
 
 void RunDisplay::document_opened() {
   match_drawing();
-  experiment_wanted_ = false;  // replaced by this document
+  experiment_requested_ = false;  // replaced by this document
   opened_beside_run_ = runs_.current() != nullptr;
   if (opened_beside_run_) live_.start();
 }
@@ -96,7 +96,7 @@ void RunDisplay::match_drawing() {
 // Shows the experiment of an opened run: immediately if the document has no file and no unsaved
 // changes, otherwise if the user accepts.
 void RunDisplay::show_experiment_of_run() {
-  experiment_wanted_ = false;
+  experiment_requested_ = false;
   match_drawing();
   if (document_.file().isEmpty() && !document_.dirty() && !trains_as_run())
     open_experiment_of_run();
@@ -131,7 +131,7 @@ void RunDisplay::show_live_state() {
   if (!run) return;
   const telemetry::History& history = run->history();
   const bool known = history.ranks() > 0;
-  if (known && experiment_wanted_) show_experiment_of_run();
+  if (known && experiment_requested_) show_experiment_of_run();
   if (known && opened_beside_run_ && !starter_.wanted()) report_other_experiment();
   if (!overlay_ && known) overlay_.emplace(run->drawing());
   const session::Status* status = run->status() ? &*run->status() : nullptr;
@@ -145,7 +145,7 @@ void RunDisplay::show_live_state() {
     canvas.set_overlay(
         overlay_->on(drawing,
                      overlay_->overlay(history, status, status->state == session::RunState::running,
-                                       &run->cargo()),
+                                       &run->traffic()),
                      as_drawn_.value_or(false)));
   const QStringList of_run = run_caveats(history, run->drawing());
   std::vector<RunCaveats> caveats;

@@ -46,9 +46,9 @@ class RunDisplay : public QObject {
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // updates canvas and caveats
   bool drawing_matches_ = true;
-  bool experiment_wanted_ = false;  // waiting for the experiment of the opened run
-  std::optional<bool> as_drawn_;    // the run trains the drawing; nothing: not compared yet
-  bool opened_beside_run_ = false;  // a document was opened and not yet compared to the run
+  bool experiment_requested_ = false;  // waiting for the experiment of the opened run
+  std::optional<bool> as_drawn_;       // the run trains the drawing; nothing: not compared yet
+  bool opened_beside_run_ = false;     // a document was opened and not yet compared to the run
 };
 
 }  // namespace trainyard::ui

@@ -10,9 +10,9 @@
 
 #include "core/experiment/imposed.h"
 #include "ui/model/runs/failure.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/text/fault_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -50,18 +50,18 @@ std::optional<Recent> recent(const Series* series, double now) {
 // Growth of a total per second, and its split by payload kind.
 struct PairRate {
   double total = 0;
-  std::map<PayloadKind, double> cargo = {};
+  std::map<PayloadKind, double> payload = {};
 };
 PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& sent, double now,
-                 const TrafficMeter* cargo) {
+                 const TrafficMeter* payload) {
   const Series* totals = history.find(sent);
   const auto span = recent(totals, now);
   if (!span) return {};
   PairRate rate{(totals->values[span->last] - totals->values[span->first]) / span->seconds};
-  if (cargo != nullptr)
-    rate.cargo = cargo->sent(sent.rank, sent.index, totals->seconds[span->first],
-                             totals->seconds[span->last]);
-  for (auto& [kind, bytes] : rate.cargo) bytes /= span->seconds;
+  if (payload != nullptr)
+    rate.payload = payload->sent(sent.rank, sent.index, totals->seconds[span->first],
+                                 totals->seconds[span->last]);
+  for (auto& [kind, bytes] : rate.payload) bytes /= span->seconds;
   return rate;
 }
 
@@ -118,17 +118,17 @@ bool was_lost(const telemetry::History& history, int rank) {
 }
 
 // The recording may be later than the coordinator's status.
-bool others_continue(const telemetry::History& history, int rank) {
+bool continues_without(const telemetry::History& history, int rank) {
   if (was_lost(history, rank)) return true;
   const auto experiment = recorded_experiment(history);
-  return experiment && may_be_lost(*experiment, rank);
+  return experiment && is_loss_allowed(*experiment, rank);
 }
 
 Absence absence_of(const telemetry::History& history, const DeviceOverlay& device, bool ended) {
   if (device.state == "stalled") return Absence::stalled;
   if (device.state == "returning") return Absence::returning;
   if (device.state != "lost") return Absence::none;
-  return (ended ? was_lost(history, device.rank) : others_continue(history, device.rank))
+  return (ended ? was_lost(history, device.rank) : continues_without(history, device.rank))
              ? Absence::lost
              : Absence::none;
 }
@@ -154,15 +154,15 @@ qint64 measured_step(const telemetry::History& history) {
 
 void add(LinkOverlay& link, const PairRate& rate, bool forward) {
   (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
-  for (const auto& [kind, bytes] : rate.cargo) {
-    auto at = std::ranges::find(link.cargo, kind, &PayloadRate::cargo);
-    if (at == link.cargo.end()) at = link.cargo.insert(at, PayloadRate{kind});
+  for (const auto& [kind, bytes] : rate.payload) {
+    auto at = std::ranges::find(link.payload, kind, &PayloadRate::payload);
+    if (at == link.payload.end()) at = link.payload.insert(at, PayloadRate{kind});
     (forward ? at->forward : at->backward) += bytes;
   }
 }
 
-void most_first(std::vector<PayloadRate>& cargo) {
-  std::ranges::stable_sort(cargo, std::ranges::greater(), &PayloadRate::total);
+void sort_descending(std::vector<PayloadRate>& payload) {
+  std::ranges::stable_sort(payload, std::ranges::greater(), &PayloadRate::total);
 }
 
 }  // namespace
@@ -203,7 +203,8 @@ double RunOverlay::now(const telemetry::History& history) {
 }
 
 void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history,
-                             const session::Status* status, double now, const TrafficMeter* cargo) {
+                             const session::Status* status, double now,
+                             const TrafficMeter* payload) {
   const auto away = [&](int rank) { return is_absent(status_of(status, rank)); };
   const auto cut = [&](const Crossing& one) {
     const auto part =
@@ -214,14 +215,14 @@ void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history
                  [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
                    if (away(sent.rank) || away(sent.index) || std::ranges::any_of(route, cut))
                      return;
-                   const PairRate rate = rate_of(history, sent, now, cargo);
+                   const PairRate rate = rate_of(history, sent, now, payload);
                    for (const Crossing& one : rate.total > 0 ? route : std::vector<Crossing>()) {
                      if (one.link) add(overlay.links[*one.link], rate, one.forward);
                      else add(overlay.buses[one.host], rate, true);
                    }
                  });
-  for (auto& [name, link] : overlay.links) most_first(link.cargo);
-  for (auto& [host, bus] : overlay.buses) most_first(bus.cargo);
+  for (auto& [name, link] : overlay.links) sort_descending(link.payload);
+  for (auto& [host, bus] : overlay.buses) sort_descending(bus.payload);
 }
 
 int RunOverlay::ranks(const telemetry::History& history) const {
@@ -239,7 +240,7 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
 }
 
 Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status,
-                            bool moving, const TrafficMeter* cargo) {
+                            bool moving, const TrafficMeter* payload) {
   Overlay overlay;
   const experiment::RunSpec run = recorded_run(history);
   overlay.link_speeds = QString::fromStdString(experiment::link_speeds_line(run));
@@ -259,7 +260,7 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
         const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
         overlay.link_fractions[{link.from, link.to}] = harmed.part;
       }
-  if (now) add_traffic(overlay, history, status, *now, cargo);
+  if (now) add_traffic(overlay, history, status, *now, payload);
   return overlay;
 }
 

@@ -24,9 +24,9 @@ class RunOverlay {
                       // tests
                       Clock clock = {});
   // `status` may be null. `moving`: training continues, so the last measurements are current.
-  // `cargo`: splits the traffic of links by payload kind; null: no split.
+  // `payload`: splits the traffic of links by payload kind; null: no split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
-                  const TrafficMeter* cargo = nullptr);
+                  const TrafficMeter* payload = nullptr);
   Overlay failures(const telemetry::History& history)
       const;  // for a run that is over: the devices that ended it, if any
 
@@ -45,7 +45,7 @@ class RunOverlay {
   int ranks(const telemetry::History& history) const;
   double now(const telemetry::History& history);  // in seconds of the series
   void add_traffic(Overlay& overlay, const telemetry::History& history,
-                   const session::Status* status, double now, const TrafficMeter* cargo);
+                   const session::Status* status, double now, const TrafficMeter* payload);
 
   LinkTraffic traffic_;
   Clock clock_;

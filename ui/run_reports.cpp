@@ -28,8 +28,8 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
       panels_(panels) {
   connect(&runs, &RunSession::current_changed, this, &RunReports::forget_failure);
   connect(&runs, &RunSession::updated, this, [this](Run* run) { run_updated(*run); });
-  connect(&runs, &RunSession::trouble, this,
-          [this](Run* run, const QString& text) { run_in_trouble(*run, text); });
+  connect(&runs, &RunSession::error_reported, this,
+          [this](Run* run, const QString& text) { report_run_error(*run, text); });
   // Opening a document clears the messages of the previous one.
   connect(&display, &RunDisplay::experiment_opened, this, [this] {
     forget_failure();
@@ -67,7 +67,7 @@ void RunReports::report_failure(const Run& run) {
   offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 
-void RunReports::run_in_trouble(const Run& run, const QString& text) {
+void RunReports::report_run_error(const Run& run, const QString& text) {
   center_.errors().show_text(Banner::Kind::error, tr("%1 has a problem").arg(name_of(run)), text);
   offer_log(run, {});
 }

@@ -22,7 +22,7 @@ class RunReports : public QObject {
   QString name_of(const Run& run) const;
   void forget_failure();
   void run_updated(const Run& run);
-  void run_in_trouble(const Run& run, const QString& text);
+  void report_run_error(const Run& run, const QString& text);
   void report_failure(const Run& run);
   void report_lost_coordinator(const Run& run);
   void offer_resume(const Run& run);

@@ -60,11 +60,11 @@ void RunSession::adopt(std::unique_ptr<Run> run) {
 Run* RunSession::keep(std::unique_ptr<Run> run) {
   Run* kept = run.get();
   connect(kept, &Run::updated, this, [this, kept] {
-    tell_live();
+    emit_live_changed();
     emit updated(kept);
   });
-  connect(kept, &Run::trouble, this, [this, kept](const QString& text) {
-    if (kept == current_ || kept->live()) emit trouble(kept, text);
+  connect(kept, &Run::error_reported, this, [this, kept](const QString& text) {
+    if (kept == current_ || kept->live()) emit error_reported(kept, text);
   });
   connect(kept, &Run::ended, this, [this, kept] { emit ended(kept); });
   runs_[kept->directory()] = std::move(run);
@@ -75,7 +75,7 @@ void RunSession::show(Run& run) {
   current_ = &run;
   emit current_changed();
   emit shown_changed();
-  let_go();
+  detach();
 }
 
 void RunSession::set_ticked(const QStringList& directories) {
@@ -84,18 +84,18 @@ void RunSession::set_ticked(const QStringList& directories) {
   for (const QString& directory : directories)
     if (!runs_.contains(directory)) keep(Run::open(services_, directory));
   emit shown_changed();
-  let_go();
+  detach();
 }
 
 // Releases runs that are neither displayed nor live.
-void RunSession::let_go() {
+void RunSession::detach() {
   std::erase_if(runs_, [this](const auto& kept) {
     return kept.second.get() != current_ && !ticked_.contains(kept.first) && !kept.second->live();
   });
-  tell_live();
+  emit_live_changed();
 }
 
-void RunSession::tell_live() {
+void RunSession::emit_live_changed() {
   QStringList live;
   for (const Run* run : live_runs()) live << run->directory();
   if (live == live_) return;

@@ -37,15 +37,15 @@ class RunSession : public QObject {
   void shown_changed();
   void live_changed();  // the set of live runs changed
   void updated(Run* run);
-  void trouble(Run* run, const QString& text);  // for the current run or a live one
-  void ended(Run* run);                         // a live run ended
+  void error_reported(Run* run, const QString& text);  // for the current run or a live one
+  void ended(Run* run);                                // a live run ended
 
  private:
   Run* keep(std::unique_ptr<Run> run);
   void adopt(std::unique_ptr<Run> run);
   void show(Run& run);
-  void let_go();
-  void tell_live();
+  void detach();
+  void emit_live_changed();
 
   const Services& services_;
   std::map<QString, std::unique_ptr<Run>> runs_;  // by directory

@@ -16,7 +16,7 @@ RunStarter::RunStarter(QMainWindow& window, Document& document, RunSession& runs
       workspace_(workspace),
       center_(center),
       panels_(panels) {
-  connect(&document, &Document::judged, this, &RunStarter::start_wanted);
+  connect(&document, &Document::judged, this, &RunStarter::start_requested);
   connect(&controls, &RunControls::run_requested, this, &RunStarter::start);
 }
 
@@ -24,7 +24,7 @@ RunStarter::RunStarter(QMainWindow& window, Document& document, RunSession& runs
 // large files take a while.
 void RunStarter::start() {
   if (runs_.live() || wanted_) return;
-  if (panels_.scaling.sweeping()) return refuse_beside_sweep();
+  if (panels_.scaling.sweeping()) return refuse_during_sweep();
   center_.show_welcome(false);
   if (!document_.has_devices()) return invite_to_draw();
   wanted_ = true;
@@ -45,18 +45,18 @@ void RunStarter::cancel() {
   window_.statusBar()->clearMessage();
 }
 
-void RunStarter::start_wanted() {
+void RunStarter::start_requested() {
   const QString resume_from = std::exchange(resume_from_, {});
   if (!std::exchange(wanted_, false) || window_.isHidden()) return;  // closed meanwhile
   controls_.set_startable(true);
   window_.statusBar()->clearMessage();
   if (runs_.live()) return;  // a run was attached meanwhile
-  if (panels_.scaling.sweeping()) return refuse_beside_sweep();
+  if (panels_.scaling.sweeping()) return refuse_during_sweep();
   if (!document_.problems().empty())
-    return refuse(document_.readable_problems(), [this] { return document_.problems().empty(); });
+    return refuse(document_.display_problems(), [this] { return document_.problems().empty(); });
   const CostLine& cost = panels_.inspector.cost();
-  if (const ReadableProblems room = cost.room(); !room.empty())
-    return refuse(room, [&cost] { return cost.room().empty(); });
+  if (const DisplayProblems memory_problems = cost.memory_problems(); !memory_problems.empty())
+    return refuse(memory_problems, [&cost] { return cost.memory_problems().empty(); });
   center_.errors().hide();
   emit starting();
   experiment::Experiment experiment = document_.experiment();
@@ -68,7 +68,7 @@ void RunStarter::start_wanted() {
 }
 
 // Runs and sweeps exclude each other, because shared cores would falsify the figures of both.
-void RunStarter::refuse_beside_sweep() {
+void RunStarter::refuse_during_sweep() {
   center_.show_welcome(false);
   workspace_.raise("scaling");
   Banner& errors = center_.errors();
@@ -82,18 +82,18 @@ void RunStarter::refuse_beside_sweep() {
   errors.stays_until([this] { return !panels_.scaling.sweeping(); });
 }
 
-void RunStarter::refuse(const ReadableProblems& problems, std::function<bool()> mended) {
+void RunStarter::refuse(const DisplayProblems& problems, std::function<bool()> is_resolved) {
   workspace_.raise("problems");
-  base::Problems told;
-  for (const ReadableProblem& problem : problems) told.push_back(problem.told);
+  base::Problems displayed;
+  for (const DisplayProblem& problem : problems) displayed.push_back(problem.displayed);
   Banner& errors = center_.errors();
-  errors.show_problems(tr("This experiment cannot run yet"), told);
+  errors.show_problems(tr("This experiment cannot run yet"), displayed);
   errors.offer(tr("Show location"),
                [this, where = QString::fromStdString(problems.front().found.where)] {
-                 emit location_wanted(where);
+                 emit location_requested(where);
                  return true;
                });
-  errors.stays_until(std::move(mended));
+  errors.stays_until(std::move(is_resolved));
 }
 
 void RunStarter::invite_to_draw() {

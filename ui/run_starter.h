@@ -26,12 +26,12 @@ class RunStarter : public QObject {
 
  signals:
   void starting();
-  void location_wanted(const QString& path);  // of a problem in the document
+  void location_requested(const QString& path);  // of a problem in the document
 
  private:
-  void start_wanted();
-  void refuse_beside_sweep();
-  void refuse(const ReadableProblems& problems, std::function<bool()> mended);
+  void start_requested();
+  void refuse_during_sweep();
+  void refuse(const DisplayProblems& problems, std::function<bool()> is_resolved);
   void invite_to_draw();
 
   QMainWindow& window_;

@@ -79,12 +79,12 @@ void Workspace::toggle(const QString& name) {
 }
 
 // Requests the end of the bare state from its owner, which ends it immediately.
-void Workspace::leave_bare() {
+void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }
 
 void Workspace::raise(const QString& name) {
-  leave_bare();
+  request_docks();
   dock(name).show();
   dock(name).raise();
 }
@@ -165,7 +165,7 @@ void Workspace::fill_toolbar(QToolBar& bar) { bar.addActions(perspectives_); }
 void Workspace::fill_perspectives(QMenu& menu) { menu.addActions(perspectives_); }
 
 void Workspace::set_perspective(Perspective perspective) {
-  leave_bare();
+  request_docks();
   const bool build = perspective == Perspective::build,
              compare = perspective == Perspective::compare;
   const int width = window_.width();

@@ -48,7 +48,7 @@ class Workspace : public QObject {
   bool eventFilter(QObject* watched, QEvent* event) override;
   void focus_clicked(const QString& title);
   void toggle(const QString& name);
-  void leave_bare();
+  void request_docks();
   bool is_short() const;
   void hide_tabbed_titles();
   int charts_height(int percent, int most) const;

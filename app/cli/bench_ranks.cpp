@@ -31,7 +31,7 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr int kSharedMemory = 3;  // descriptor of the memfd in a rank's process
-constexpr std::size_t kMostReport = std::size_t{256} << 20;
+constexpr std::size_t kMaxReport = std::size_t{256} << 20;
 
 std::string socket_of(const fs::path& directory, std::int64_t rank) {
   return "ipc://" + (directory / ("bench-" + std::to_string(rank))).string();
@@ -144,7 +144,7 @@ std::string last_line(const std::string& text) {
 
 Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::size_t rank,
                                const session::Process& process, const std::string& how) {
-  const auto report = base::read_file(report_of(scratch, rank), kMostReport);
+  const auto report = base::read_file(report_of(scratch, rank), kMaxReport);
   if (!report) return base::fail(report.error());
   if (!process.ended_well())
     return base::fail({"rank_died", ProblemCode::failed, fmt::format("rank {}", rank),

@@ -71,8 +71,8 @@ struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
   const check::Report& report;
-  std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, like `lacking_bytes`
-  std::vector<std::int64_t> lacking_bytes = session::lacking_bytes(experiment, memory);
+  std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, like `excess_bytes`
+  std::vector<std::int64_t> excess_bytes = session::excess_bytes(experiment, memory);
 };
 
 Json rank_json(const Checked& checked, std::size_t rank) {
@@ -97,12 +97,12 @@ Json rank_json(const Checked& checked, std::size_t rank) {
             {"peak_memory_bytes", memory.peak},
             {"memory_bytes", use.total()},
             {"memory_parts", parts},
-            {"lacking_bytes", checked.lacking_bytes[rank]}};
+            {"lacking_bytes", checked.excess_bytes[rank]}};
   if (by_engine) json["engine_bytes"] = engine_bytes(plan, number);
   return json;
 }
 
-void print_json_report(const Checked& checked, const base::Problems& of_room) {
+void print_json_report(const Checked& checked, const base::Problems& shortages) {
   const plan::Plan& plan = checked.plan;
   const check::Report& report = checked.report;
   for (const Proof proof : report.proofs)
@@ -127,7 +127,7 @@ void print_json_report(const Checked& checked, const base::Problems& of_room) {
     result["ranks"].push_back(rank_json(checked, rank));
   if (const auto awaited = experiment::times_pending_line(checked.experiment.document.strategy))
     result["notes"] = {*awaited};
-  if (!of_room.empty()) result["problems"] = problems_json(of_room);
+  if (!shortages.empty()) result["problems"] = problems_json(shortages);
   print_json(result);
 }
 
@@ -153,11 +153,11 @@ void print_engine(const plan::Plan& plan, const std::string& engine) {
 // peak of live buffers is smaller, because of gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
-  std::printf("  rank %zu takes %s\n", rank, run::in_words(checked.memory[rank]).c_str());
+  std::printf("  rank %zu takes %s\n", rank, run::describe(checked.memory[rank]).c_str());
   std::printf("    side by side its buffers would take %s; peers read %s\n",
               base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
               base::format_bytes(static_cast<double>(memory.shared)).c_str());
-  if (const std::int64_t lacks = checked.lacking_bytes[rank]; lacks > 0)
+  if (const std::int64_t lacks = checked.excess_bytes[rank]; lacks > 0)
     std::printf("    does not fit: %s more than its device has\n",
                 base::format_bytes(static_cast<double>(lacks)).c_str());
 }
@@ -188,10 +188,10 @@ int run_check(const ExperimentArguments& arguments) {
     return complain(report.problems(), arguments.json);
   }
   const Checked checked{*resolved, *plan, report};
-  const base::Problems of_room = memory_problems(*resolved, checked.memory);
-  arguments.json ? print_json_report(checked, of_room) : print_report(checked);
+  const base::Problems shortages = memory_problems(*resolved, checked.memory);
+  arguments.json ? print_json_report(checked, shortages) : print_report(checked);
   std::fflush(stdout);
-  for (const base::Problem& problem : of_room)
+  for (const base::Problem& problem : shortages)
     std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   return 0;
 }

@@ -36,7 +36,7 @@ void print_json(const base::Json& line) {
 
 namespace {
 
-const char* status_word(int exit_code) {
+const char* status_text(int exit_code) {
   return exit_code == 130 ? "cancelled" : exit_code == 3 ? "failed" : "refused";
 }
 
@@ -56,7 +56,7 @@ int complain(const base::Problems& problems, bool json) {
   }
   if (json)
     print_json({{"type", "result"},
-                {"status", status_word(exit_code)},
+                {"status", status_text(exit_code)},
                 {"problems", problems_json(problems)}});
   return exit_code;
 }
@@ -125,7 +125,7 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolve
 
 base::Problems memory_problems(const experiment::Resolved& resolved,
                                const std::vector<run::MemoryUse>& memory) {
-  return session::room_problems(resolved, memory, cost_of_step);
+  return session::find_memory_problems(resolved, memory, cost_of_step);
 }
 
 base::Problems memory_problems(const experiment::Resolved& resolved) {
@@ -145,11 +145,11 @@ void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolv
 
 void print_shards(const data::ShardTable& shards) {
   for (std::size_t rank = 0; rank < shards.size(); ++rank)
-    std::printf("  rank %-3zu            %s\n", rank, data::shard_in_words(shards[rank]).c_str());
+    std::printf("  rank %-3zu            %s\n", rank, data::shard_text(shards[rank]).c_str());
 }
 
 void print_columns(const experiment::Resolved& resolved) {
-  const auto lines = experiment::columns_in_words(resolved);
+  const auto lines = experiment::columns_text(resolved);
   for (std::size_t rank = 0; rank < lines.size(); ++rank)
     std::printf("  rank %-3zu            %s\n", rank, lines[rank].c_str());
 }

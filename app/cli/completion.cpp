@@ -31,7 +31,7 @@ std::string accepted_words(const CLI::Option& option) {
   return words;
 }
 
-std::string what_follows(const CLI::Option& option) {
+std::string positional_values(const CLI::Option& option) {
   if (std::string words = accepted_words(option); !words.empty()) return words;
   const std::string type = option.get_type_name();
   if (type == "DIR") return "@directory";
@@ -41,14 +41,14 @@ std::string what_follows(const CLI::Option& option) {
 void add_options(const CLI::App& verb, VerbCompletion& c) {
   for (const CLI::Option* option : verb.get_options()) {
     if (option->get_positional()) {
-      c.positional = what_follows(*option);
+      c.positional = positional_values(*option);
       continue;
     }
     for (const std::string& name : option->get_lnames()) {
       if (name != "help" || c.options.empty())
         c.options += (c.options.empty() ? "--" : " --") + name;
       if (option->get_items_expected_max() > 0)
-        c.values.emplace_back("--" + name, what_follows(*option));
+        c.values.emplace_back("--" + name, positional_values(*option));
     }
   }
 }

@@ -8,7 +8,7 @@ namespace {
 
 // Validates an integer range. Rejects only integers, because CLI11 would also report a non-number
 // as out of range. It has no name, so that help does not mention it.
-CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+CLI::Validator integer_validator(std::int64_t least, std::int64_t most) {
   const std::string accepted = std::to_string(least) + " to " + std::to_string(most);
   const auto judge = [accepted](const std::string& text) {
     const bool whole = CLI::TypeValidator<std::int64_t>()(text).empty();
@@ -23,7 +23,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
 Option Option::required() { return Option(option_->required()); }
 Option Option::type_name(const std::string& name) { return Option(option_->type_name(name)); }
 Option Option::range(std::int64_t least, std::int64_t most) {
-  return Option(option_->check(whole_number(least, most))->check(CLI::Range(least, most)));
+  return Option(option_->check(integer_validator(least, most))->check(CLI::Range(least, most)));
 }
 Option Option::one_of(const std::vector<std::string>& words) {
   return Option(option_->check(CLI::IsMember(words)));

@@ -44,7 +44,7 @@ struct RunArguments : ExperimentArguments {
 };
 
 constexpr std::int64_t kSimulatedSteps = 3;  // the first step fills the pipeline
-constexpr int kMostSimulatedRanks = 64;  // above that, the simulation would delay the run too much
+constexpr int kMaxSimulatedRanks = 64;  // above that, the simulation would delay the run too much
 
 std::string number(double value, const char* format) {
   if (!std::isfinite(value)) return "not a number";
@@ -273,7 +273,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   session::CoordinatorParts parts;
   parts.given = given;
   parts.simulated_step_seconds = [resolved]() -> std::optional<double> {
-    if (resolved.world() > kMostSimulatedRanks) return std::nullopt;
+    if (resolved.world() > kMaxSimulatedRanks) return std::nullopt;
     const auto outcome = simulate(resolved, kSimulatedSteps);
     return outcome ? std::optional(outcome->local_step_seconds) : std::nullopt;
   };
@@ -319,7 +319,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   note(experiment::equivalence_caveats(document));
   note(experiment::softsync_line(document));
   note(experiment::unused_restarts_line(document));
-  note(experiment::paced_turns_said(document, document.run.seconds_per_step));
+  note(experiment::paced_turns_note(document, document.run.seconds_per_step));
   if (document.strategy.stages.partition == experiment::Partition::measured)
     note(experiment::stages_line(resolved));
   if (resolved.first_step > 0)

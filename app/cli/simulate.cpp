@@ -115,7 +115,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
     std::printf("  mesh                %s\n", mesh->c_str());
   if (const auto stages = experiment::stages_line(resolved))
     std::printf("  stages              %s\n", stages->c_str());
-  if (const auto split = experiment::split_said(resolved))
+  if (const auto split = experiment::tensor_split_text(resolved))
     std::printf("  split               %s\n", split->c_str());
   if (o.engine.empty())
     std::printf("  on the wires        %s a step\n",
@@ -140,8 +140,8 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
       "  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
       base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
-  if (const auto unlike = experiment::equivalence_caveats(resolved.document))
-    std::printf("  unlike one device   %s\n", unlike->c_str());
+  if (const auto caveat = experiment::equivalence_caveats(resolved.document))
+    std::printf("  unlike one device   %s\n", caveat->c_str());
   if (const experiment::RunSpec& run = resolved.document.run;
       run.links == experiment::LinkSpeed::imposed)
     std::printf("  links               %s\n", experiment::link_speeds_line(run).c_str());

@@ -16,7 +16,7 @@
 #include "core/base/units.h"
 #include "core/session/sweep/sweep_file.h"
 #include "core/session/sweep/sweep_run.h"
-#include "core/session/sweep/sweep_words.h"
+#include "core/session/sweep/sweep_text.h"
 
 namespace trainyard::cli {
 namespace {
@@ -31,7 +31,7 @@ struct SweepArguments : ExperimentArguments {
   std::int64_t steps = 50;
 };
 
-std::string now_in_words() {
+std::string current_time_text() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
@@ -40,22 +40,22 @@ std::string now_in_words() {
   return text;
 }
 
-base::Result<session::SweepRequest> read_wish(const SweepArguments& arguments) {
-  session::SweepRequest wish;
-  wish.scaling =
+base::Result<session::SweepRequest> read_request(const SweepArguments& arguments) {
+  session::SweepRequest request;
+  request.scaling =
       arguments.scaling == "strong" ? experiment::Scaling::strong : experiment::Scaling::weak;
-  wish.steps = arguments.steps;
+  request.steps = arguments.steps;
   if (!arguments.ranks.empty()) {
     auto ranks = session::read_ranks(arguments.ranks);
     if (!ranks) return base::fail(ranks.error());
-    wish.ranks = std::move(*ranks);
+    request.ranks = std::move(*ranks);
   }
   if (!arguments.algorithms.empty()) {
     auto algorithms = session::read_algorithms(arguments.algorithms);
     if (!algorithms) return base::fail(algorithms.error());
-    wish.algorithms = std::move(*algorithms);
+    request.algorithms = std::move(*algorithms);
   }
-  return wish;
+  return request;
 }
 
 // Marks variants that their data or the GPUs of this machine do not allow. If no variant is left,
@@ -99,7 +99,7 @@ Json result_json(const Sweep& sweep, const fs::path& directory) {
   json["variants"] = Json::array();
   for (std::size_t i = 0; i < sweep.variants.size(); ++i)
     json["variants"].push_back(variant_json(sweep, i));
-  json["notes"] = session::truths(sweep);
+  json["notes"] = session::caveats(sweep);
   json["sweep_directory"] = directory.string();
   return json;
 }
@@ -130,7 +130,7 @@ class ProgressPrinter {
 
   static void say(const Sweep& sweep, std::size_t i) {
     const session::SweepVariant& one = sweep.variants[i];
-    const std::string what = experiment::in_words(one.wanted(sweep.scaling, sweep.steps));
+    const std::string what = experiment::describe(one.wanted(sweep.scaling, sweep.steps));
     const session::SweepProgress so_far = session::progress(sweep, one.began_unix_seconds);
     const std::string left =
         so_far.seconds_left && *so_far.seconds_left > 0
@@ -172,11 +172,12 @@ void print_summary(const Sweep& sweep, const fs::path& directory) {
   for (std::size_t i = 0; i < sweep.variants.size(); ++i)
     rows.push_back(session::row(sweep.variants[i], figures[i]));
   print_table(rows);
-  std::printf("\n%s\n%s\n", session::scaling_said(sweep).c_str(),
-              session::measured_said(sweep).c_str());
-  if (const std::string against = session::baseline_said(sweep); !against.empty())
+  std::printf("\n%s\n%s\n", session::scaling_text(sweep).c_str(),
+              session::measurement_text(sweep).c_str());
+  if (const std::string against = session::baseline_text(sweep); !against.empty())
     std::printf("%s\n", against.c_str());
-  for (const std::string& truth : session::truths(sweep)) std::printf("note: %s\n", truth.c_str());
+  for (const std::string& caveat : session::caveats(sweep))
+    std::printf("note: %s\n", caveat.c_str());
   std::printf("sweep directory: %s\n", directory.c_str());
 }
 
@@ -217,13 +218,13 @@ int run_sweep_in_directory(const SweepArguments& arguments, Sweep sweep,
 
 int run_sweep(const SweepArguments& arguments) {
   catch_signals();
-  const auto wish = read_wish(arguments);
-  if (!wish) return complain({wish.error()}, arguments.json);
+  const auto request = read_request(arguments);
+  if (!request) return complain({request.error()}, arguments.json);
   const auto given = load(arguments);
   if (!given) return complain(given.error(), arguments.json);
-  auto sweep = session::make_sweep(*given, *wish);
+  auto sweep = session::make_sweep(*given, *request);
   if (!sweep) return complain({sweep.error()}, arguments.json);
-  sweep->started = now_in_words();
+  sweep->started = current_time_text();
   const fs::path data = *arguments.directory();  // present, because the file was already read
   if (auto problems = skip_invalid_variants(*sweep, *given, data); !problems.empty())
     return complain(problems, arguments.json);

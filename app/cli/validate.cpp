@@ -35,7 +35,7 @@ std::string in_micro_steps(const experiment::TrainingSpec& training) {
              : fmt::format(" in {} micro-steps", base::format_count(training.accumulation_steps));
 }
 
-std::string multiplies_said(const experiment::TrainingSpec& training) {
+std::string multiplies_text(const experiment::TrainingSpec& training) {
   return training.multiplies == experiment::Multiplies::full
              ? ""
              : fmt::format(", {} multiplies", base::name_of(training.multiplies));
@@ -48,7 +48,7 @@ std::string summary(const experiment::Resolved& resolved) {
                      base::counted(resolved.world(), "rank"), base::name_of(document.strategy.kind),
                      base::counted(resolved.model.elements, "parameter"),
                      base::format_count(resolved.global_batch), in_micro_steps(document.training),
-                     base::counted(resolved.steps, "step"), multiplies_said(document.training));
+                     base::counted(resolved.steps, "step"), multiplies_text(document.training));
 }
 
 bool is_slowed(const topology::Device& device) {
@@ -59,7 +59,7 @@ bool is_as_slow(const topology::Device& a, const topology::Device& b) {
   return a.slow_down == b.slow_down && a.jitter == b.jitter;
 }
 
-std::string said_to_compute(int first, int last, const topology::Device& device) {
+std::string ranks_compute_text(int first, int last, const topology::Device& device) {
   if (first == last) return fmt::format("rank {}, {}, computes ", first, device.name);
   return fmt::format("ranks {} {} {} compute ", first, last == first + 1 ? "and" : "to", last);
 }
@@ -77,8 +77,8 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
     const auto end = std::find_if_not(from, ranks.end(), [&](topology::DeviceId id) {
       return is_as_slow(network.device(id), first);
     });
-    add(said_to_compute(static_cast<int>(from - ranks.begin()),
-                        static_cast<int>(end - ranks.begin()) - 1, first),
+    add(ranks_compute_text(static_cast<int>(from - ranks.begin()),
+                           static_cast<int>(end - ranks.begin()) - 1, first),
         first);
     from = end;
   }
@@ -102,15 +102,15 @@ std::vector<std::string> unused_setting_notes(const experiment::Experiment& give
   for (const std::string& place : base::unused_settings(given))
     if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
       said.push_back(fmt::format("{} is set, but has no effect here", place));
-  if (auto tf32 = experiment::tf32_said(given)) said.push_back(std::move(*tf32));
+  if (auto tf32 = experiment::tf32_note(given)) said.push_back(std::move(*tf32));
   return said;
 }
 
 namespace {
 
 // Returns caveats on the figures of a run, and unused settings.
-std::vector<std::string> notes_of(const experiment::Experiment& given,
-                                  const experiment::Resolved& resolved) {
+std::vector<std::string> validation_notes(const experiment::Experiment& given,
+                                          const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   std::vector<std::string> notes;
   if (std::string chosen = chosen_algorithm(resolved); !chosen.empty())
@@ -122,7 +122,8 @@ std::vector<std::string> notes_of(const experiment::Experiment& given,
     notes.push_back(experiment::speeds_line(document.run));
   add_slowed_down(document.topology, notes);
   for (std::string& said : unused_setting_notes(given)) notes.push_back(std::move(said));
-  if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
+  if (experiment::is_on_several_hosts(resolved))
+    notes.push_back(*experiment::tensor_split_text(resolved));
   for (std::string& said : experiment::unused_stage_settings(resolved))
     notes.push_back(std::move(said));
   if (auto said = experiment::unused_shard_group(resolved)) notes.push_back(std::move(*said));
@@ -138,10 +139,10 @@ std::vector<std::string> notes_of(const experiment::Experiment& given,
       notes.push_back(*session::offload_line(resolved, *plan));
   if (const auto shared = experiment::shared_gpus_caveat(document.topology))
     notes.push_back(*shared);
-  if (const auto unlike = experiment::equivalence_caveats(document)) notes.push_back(*unlike);
+  if (const auto caveat = experiment::equivalence_caveats(document)) notes.push_back(*caveat);
   if (const auto restarts = experiment::unused_restarts_line(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_line(document)) notes.push_back(*softsync);
-  if (const auto turns = experiment::paced_turns_said(document, document.run.seconds_per_step))
+  if (const auto turns = experiment::paced_turns_note(document, document.run.seconds_per_step))
     notes.push_back(*turns);
   return notes;
 }
@@ -162,7 +163,7 @@ int run_validate(const ExperimentArguments& arguments) {
     return complain(problems, arguments.json);
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
     return complain(problems, arguments.json);
-  const std::vector<std::string> notes = notes_of(*given, *resolved);
+  const std::vector<std::string> notes = validation_notes(*given, *resolved);
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},
                     {"status", "completed"},

@@ -52,7 +52,7 @@ Moments moments_of(const Tensor& sums, std::int64_t channel) {
 double samples_of(const Tensor& sums) { return sums.as<double>()[sums.elements() - 1]; }
 
 template <class T>
-void follow(const Tensor& running, std::int64_t element, double momentum, double now) {
+void update_running(const Tensor& running, std::int64_t element, double momentum, double now) {
   if (!std::isfinite(now)) return;
   T& followed = running.as<T>()[element];
   followed = static_cast<T>(static_cast<double>(followed) +
@@ -60,13 +60,13 @@ void follow(const Tensor& running, std::int64_t element, double momentum, double
 }
 
 template <class T>
-void follow_batch(const compute::BatchNormForward& op) {
+void update_running_stats(const compute::BatchNormForward& op) {
   const std::int64_t columns = columns_of(op.input);
   const double samples = samples_of(op.sums), unbiased = samples > 1 ? samples / (samples - 1) : 1;
   for (std::int64_t c = 0; c < columns; ++c) {
     const Moments moments = moments_of(op.sums, c);
-    follow<T>(op.running, c, op.momentum, moments.mean);
-    follow<T>(op.running, columns + c, op.momentum, moments.variance * unbiased);
+    update_running<T>(op.running, c, op.momentum, moments.mean);
+    update_running<T>(op.running, columns + c, op.momentum, moments.variance * unbiased);
   }
 }
 
@@ -115,7 +115,7 @@ PreparedKernel prepare_forward(const compute::BatchNormForward& op, const Device
         if (samples_of(op.sums) == 0) return;
         for (std::int64_t c = 0; c < channels.columns; ++c)
           set_channel(channels, c, moments_of(op.sums, c), op.epsilon, op.weight, op.bias);
-        if (!op.running.empty()) follow_batch<T>(op);
+        if (!op.running.empty()) update_running_stats<T>(op);
         normalize(op, channels, cores);
       });
 }

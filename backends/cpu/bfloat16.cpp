@@ -11,7 +11,7 @@ namespace {
 // Alignment of the copies in bytes, for vector loads.
 constexpr std::size_t kAlignment = 64;
 
-std::size_t room_of(const compute::Tensor& tensor) {
+std::size_t half_bytes(const compute::Tensor& tensor) {
   return (static_cast<std::size_t>(tensor.bytes()) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -29,7 +29,7 @@ void round_to_bfloat16(const compute::Tensor& source, float* rounded, int cores)
 void Factors::add(const compute::Tensor& source, const dnnl::memory& memory) {
   if (!rounds_) return;
   factors_.emplace_back(source, memory);
-  bytes_ += room_of(source);
+  bytes_ += half_bytes(source);
 }
 
 void Factors::round(CpuQueue& queue) {
@@ -38,7 +38,7 @@ void Factors::round(CpuQueue& queue) {
   for (auto& [source, memory] : factors_) {
     round_to_bfloat16(source, reinterpret_cast<float*>(room), cores_);
     dnnl_memory_set_data_handle(memory.get(), room);
-    room += room_of(source);
+    room += half_bytes(source);
   }
 }
 

@@ -54,7 +54,7 @@ void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const
         }
 }
 
-void lay_columns(const ConvolutionSizes& s, const double* image, double* columns) {
+void write_columns(const ConvolutionSizes& s, const double* image, double* columns) {
   for_columns(s, image, columns, [&](double* to, const double* from) {
     if (from != nullptr) std::copy_n(from, s.channels, to);
     else std::fill_n(to, s.channels, 0.0);
@@ -89,7 +89,7 @@ PreparedKernel prepare_columns(const compute::Conv2dForward& op) {
     });
     for (std::int64_t b = 0; b < s.samples; ++b) {
       double* const output = op.output.as<double>() + b * s.result_elements();
-      lay_columns(s, op.input.as<double>() + b * s.image_elements(), columns);
+      write_columns(s, op.input.as<double>() + b * s.image_elements(), columns);
       for (std::int64_t p = 0; p < s.pixels(); ++p)
         std::copy_n(op.bias.as<double>(), s.outputs, output + p * s.outputs);
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, to_blas(s.pixels()), to_blas(s.outputs),
@@ -127,7 +127,7 @@ PreparedKernel prepare_columns(const compute::Conv2dBackwardWeight& op, int core
         reinterpret_cast<double*>(static_cast<CpuQueue&>(queue).scratch(s.scratch_bytes()));
     double* const columns = weight + s.outputs * s.seen();
     for (std::int64_t b = 0; b < s.samples; ++b) {
-      lay_columns(s, op.input.as<double>() + b * s.image_elements(), columns);
+      write_columns(s, op.input.as<double>() + b * s.image_elements(), columns);
       cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, to_blas(s.outputs), to_blas(s.seen()),
                   to_blas(s.pixels()), 1, op.output_gradient.as<double>() + b * s.result_elements(),
                   to_blas(s.outputs), columns, to_blas(s.seen()), b == 0 ? 0 : 1, weight,

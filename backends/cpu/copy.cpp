@@ -45,8 +45,8 @@ void copy_through_caches(std::byte* destination, const std::byte* source, std::i
 
 }  // namespace
 
-void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way) {
-  if (way == Way::through_caches) return copy_through_caches(destination, source, bytes);
+void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, CopyMethod way) {
+  if (way == CopyMethod::through_caches) return copy_through_caches(destination, source, bytes);
   const std::int64_t unaligned = std::min(
       bytes, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(destination) % kLine));
   copy_through_caches(destination, source, unaligned);
@@ -58,19 +58,19 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, W
 
 // Tries the ways in the Thue-Morse order. Two copies that alternate within a step then both
 // get measured in both ways.
-Way CopyPathTuner::next(std::int64_t bytes) const {
-  const Known& of = known(bytes);
+CopyMethod CopyPathTuner::next(std::int64_t bytes) const {
+  const CopyTimes& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);
   if (tries < kTries)
-    return std::popcount(static_cast<unsigned>(tries)) % 2 == 0 ? Way::through_caches
-                                                                : Way::past_caches;
+    return std::popcount(static_cast<unsigned>(tries)) % 2 == 0 ? CopyMethod::through_caches
+                                                                : CopyMethod::past_caches;
   return of.least[1].load(std::memory_order_relaxed) < of.least[0].load(std::memory_order_relaxed)
-             ? Way::past_caches
-             : Way::through_caches;
+             ? CopyMethod::past_caches
+             : CopyMethod::through_caches;
 }
 
-void CopyPathTuner::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) {
-  Known& of = by_length_[length_class(bytes)];
+void CopyPathTuner::took(std::int64_t bytes, CopyMethod way, std::int64_t nanoseconds) {
+  CopyTimes& of = by_length_[length_class(bytes)];
   std::atomic<double>& least = of.least[static_cast<std::size_t>(way)];
   least.store(std::min(least.load(std::memory_order_relaxed),
                        static_cast<double>(nanoseconds) / static_cast<double>(bytes)),
@@ -80,7 +80,7 @@ void CopyPathTuner::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) 
 
 void Copier::copy(std::byte* destination, const std::byte* source, std::int64_t bytes) {
   if (bytes < kLong) return copy_through_caches(destination, source, bytes);
-  const Way way = choice_.next(bytes);
+  const CopyMethod way = choice_.next(bytes);
   if (choice_.decided(bytes)) return cpu::copy(destination, source, bytes, way);
   const std::int64_t begin = base::now_nanoseconds();
   cpu::copy(destination, source, bytes, way);

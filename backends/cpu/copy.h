@@ -12,14 +12,14 @@
 
 namespace trainyard::cpu {
 
-enum class Way : std::uint8_t {
+enum class CopyMethod : std::uint8_t {
   through_caches,
   // Does not load the destination's cache lines first. The next reader finds the data in memory.
   past_caches,
 };
 
 // Copies `bytes` bytes. The ranges must not overlap.
-void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way);
+void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, CopyMethod way);
 
 // Tries both ways on the first copies of a length class, then always returns the way with
 // the least time. Thread-safe.
@@ -30,20 +30,20 @@ class CopyPathTuner {
   bool decided(std::int64_t bytes) const {
     return known(bytes).tries.load(std::memory_order_relaxed) >= kTries;
   }
-  Way next(std::int64_t bytes) const;
-  void took(std::int64_t bytes, Way way, std::int64_t nanoseconds);
+  CopyMethod next(std::int64_t bytes) const;
+  void took(std::int64_t bytes, CopyMethod way, std::int64_t nanoseconds);
 
  private:
-  struct Known {
+  struct CopyTimes {
     std::atomic<int> tries{0};
     std::array<std::atomic<double>, 2> least{1e30, 1e30};  // least time in ns per byte, by way
   };
   static std::size_t length_class(std::int64_t bytes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
   }
-  const Known& known(std::int64_t bytes) const { return by_length_[length_class(bytes)]; }
+  const CopyTimes& known(std::int64_t bytes) const { return by_length_[length_class(bytes)]; }
 
-  std::array<Known, 65> by_length_;
+  std::array<CopyTimes, 65> by_length_;
 };
 
 class Copier {

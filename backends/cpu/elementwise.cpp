@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "backends/cpu/activation.h"
-#include "backends/cpu/halves.h"
+#include "backends/cpu/half_conversion.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/threads.h"
 #include "core/base/random.h"

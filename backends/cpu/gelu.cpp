@@ -14,7 +14,7 @@ namespace {
 using compute::DType;
 using compute::Queue;
 
-constexpr const char* kWhat = "gelu";
+constexpr const char* kKernelName = "gelu";
 constexpr auto kGelu = dnnl::algorithm::eltwise_gelu_erf;
 
 dnnl::memory::desc describe(const compute::Tensor& tensor) {
@@ -39,7 +39,7 @@ std::unique_ptr<compute::Kernel> make_forward(const compute::GeluForward& op,
                                               const Device& device) {
   const auto description = describe_forward(op.input, device.engine);
   Primitive gelu(dnnl::eltwise_forward(description), description, device.engine, device.cores,
-                 kWhat);
+                 kKernelName);
   gelu.bind(DNNL_ARG_SRC, description.src_desc(), op.input.data);
   gelu.bind(DNNL_ARG_DST, description.dst_desc(), op.output.data);
   return running(std::move(gelu));
@@ -52,7 +52,7 @@ std::unique_ptr<compute::Kernel> make_backward(const compute::GeluBackward& op,
   const dnnl::eltwise_backward::primitive_desc description(
       backward, user_scratchpad(), device.engine, describe_forward(op.input, device.engine));
   Primitive gelu(dnnl::eltwise_backward(description), description, device.engine, device.cores,
-                 kWhat);
+                 kKernelName);
   gelu.bind(DNNL_ARG_SRC, description.src_desc(), op.input.data);
   gelu.bind(DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient.data);
   gelu.bind(DNNL_ARG_DIFF_SRC, description.diff_src_desc(), op.input_gradient.data);
@@ -82,7 +82,7 @@ PreparedKernel prepare(const compute::GeluForward& op, const Device& device) {
     return each(op.output, device.cores,
                 [x = op.input.as<double>()](std::int64_t i) { return x[i] * distribution(x[i]); });
   if (op.input.elements() == 0) return make_kernel([](Queue&) {});
-  return prepare_with_dnnl(device.cores, kWhat, [&] { return make_forward(op, device); });
+  return prepare_with_dnnl(device.cores, kKernelName, [&] { return make_forward(op, device); });
 }
 
 PreparedKernel prepare(const compute::GeluBackward& op, const Device& device) {
@@ -93,7 +93,7 @@ PreparedKernel prepare(const compute::GeluBackward& op, const Device& device) {
           return gradient[i] * (distribution(x[i]) + x[i] * density(x[i]));
         });
   if (op.input.elements() == 0) return make_kernel([](Queue&) {});
-  return prepare_with_dnnl(device.cores, kWhat, [&] { return make_backward(op, device); });
+  return prepare_with_dnnl(device.cores, kKernelName, [&] { return make_backward(op, device); });
 }
 
 }  // namespace trainyard::cpu

@@ -60,8 +60,9 @@ PreparedKernel prepare_through_fp32(const OneOp& op, const Device& device) {
   const bool whole = slices.each == slices.all;
   const auto prepared = [&](OneOp slice) -> base::Result<HalfSlice> {
     std::size_t number = 0;
-    auto passing = compute::widen(
-        slice, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
+    auto passing = compute::widen(slice, [&](std::int64_t elements) {
+      return device.widened->scratch_floats(number++, elements);
+    });
     auto kernel = prepare(slice, device);
     if (!kernel) return base::fail(kernel.error());
     return HalfSlice{std::move(*kernel), std::move(passing)};

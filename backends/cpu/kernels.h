@@ -59,7 +59,7 @@ struct RowArguments {
   T* result;
   std::int64_t columns;
   double epsilon;
-  bool centerd;
+  bool centered;
 };
 
 // Table of loops. Ranges are [begin, end). Sums are accumulated in fp64 and added to the existing

@@ -40,10 +40,10 @@ void channel_products(const ChannelArguments<T>& a, std::int64_t begin, std::int
   sum_by_channel<T>(
       a.columns, begin, end, sums,
       [&](std::int64_t i, std::int64_t c, auto piece, Doubles& products, Doubles& gradients) {
-        const Lanes<T> centerd =
+        const Lanes<T> centered =
             piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
         const Doubles g = widen<T>(piece.template load<T>(a.gradient + i));
-        products += g * widen<T>(centerd * piece.template load<T>(a.scale + c));
+        products += g * widen<T>(centered * piece.template load<T>(a.scale + c));
         gradients += g;
       });
 }
@@ -53,9 +53,9 @@ void normalize(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t en
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centerd =
+      const Lanes<T> centered =
           piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
-      piece.template store<T>(a.result + i, centerd * piece.template load<T>(a.scale + c) +
+      piece.template store<T>(a.result + i, centered * piece.template load<T>(a.scale + c) +
                                                 piece.template load<T>(a.shift + c));
     });
 }
@@ -65,11 +65,11 @@ void normalize_backward(const ChannelArguments<T>& a, std::int64_t begin, std::i
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centerd =
+      const Lanes<T> centered =
           piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
       const Lanes<T> own = piece.template load<T>(a.gradient + i) -
                            piece.template load<T>(a.shift + c) -
-                           centerd * piece.template load<T>(a.slope + c);
+                           centered * piece.template load<T>(a.slope + c);
       piece.template store<T>(a.result + i, piece.template load<T>(a.scale + c) * own);
     });
 }

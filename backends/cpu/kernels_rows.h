@@ -17,14 +17,14 @@ template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);
   Doubles sum{};
-  for_lanes(0, a.centerd ? a.columns : 0,
+  for_lanes(0, a.centered ? a.columns : 0,
             [&](std::int64_t c, auto piece) { sum += widen<T>(piece.template load<T>(row + c)); });
   const double mean = total(sum) / columns;
   Doubles squares{};
   std::int64_t c = 0;
   for (; c + kLanes <= a.columns; c += kLanes) {
-    const Doubles centerd = widen<T>(Whole{}.load<T>(row + c)) - mean;
-    squares += centerd * centerd;
+    const Doubles centered = widen<T>(Whole{}.load<T>(row + c)) - mean;
+    squares += centered * centered;
   }
   double rest = 0;
   for (; c < a.columns; ++c)
@@ -66,7 +66,7 @@ void row_norm_backward(const RowArguments<T>& a, std::int64_t begin, std::int64_
       along += h * widen<T>(normalized(c, piece));
     });
     const double columns = static_cast<double>(a.columns);
-    const T center = static_cast<T>(a.centerd ? total(sum) / columns : 0),
+    const T center = static_cast<T>(a.centered ? total(sum) / columns : 0),
             slope = static_cast<T>(total(along) / columns);
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       piece.template store<T>(a.result + r * a.columns + c,

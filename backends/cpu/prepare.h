@@ -5,7 +5,7 @@
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "backends/cpu/halves.h"
+#include "backends/cpu/half_conversion.h"
 #include "core/compute/compute.h"
 #include "core/compute/ops.h"
 

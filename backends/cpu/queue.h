@@ -14,7 +14,7 @@ class ScratchBlock {
  public:
   // Returns at least `bytes` bytes, valid until the next call. Allocates only when more is
   // requested than ever before.
-  std::byte* lend(std::size_t bytes) {
+  std::byte* reserve(std::size_t bytes) {
     if (bytes > capacity_) {
       capacity_ = (bytes + kPage - 1) / kPage * kPage;
       memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, capacity_)));
@@ -41,11 +41,11 @@ class CpuQueue final : public compute::ImmediateQueue {
   explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
 
   dnnl_stream_t stream() const { return stream_.get(); }
-  std::byte* scratch(std::size_t bytes) { return scratch_.lend(bytes); }
+  std::byte* scratch(std::size_t bytes) { return scratch_.reserve(bytes); }
   std::size_t scratch_bytes() const {
     return scratch_.bytes() + factors_.bytes();
   }  // the maximum that ops have requested
-  std::byte* factors(std::size_t bytes) { return factors_.lend(bytes); }
+  std::byte* factors(std::size_t bytes) { return factors_.reserve(bytes); }
 
  private:
   dnnl::stream stream_;

@@ -21,7 +21,7 @@ RowArguments<T> arguments_of(const AnyRowNorm& op) {
           .result = nullptr,
           .columns = columns_of(op.input),
           .epsilon = op.epsilon,
-          .centerd = op.norm == compute::RowNorm::layer};
+          .centered = op.norm == compute::RowNorm::layer};
 }
 
 // Returns a kernel that calls loop(arguments, begin, end) on blocks of rows.

@@ -26,7 +26,7 @@ using Groups = std::vector<std::unique_ptr<Group>>;  // by group; null if this r
 // State shared by the lanes of a rank.
 struct Shared {
   int rank = 0;
-  comm::FutexEvent bell;
+  comm::FutexEvent wake_event;
   comm::Reason reason;
 };
 
@@ -36,7 +36,7 @@ std::string without_source_location(const std::string& what) {
   return end == std::string::npos ? what : what.substr(end + 2);
 }
 
-std::string in_words(const std::vector<int>& ranks) {
+std::string describe(const std::vector<int>& ranks) {
   std::string words;
   for (const int rank : ranks)
     words += fmt::format("{}rank {}", words.empty() ? "" : " and ", rank);
@@ -72,7 +72,7 @@ class Lane {
     while (const auto call = next()) {
       if (!carry_out(*call)) return;
       completed_.fetch_add(1, std::memory_order_release);
-      ring(shared_.bell);
+      ring(shared_.wake_event);
     }
   }
 
@@ -95,12 +95,12 @@ class Lane {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
     group_.give_up();  // ends the waits of other ranks, which can no longer complete
-    ring(shared_.bell);
+    ring(shared_.wake_event);
     return false;
   }
 
   Problem problem(const CollectiveCall& call, const std::string& what) {
-    const std::string lost = in_words(group_.lost());
+    const std::string lost = describe(group_.lost());
     return {"collective_failed",
             ProblemCode::failed,
             fmt::format("rank {}", shared_.rank),
@@ -124,7 +124,7 @@ class Lane {
 class GlooCollectives final : public comm::Collectives {
  public:
   GlooCollectives(int rank, comm::SpinPolicy patience, Groups groups)
-      : groups_(std::move(groups)), listener_(shared_.bell, patience) {
+      : groups_(std::move(groups)), listener_(shared_.wake_event, patience) {
     shared_.rank = rank;
     for (const auto& group : groups_)
       lanes_.push_back(group ? std::make_unique<Lane>(*group, shared_) : nullptr);

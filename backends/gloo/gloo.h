@@ -5,8 +5,8 @@
 // Gloo does not authenticate connections to these ports.
 #pragma once
 
-#include "core/comm/bell.h"
 #include "core/comm/collectives.h"
+#include "core/comm/futex_event.h"
 
 namespace trainyard::gloo {
 

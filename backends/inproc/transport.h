@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/comm/bell.h"
+#include "core/comm/futex_event.h"
 #include "core/comm/transport.h"
 
 namespace trainyard::inproc {

@@ -33,7 +33,7 @@ struct Lane {
   Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
   Communicator communicator;
   void* stream = nullptr;
-  comm::FutexEvent* bell = nullptr;
+  comm::FutexEvent* wake_event = nullptr;
   // Calls that are not on the stream yet. NCCL may process the first one in the background,
   // for example a first send/receive between two ranks, until the peer joins the call.
   std::deque<CollectiveCall> waiting;
@@ -43,7 +43,7 @@ struct Lane {
   static void done(void* lane) {
     auto& self = *static_cast<Lane*>(lane);
     self.completed.fetch_add(1, std::memory_order_release);
-    comm::ring(*self.bell);
+    comm::ring(*self.wake_event);
   }
 };
 using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null if this rank is not a member
@@ -73,9 +73,9 @@ Problem failed(const End& end, const std::string& what, const std::string& words
 class NcclCollectives final : public comm::Collectives {
  public:
   explicit NcclCollectives(std::unique_ptr<End> end)
-      : end_(std::move(end)), listener_(bell_, end_->patience) {
+      : end_(std::move(end)), listener_(wake_event_, end_->patience) {
     for (const auto& lane : end_->lanes)
-      if (lane) lane->bell = &bell_;
+      if (lane) lane->wake_event = &wake_event_;
   }
   ~NcclCollectives() override {
     if (reason_.state()) finalize_all();
@@ -190,7 +190,7 @@ class NcclCollectives final : public comm::Collectives {
   }
 
   std::unique_ptr<End> end_;
-  comm::FutexEvent bell_;
+  comm::FutexEvent wake_event_;
   mutable comm::Reason reason_;
   comm::Listener listener_;
 };

@@ -9,7 +9,7 @@ namespace trainyard::nccl {
 namespace {
 
 // Formats a version number as encoded by NCCL 2.9 and later.
-std::string in_words(int version) {
+std::string describe(int version) {
   return fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
 }
 
@@ -20,7 +20,7 @@ int version_of(const Library& library) {
 
 }  // namespace
 
-std::string Library::name() const { return fmt::format("nccl {}", in_words(version_of(*this))); }
+std::string Library::name() const { return fmt::format("nccl {}", describe(version_of(*this))); }
 
 base::Result<Library> open_library(const std::string& file) {
   base::Functions functions(file,
@@ -44,10 +44,11 @@ base::Result<Library> open_library(const std::string& file) {
   functions.find(library.group_start, "ncclGroupStart");
   functions.find(library.group_end, "ncclGroupEnd");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
-  if (const int version = version_of(library); version / 10'000 != NCCL_MAJOR || version < kLeast)
+  if (const int version = version_of(library);
+      version / 10'000 != NCCL_MAJOR || version < kMinVersion)
     return base::fail(functions.unavailable(fmt::format(
         "the version of NCCL is {}, but {} or a later {}.x is needed (Trainyard was built with {})",
-        in_words(version), in_words(kLeast), NCCL_MAJOR, in_words(NCCL_VERSION_CODE))));
+        describe(version), describe(kMinVersion), NCCL_MAJOR, describe(NCCL_VERSION_CODE))));
   return library;
 }
 

@@ -10,7 +10,7 @@
 
 namespace trainyard::nccl {
 
-inline constexpr int kLeast = 22'600;  // minimum version: 2.26.0
+inline constexpr int kMinVersion = 22'600;  // minimum version: 2.26.0
 
 struct Library {
   decltype(&::ncclGetVersion) version = nullptr;

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "core/comm/bell.h"
 #include "core/comm/collectives.h"
+#include "core/comm/futex_event.h"
 #include "core/compute/streams.h"
 
 namespace trainyard::nccl {

@@ -21,7 +21,7 @@ using base::Result;
 
 // Alignment of arenas, so that the kernel can use large pages.
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
-constexpr std::size_t kMaximumArenaBytes = std::size_t{1} << 42;
+constexpr std::size_t kMaxArenaBytes = std::size_t{1} << 42;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -70,29 +70,29 @@ std::size_t Layout::staging_slot(const Region& region, int peer, int channel,
                                  std::uint64_t slot) const {
   const auto lane = static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels) +
                     static_cast<std::size_t>(channel);
-  return region.staging_offset + (lane * comm::kLaneSlots + slot) * kMaximumStagedBytes;
+  return region.staging_offset + (lane * comm::kLaneSlots + slot) * kMaxStagedBytes;
 }
 
 Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels) {
   const auto wrong = [](const std::string& what, const std::string& accepted) {
     return base::fail({"bad_size", ProblemCode::bad_usage, "shared memory", what, accepted, ""});
   };
-  if (arena_bytes.empty() || arena_bytes.size() > kMaximumRanks)
+  if (arena_bytes.empty() || arena_bytes.size() > kMaxRanks)
     return wrong(fmt::format("there are {} ranks", arena_bytes.size()),
-                 fmt::format("1 to {}", kMaximumRanks));
-  if (channels < 1 || channels > kMaximumChannels)
+                 fmt::format("1 to {}", kMaxRanks));
+  if (channels < 1 || channels > kMaxChannels)
     return wrong(fmt::format("there are {} channels", channels),
-                 fmt::format("1 to {}", kMaximumChannels));
+                 fmt::format("1 to {}", kMaxChannels));
   Layout layout;
   layout.ranks = static_cast<int>(arena_bytes.size());
   layout.channels = channels;
   layout.block_offset = round_up(sizeof(Header) + arena_bytes.size() * sizeof(std::uint64_t), 4096);
   layout.block_bytes = comm::MailboxBlock::bytes(layout.ranks, channels);
   layout.bytes = round_up(layout.block_offset + layout.block_bytes, kLargePage);
-  const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) *
-                                    comm::kLaneSlots * kMaximumStagedBytes;
+  const std::size_t staging_bytes =
+      arena_bytes.size() * static_cast<std::size_t>(channels) * comm::kLaneSlots * kMaxStagedBytes;
   for (const std::size_t bytes : arena_bytes) {
-    if (bytes > kMaximumArenaBytes)
+    if (bytes > kMaxArenaBytes)
       return wrong(fmt::format("an arena has {} bytes", bytes), "up to 4 TiB");
     layout.regions.push_back(region_at(layout.bytes, bytes, staging_bytes));
     layout.bytes = layout.regions.back().end;
@@ -108,7 +108,7 @@ Result<Layout> read_layout(int fd) {
     return base::fail(foreign("the file is not shared memory of ranks"));
   if (header.version != Header{}.version)
     return base::fail(foreign(fmt::format("the file has version {}", header.version)));
-  if (header.ranks < 1 || header.ranks > kMaximumRanks)
+  if (header.ranks < 1 || header.ranks > kMaxRanks)
     return base::fail(
         foreign(fmt::format("the header of the file says that there are {} ranks", header.ranks)));
   std::vector<std::size_t> arena_bytes(header.ranks);

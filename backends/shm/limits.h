@@ -6,8 +6,8 @@
 
 namespace trainyard::shm {
 
-constexpr std::size_t kMaximumStagedBytes = std::size_t{64} << 10;
-constexpr int kMaximumRanks = 1024;
-constexpr int kMaximumChannels = 64;
+constexpr std::size_t kMaxStagedBytes = std::size_t{64} << 10;
+constexpr int kMaxRanks = 1024;
+constexpr int kMaxChannels = 64;
 
 }  // namespace trainyard::shm

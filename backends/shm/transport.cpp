@@ -48,7 +48,7 @@ class MemfdTransport final : public Transport {
     return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes);
   }
 
-  Result<void> lie_on_devices(std::vector<DeviceArena> arenas) override {
+  Result<void> set_device_arenas(std::vector<DeviceArena> arenas) override {
     bool fits = arenas.size() == on_device_.size();
     for (std::size_t r = 0; fits && r < arenas.size(); ++r) {
       const std::size_t arena = layout_.regions[r].arena_bytes;
@@ -67,9 +67,9 @@ class MemfdTransport final : public Transport {
     const auto end = base::now_nanoseconds() + limit.count() * 1000;
     for (;;) {
       const microseconds left((end - base::now_nanoseconds()) / 1000);
-      const bool rung = hear(std::clamp(left, microseconds(0), slice));
+      const bool notified = hear(std::clamp(left, microseconds(0), slice));
       check_peers();
-      if (rung || left <= slice) return rung;
+      if (notified || left <= slice) return notified;
     }
   }
 
@@ -81,7 +81,7 @@ class MemfdTransport final : public Transport {
       return descriptor.place = device.from + *inside, Result<void>();
     if (const auto inside = offset_in(arena(), bytes))
       return descriptor.place = *inside, Result<void>();
-    if (bytes.size() > kMaximumStagedBytes) return base::fail(too_long_to_stage(bytes.size()));
+    if (bytes.size() > kMaxStagedBytes) return base::fail(too_long_to_stage(bytes.size()));
     const std::size_t slot =
         layout_.staging_slot(region(rank()), route.peer, route.channel, route.slot);
     std::memcpy(memory_.bytes().data() + slot, bytes.data(), bytes.size());
@@ -92,7 +92,7 @@ class MemfdTransport final : public Transport {
   Result<std::span<const std::byte>> find(const Route& route,
                                           const Descriptor& descriptor) override {
     const Region& from = region(route.peer);
-    const std::uint64_t room = descriptor.staged != 0 ? kMaximumStagedBytes : from.arena_bytes;
+    const std::uint64_t room = descriptor.staged != 0 ? kMaxStagedBytes : from.arena_bytes;
     const std::uint64_t place = descriptor.staged != 0 ? 0 : descriptor.place;
     if (place > room || descriptor.bytes > room - place)
       return base::fail(outside(route.peer, descriptor));
@@ -125,7 +125,7 @@ class MemfdTransport final : public Transport {
             rank_name(rank()),
             fmt::format("{} were posted from outside the shared arena",
                         base::format_bytes(static_cast<double>(bytes))),
-            fmt::format("up to {} from outside the arena", base::format_bytes(kMaximumStagedBytes)),
+            fmt::format("up to {} from outside the arena", base::format_bytes(kMaxStagedBytes)),
             "Place the buffer in the arena."};
   }
   Problem outside(int peer, const Descriptor& descriptor) const {
@@ -146,7 +146,7 @@ class MemfdTransport final : public Transport {
     for (int peer = 0; peer < ranks(); ++peer) {
       const auto died = peer == rank() ? std::nullopt : death_of(peer);
       if (!died) continue;
-      if (may_be_lost(peer)) mark_left(peer, *died);
+      if (is_loss_allowed(peer)) mark_left(peer, *died);
       else
         abort({"peer_lost", ProblemCode::failed, rank_name(peer), "the process ended unexpectedly",
                "",
@@ -158,7 +158,7 @@ class MemfdTransport final : public Transport {
   // Marks a dead peer as having left. The first rank that detects it notifies all.
   void mark_left(int peer, std::uint32_t moves) {
     block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
-    block_.ring_all();
+    block_.notify_all_ranks();
   }
 
   // Returns the presence counter of a peer that died without leaving, or nullopt if it lives or has

@@ -3,7 +3,7 @@
 // peers read in place. The memfd has no name, so a crash leaves no file behind.
 //
 // Messages posted from the rank's arena are never copied. Messages from other memory are copied
-// once, through a staging slot of `kMaximumStagedBytes`; longer ones are refused with a Problem
+// once, through a staging slot of `kMaxStagedBytes`; longer ones are refused with a Problem
 // that advises to place them in the arena.
 //
 // Part of an arena may be in device memory that the devices of all peers can access. Messages from
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "backends/shm/limits.h"
-#include "core/comm/bell.h"
+#include "core/comm/futex_event.h"
 #include "core/comm/mailbox_transport.h"
 
 namespace trainyard::shm {
@@ -43,7 +43,7 @@ class Transport : public comm::MailboxTransport {
   using MailboxTransport::MailboxTransport;
   // Sets the device memory of all ranks, including this one, by rank. Must be called before any
   // post. Problem: the size of an entry is wrong.
-  virtual base::Result<void> lie_on_devices(std::vector<DeviceArena> arenas) = 0;
+  virtual base::Result<void> set_device_arenas(std::vector<DeviceArena> arenas) = 0;
 };
 
 // Opens the transport of this process as `rank`, once per rank. `fd` may be closed afterwards.

@@ -55,13 +55,13 @@ void fill_header(std::string& frame, const ControlHeader& header, std::size_t ty
   put(frame, kChecksumAt, checksum(std::as_bytes(std::span(frame))));
 }
 
-base::Result<void> check_header(std::span<const std::byte> frame, std::size_t maximum_bytes) {
+base::Result<void> check_header(std::span<const std::byte> frame, std::size_t max_bytes) {
   const auto refuse = [](const char* id, const std::string& what) {
     return base::fail(bad_frame(id, what));
   };
-  if (frame.size() > maximum_bytes)
+  if (frame.size() > max_bytes)
     return refuse("message_too_long", fmt::format("has {} bytes, but at most {} are accepted",
-                                                  frame.size(), maximum_bytes));
+                                                  frame.size(), max_bytes));
   if (frame.size() < kControlHeaderBytes)
     return refuse("message_truncated", "is shorter than its header");
   if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0)
@@ -103,8 +103,7 @@ session::Message read_message(std::size_t type, std::span<const std::byte> body)
 }  // namespace
 
 base::Result<std::string> encode_message(const ControlHeader& header,
-                                         const session::Message& message,
-                                         std::size_t maximum_bytes) {
+                                         const session::Message& message, std::size_t max_bytes) {
   std::string frame(kControlHeaderBytes, '\0');
   try {
     BodyWriter writer(frame);
@@ -112,17 +111,16 @@ base::Result<std::string> encode_message(const ControlHeader& header,
   } catch (const cereal::Exception& error) {
     return base::fail(bad_body(error));
   }
-  if (frame.size() > maximum_bytes)
+  if (frame.size() > max_bytes)
     return base::fail(bad_frame(
         "message_too_long",
-        fmt::format("has {} bytes, but at most {} are accepted", frame.size(), maximum_bytes)));
+        fmt::format("has {} bytes, but at most {} are accepted", frame.size(), max_bytes)));
   fill_header(frame, header, message.index() + 1);
   return frame;
 }
 
-base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
-                                          std::size_t maximum_bytes) {
-  if (const auto ok = check_header(frame, maximum_bytes); !ok) return base::fail(ok.error());
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t max_bytes) {
+  if (const auto ok = check_header(frame, max_bytes); !ok) return base::fail(ok.error());
   const ControlHeader header{get<std::uint64_t>(frame, kRunAt),
                              get<std::uint32_t>(frame, kGenerationAt),
                              get<std::uint64_t>(frame, kSequenceAt)};

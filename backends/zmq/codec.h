@@ -26,7 +26,7 @@ namespace trainyard::zmq {
 
 constexpr std::uint16_t kControlVersion = 9;
 constexpr std::size_t kControlHeaderBytes = 36;
-constexpr std::size_t kMaximumControlBytes = std::size_t{8} << 20;  // of a complete frame
+constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;  // of a complete frame
 
 struct ControlHeader {
   std::uint64_t run = 0;
@@ -40,14 +40,14 @@ struct ControlFrame {
   session::Message message;
 };
 
-// Encodes a message. A message longer than `maximum_bytes` is bad_input.
+// Encodes a message. A message longer than `max_bytes` is bad_input.
 base::Result<std::string> encode_message(const ControlHeader& header,
                                          const session::Message& message,
-                                         std::size_t maximum_bytes = kMaximumControlBytes);
+                                         std::size_t max_bytes = kMaxControlBytes);
 
 // Decodes a frame. Anything that `encode_message` does not produce is bad_input. Allocations are
 // proportional to the frame's actual size, whatever counts it contains.
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
-                                          std::size_t maximum_bytes = kMaximumControlBytes);
+                                          std::size_t max_bytes = kMaxControlBytes);
 
 }  // namespace trainyard::zmq

@@ -65,7 +65,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
 
 // Maximum length of lists other than raw bytes, which have one element per rank. An element can be
 // many times larger in memory than in the body.
-constexpr std::size_t kLongestList = 65'536;
+constexpr std::size_t kMaxListLength = 65'536;
 
 template <class T>
 requires std::is_arithmetic_v<T>
@@ -106,14 +106,15 @@ inline void load(BodyReader& ar, std::vector<telemetry::Event>& events) {
 
 template <class T>
 void save(BodyWriter& ar, const std::vector<T>& list) {
-  if (list.size() > kLongestList) throw BadMessage("list_too_long", "has a list that is too long");
+  if (list.size() > kMaxListLength)
+    throw BadMessage("list_too_long", "has a list that is too long");
   save(ar, std::uint64_t{list.size()});
   for (const T& element : list) ar(element);
 }
 template <class T>
 void load(BodyReader& ar, std::vector<T>& list) {
   const std::size_t count = ar.count(1);
-  if (count > kLongestList) throw BadMessage("list_too_long", "has a list that is too long");
+  if (count > kMaxListLength) throw BadMessage("list_too_long", "has a list that is too long");
   list.clear();
   for (std::size_t i = 0; i < count; ++i) ar(list.emplace_back());
 }

@@ -39,7 +39,7 @@ Problem problem(const std::string& endpoint, const std::string& what, int error_
 
 void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(kMaximumControlBytes));
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxControlBytes));
   socket.set(sockopt::sndhwm, kQueueMessages);
   socket.set(sockopt::rcvhwm, kQueueMessages);
   socket.set(sockopt::linger, 2000);

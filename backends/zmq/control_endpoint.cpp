@@ -21,7 +21,7 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::string_view kIpc = "ipc://", kTcp = "tcp://";
-constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::size_t kMaxPathLength = sizeof(sockaddr_un::sun_path) - 1;
 
 Problem problem(const char* id, ProblemCode code, const std::string& endpoint, std::string what,
                 std::string accepted = "", std::string advice = "") {
@@ -66,10 +66,10 @@ Result<void> check_ipc(const std::string& endpoint) {
     return base::fail(problem("bad_endpoint", ProblemCode::bad_input, endpoint,
                               "this is not an endpoint of the control plane",
                               "ipc:///PATH, tcp://127.0.0.1:PORT"));
-  if (path.size() <= kLongestPath) return {};
+  if (path.size() <= kMaxPathLength) return {};
   return base::fail(problem("path_too_long", ProblemCode::bad_input, endpoint,
                             fmt::format("the path has {} bytes", path.size()),
-                            fmt::format("up to {} bytes", kLongestPath),
+                            fmt::format("up to {} bytes", kMaxPathLength),
                             "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 

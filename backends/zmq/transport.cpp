@@ -17,7 +17,7 @@ using base::ProblemCode;
 using base::Result;
 
 // sockaddr_un holds 108 bytes, including the terminating zero
-constexpr std::size_t kLongestIpcPath = 107;
+constexpr std::size_t kMaxIpcPathLength = 107;
 constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 
 Problem bad_endpoint(const std::string& endpoint, const std::string& what) {
@@ -34,7 +34,7 @@ Result<void> check_endpoint(const std::string& endpoint) {
   constexpr std::string_view ipc = "ipc://", tcp = "tcp://";
   if (endpoint.starts_with(ipc)) {
     const std::size_t length = endpoint.size() - ipc.size();
-    if (length < 1 || length > kLongestIpcPath)
+    if (length < 1 || length > kMaxIpcPathLength)
       return base::fail(bad_endpoint(endpoint, fmt::format("the path has {} bytes", length)));
     return {};
   }

@@ -24,7 +24,7 @@ namespace trainyard::zmq {
 
 struct TransportOptions {
   int channels = 8;
-  std::size_t maximum_payload_bytes = std::size_t{1} << 30;
+  std::size_t max_payload_bytes = std::size_t{1} << 30;
   std::size_t window_bytes = std::size_t{64}
                              << 20;  // unconsumed payload bytes per lane, beyond one message
   std::uint64_t run_key = 0;  // equal on all ranks of a run; frames with another key are dropped

@@ -102,9 +102,9 @@ Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
   if (tag.generation != generation)
     return wrong(fmt::format("the rank posted a message of generation {}", tag.generation),
                  fmt::format("generation {}", generation));
-  if (bytes > options_.maximum_payload_bytes)
+  if (bytes > options_.max_payload_bytes)
     return wrong(fmt::format("the rank posted a message of {} bytes", bytes),
-                 fmt::format("up to {} bytes", options_.maximum_payload_bytes));
+                 fmt::format("up to {} bytes", options_.max_payload_bytes));
   return {};
 }
 
@@ -135,7 +135,7 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
     // There was room, so the connection has ended, which has not been detected yet.
-    if (peer_at(peer).may_be_lost && peer_at(peer).link->was_connected())
+    if (peer_at(peer).is_loss_allowed && peer_at(peer).link->was_connected())
       return peer_at(peer).left = true;
     return false;
   }
@@ -163,7 +163,7 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
-  if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost)
+  if (lane.empty() && peer_at(peer).left && !peer_at(peer).is_loss_allowed)
     return base::fail(gone(peer, "and sends no more messages"));
   if (lane.empty()) return std::nullopt;
   const InLane::Slot& slot = lane.oldest();
@@ -228,7 +228,7 @@ void End::send_abort() {
 bool End::has_lost(int peer) const {
   if (peer < 0 || peer >= ranks()) return false;
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
-  return known.may_be_lost && known.left;
+  return known.is_loss_allowed && known.left;
 }
 
 // Resets the lanes of a peer. Frames that it sent before have an older generation and are dropped.

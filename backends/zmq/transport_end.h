@@ -10,7 +10,7 @@
 
 #include "backends/zmq/transport_lanes.h"
 #include "backends/zmq/transport_link.h"
-#include "core/comm/bell.h"
+#include "core/comm/futex_event.h"
 
 namespace trainyard::zmq {
 
@@ -56,7 +56,7 @@ class End final : public Transport {
   void abort(const base::Problem& reason) override;
   base::Result<void> state() const override;
   comm::Traffic traffic(int peer) const override;
-  void allow_loss(int peer) override { peer_at(peer).may_be_lost = true; }
+  void allow_loss(int peer) override { peer_at(peer).is_loss_allowed = true; }
   bool has_lost(int peer) const override;
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
   std::uint64_t rejected_frames() const override { return rejected_.get(); }
@@ -71,7 +71,7 @@ class End final : public Transport {
     comm::Counter stale;
     std::uint32_t generation = 0;  // of messages between the two ranks
     bool left = false;             // left in order, or lost as a peer that may be lost
-    bool may_be_lost = false;
+    bool is_loss_allowed = false;
     bool knows_abort = false;
   };
 

@@ -17,7 +17,7 @@ int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(sp
 
 // Message that refers to the caller's bytes. Without a free function, ZeroMQ treats them as
 // constant and copies nothing.
-::zmq::message_t borrow(std::span<const std::byte> bytes) {
+::zmq::message_t wrap_bytes(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size(),
           static_cast<::zmq::free_fn*>(nullptr)};
 }
@@ -26,8 +26,8 @@ int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(sp
 
 void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes,
-                                                                     comm::kMaximumProblemBytes)));
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(
+                                      std::max(options.max_payload_bytes, comm::kMaxProblemBytes)));
   // Every lane may have a full window of messages and as many acknowledgements in flight; the rest
   // is for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
@@ -63,7 +63,7 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
 }
 
 bool Link::send(const FrameHeader& header, std::span<const std::byte> payload) {
-  return send_parts(header, borrow(payload));
+  return send_parts(header, wrap_bytes(payload));
 }
 
 bool Link::send_copy(const FrameHeader& header, std::span<const std::byte> payload) {

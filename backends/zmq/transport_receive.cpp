@@ -26,7 +26,7 @@ constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
 // Time that a peer needs for a few messages. Waking a sleeping thread takes about 50 us if its core
 // went to sleep.
 constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
-constexpr std::int64_t kLongestSleep = 50 * kMillisecond;
+constexpr std::int64_t kMaxSleep = 50 * kMillisecond;
 
 }  // namespace
 
@@ -141,12 +141,12 @@ void End::watch_links() {
 void End::judge(int peer, std::int64_t now) {
   const Link& link = *peer_at(peer).link;
   const bool lost = link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss;
-  if (lost && peer_at(peer).may_be_lost) changed_ = peer_at(peer).left = true;
+  if (lost && peer_at(peer).is_loss_allowed) changed_ = peer_at(peer).left = true;
   else if (lost)
     abort(problem_with(
         "peer_lost", peer, fmt::format("is lost: its connection at {} ended", link.endpoint()),
         "See the log of that rank: its process ended, or its host cannot be reached."));
-  else if (!link.was_connected() && !peer_at(peer).may_be_lost &&
+  else if (!link.was_connected() && !peer_at(peer).is_loss_allowed &&
            now - started_ > options_.connect_limit.count() * kMillisecond)
     abort(problem_with("peer_unreachable", peer,
                        fmt::format("cannot be reached at {}", link.endpoint()),
@@ -181,8 +181,7 @@ void End::sleep(std::int64_t end) {
   if (ready()) return;
   for (Peer& peer : peers_)
     if (peer.link != nullptr && peer.link->events_waiting()) return void(next_watch_ = 0);
-  const std::int64_t span =
-      std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, kLongestSleep);
+  const std::int64_t span = std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, kMaxSleep);
   const timespec limit{span / 1'000'000'000, span % 1'000'000'000};
   ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
   next_watch_ = 0;

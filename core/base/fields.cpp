@@ -14,7 +14,7 @@
 namespace trainyard::base {
 namespace {
 
-constexpr std::size_t kLongestName = 64;  // longer words get no suggestion
+constexpr std::size_t kMaxNameLength = 64;  // longer words get no suggestion
 
 std::string number_text(double value) {
   if (std::fabs(value) < 1e15 && value == std::floor(value))
@@ -44,7 +44,7 @@ std::string range_text(const Range& range) {
 
 // True for integers; 1e6 counts as one, as in JSON Schema. Above 2^53 a double cannot distinguish
 // adjacent integers.
-bool is_whole(const Json& value) {
+bool is_integer(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
   return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
@@ -156,7 +156,7 @@ std::string found(const Json& value) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  if (word.size() > kLongestName) return best;
+  if (word.size() > kMaxNameLength) return best;
   std::size_t least = std::max<std::size_t>(
       1, word.size() / 3);  // one letter for short words, else any word would be similar
   for (const std::string& candidate : candidates)
@@ -169,7 +169,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems) {
-  if (!value.is_number() || (whole && !is_whole(value))) {
+  if (!value.is_number() || (whole && !is_integer(value))) {
     report(problems, "wrong_type", path,
            fmt::format("expected a {}, found {}", whole ? "whole number" : "number", found(value)),
            range_text(range));

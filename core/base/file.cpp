@@ -65,7 +65,7 @@ void keep_permissions(int fd, const std::filesystem::path& old) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes) {
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(),
                                // O_NONBLOCK: opening a pipe without a writer must not block
                                O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -74,14 +74,14 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return fail({"not_a_regular_file", ProblemCode::bad_input, path.string(),
                  "the path is not a regular file", "", ""});
-  std::string content(std::min(static_cast<std::size_t>(status.st_size), maximum_bytes) + 1, '\0');
-  if (!read_up_to(file.get(), content, maximum_bytes + 1))
+  std::string content(std::min(static_cast<std::size_t>(status.st_size), max_bytes) + 1, '\0');
+  if (!read_up_to(file.get(), content, max_bytes + 1))
     return fail(system_problem(path.string(), "cannot read the file", errno));
-  if (content.size() <= maximum_bytes) return content;
+  if (content.size() <= max_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
   return fail({"file_too_large", ProblemCode::bad_input, path.string(),
                fmt::format("the file has {} bytes", size),
-               fmt::format("at most {} bytes", maximum_bytes), ""});
+               fmt::format("at most {} bytes", max_bytes), ""});
 }
 
 std::filesystem::path resolve_link(const std::filesystem::path& path) {

@@ -11,7 +11,7 @@
 
 namespace trainyard::base {
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes);
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
 // Returns the target of a symbolic link, so that writing keeps the link; `path` itself if it is no
 // link.

@@ -15,8 +15,8 @@
 namespace trainyard::base {
 namespace {
 
-constexpr std::size_t kMaximumDepth = 64;
-constexpr std::size_t kMaximumBytes = 64u << 20;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxBytes = 64u << 20;
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
@@ -29,7 +29,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
 // Limits that the parser does not enforce: depth, number of keys, and duplicate keys.
 class Bounds {
  public:
-  explicit Bounds(std::size_t most_keys) : most_keys_(most_keys) {}
+  explicit Bounds(std::size_t max_keys) : max_keys_(max_keys) {}
   void follow(Json::parse_event_t event, const Json& parsed) {
     switch (event) {
       case Json::parse_event_t::object_start:
@@ -43,8 +43,8 @@ class Bounds {
 
  private:
   void open() {
-    if (keys_.size() == kMaximumDepth)
-      throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
+    if (keys_.size() == kMaxDepth)
+      throw std::length_error("nested deeper than " + std::to_string(kMaxDepth) + " levels");
     keys_.emplace_back();
   }
 
@@ -52,11 +52,11 @@ class Bounds {
     if (!keys_.back().insert(key).second)
       throw std::invalid_argument("the key \"" + shortened(key) +
                                   "\" is given twice in one object");
-    if (keys_.back().size() > most_keys_)
-      throw std::length_error("an object with more than " + std::to_string(most_keys_) + " keys");
+    if (keys_.back().size() > max_keys_)
+      throw std::length_error("an object with more than " + std::to_string(max_keys_) + " keys");
   }
 
-  std::size_t most_keys_;
+  std::size_t max_keys_;
   std::vector<std::set<std::string>> keys_;  // of the open objects; empty for an array
 };
 
@@ -123,7 +123,7 @@ bool take_key(const std::string& path, std::size_t& at, std::vector<Step>& steps
 Result<std::vector<Step>> split_path(const std::string& path) {
   std::vector<Step> steps;
   for (std::size_t at = 0; at < path.size();) {
-    if (steps.size() == kMaximumDepth)
+    if (steps.size() == kMaxDepth)
       return fail(
           bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
     const bool taken = path[at] == '[' ? take_index(path, at, steps) : take_key(path, at, steps);
@@ -146,13 +146,13 @@ Json* step_into(Json& parent, const Step& step) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t most_keys) {
+Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t max_keys) {
   const auto bad = [&](std::string what) {
     return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
                  "Correct the file there, or start from an example."});
   };
-  if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
-  Bounds bounds(most_keys);
+  if (text.size() > kMaxBytes) return bad("is larger than 64 MiB");
+  Bounds bounds(max_keys);
   try {
     return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) {
       return bounds.follow(event, parsed), true;
@@ -202,7 +202,7 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
 }
 
 Result<Json> read_json(const std::filesystem::path& path) {
-  return read_file(path, kMaximumBytes).and_then([&](const std::string& text) {
+  return read_file(path, kMaxBytes).and_then([&](const std::string& text) {
     return parse_json(text, path.string());
   });
 }

@@ -12,7 +12,7 @@ namespace trainyard::base {
 // Parses strict JSON. A syntax error gives line and column; `where` names the file in it. Depth,
 // size, and the number of keys of an object are limited.
 Result<Json> parse_json(std::string_view text, const std::string& where,
-                        std::size_t most_keys = 10'000);
+                        std::size_t max_keys = 10'000);
 
 // Serializes on one line, or indented. Invalid UTF-8, as in a file name, is replaced by U+FFFD.
 std::string to_text(const Json& json, int indent = -1);

@@ -21,7 +21,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
@@ -53,7 +53,7 @@ class Execution {
       }
   }
 
-  void step(const plan::Rehearsal::Event& event) {
+  void step(const plan::DryRun::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes || plan::communicates(op.kind)) return;
     if (op.kind == OpKind::mix) return mix(event.at, op);
@@ -80,7 +80,8 @@ class Execution {
 
  private:
   void report(std::int32_t rank, const std::string& what, std::string advice = "") {
-    findings_.add(Proof::averaging, Spot{rank, program_, -1}, what, kAccepted, std::move(advice));
+    findings_.add(Proof::averaging, FindingLocation{rank, program_, -1}, what, kAccepted,
+                  std::move(advice));
   }
 
   Row nothing() const {
@@ -174,7 +175,7 @@ class Execution {
     return one ? rows_[static_cast<std::size_t>(*one)] : nothing();
   }
 
-  std::string in_words(const Row& row, int source) const {
+  std::string describe(const Row& row, int source) const {
     return fraction(row.numerators[static_cast<std::size_t>(source)], row.denominator);
   }
   bool counts(const Row& row, int source, std::int64_t numerator, std::int64_t denominator) const {
@@ -187,7 +188,7 @@ class Execution {
       for (int j = 0; j < ranks_; ++j)
         if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))
           return report(i, fmt::format("rank {} has weight {}, but the mean of {} has weights 1/{}",
-                                       j, in_words(rows[static_cast<std::size_t>(i)], j),
+                                       j, describe(rows[static_cast<std::size_t>(i)], j),
                                        base::counted(ranks_, "rank"), ranks_));
   }
 
@@ -205,21 +206,21 @@ class Execution {
       if (!counts(row, ranks_, share, of))
         return report(
             i, fmt::format("the rank moves by {} of the distance to the center, but rank 0 by {}",
-                           in_words(row, ranks_), fraction(share, of)));
+                           describe(row, ranks_), fraction(share, of)));
       if (!counts(center, ranks_, of - ranks_ * share, of))
         return report(i,
                       fmt::format("the center keeps weight {}, but {} that move by {} leave it {}",
-                                  in_words(center, ranks_), base::counted(ranks_, "rank"),
+                                  describe(center, ranks_), base::counted(ranks_, "rank"),
                                   fraction(share, of), fraction(of - ranks_ * share, of)));
       for (int j = 0; j < ranks_; ++j) {
         if (!counts(row, j, j == i ? of - share : 0, of))
           return report(i, fmt::format("rank {} has weight {} in the parameters of rank {}", j,
-                                       in_words(row, j), i));
+                                       describe(row, j), i));
         if (!counts(center, j, share, of))
           return report(
               i, fmt::format("rank {} has weight {} in the center, which must have {} of each "
                              "rank",
-                             j, in_words(center, j), fraction(share, of)));
+                             j, describe(center, j), fraction(share, of)));
       }
     }
   }
@@ -237,7 +238,7 @@ class Execution {
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
   const auto wanted = first_instances(scope, program);
   Execution execution(scope, program, findings);
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)])
       execution.step(event);
   execution.finish();

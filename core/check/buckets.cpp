@@ -72,11 +72,12 @@ void cut(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
       for (const Access& access : *accesses) cut(buckets, rank, access);
 }
 
-void find_weighed(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+void find_weighted(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
   for (const Op& op : program.ops) {
     if (op.kind != OpKind::weigh) continue;
     for (const Access& access : op.writes)
-      for (const Overlap& overlap : overlaps(buckets, rank, access)) overlap.bucket->weighed = true;
+      for (const Overlap& overlap : overlaps(buckets, rank, access))
+        overlap.bucket->is_weighted = true;
   }
 }
 
@@ -103,14 +104,14 @@ bool is_local(const plan::Schedule& schedule, const std::string& program) {
   return schedule.local_steps > 0 && !plan::Schedule::is_averaging(program);
 }
 
-bool hands_on(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
+bool only_copies(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
 // True if all collectives of a group, in all programs, only copy a rank's data. Such a group need
 // not have buckets in every program.
-bool only_hands_on(const Scope& scope, std::int32_t group) {
+bool group_only_copies(const Scope& scope, std::int32_t group) {
   int handing = 0, others = 0;
   const auto count = [&](std::int32_t of, OpKind kind) {
-    if (of == group) ++(hands_on(kind) ? handing : others);
+    if (of == group) ++(only_copies(kind) ? handing : others);
   };
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& program : rank.programs) {
@@ -164,7 +165,7 @@ std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank,
     });
     if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used &&
         !scatters(program, static_cast<std::int32_t>(g)) &&
-        !only_hands_on(scope, static_cast<std::int32_t>(g)) &&
+        !group_only_copies(scope, static_cast<std::int32_t>(g)) &&
         !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
       return Flaw{rank,
                   fmt::format("the program updates parameters, but group {} reduces nothing", g)};
@@ -254,7 +255,7 @@ Buckets buckets_of(const Scope& scope, const std::string& program) {
     bucket.cuts.erase(std::unique(bucket.cuts.begin(), bucket.cuts.end()), bucket.cuts.end());
   }
   for (const plan::RankPlan& rank : scope.ranks)
-    if (const plan::Program* p = program_of(rank, program)) find_weighed(buckets, rank.rank, *p);
+    if (const plan::Program* p = program_of(rank, program)) find_weighted(buckets, rank.rank, *p);
   return buckets;
 }
 

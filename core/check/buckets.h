@@ -21,9 +21,9 @@ struct Bucket {
   std::int32_t group = 0, number = 0;
   plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
   std::int32_t root = -1;
-  std::int64_t row = 1;  // elements of a row, which no member's chunk splits
-  bool weighed = false;  // sums parameters, each member's times its weight
-  struct Home {          // Location of the bucket on one rank.
+  std::int64_t row = 1;      // elements of a row, which no member's chunk splits
+  bool is_weighted = false;  // sums parameters, each member's times its weight
+  struct Home {              // Location of the bucket on one rank.
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
     std::vector<int> cells;  // expressions, by cell

@@ -71,7 +71,7 @@ class Casting {
     Casts casts;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
-      spot_ = {rank_.rank, program.name, static_cast<int>(i)};
+      location_ = {rank_.rank, program.name, static_cast<int>(i)};
       if (op.kind == OpKind::cast ? !has_equal_spans(op) : !reads_valid_casts(op, casts)) return;
       casts.pass(op);
     }
@@ -79,7 +79,7 @@ class Casting {
 
  private:
   bool report(const std::string& what, const std::string& accepted, const std::string& advice) {
-    findings_.add(Proof::casting, spot_, what, accepted, advice);
+    findings_.add(Proof::casting, location_, what, accepted, advice);
     return false;
   }
 
@@ -109,7 +109,7 @@ class Casting {
   const RankPlan& rank_;
   std::vector<bool> made_;
   Findings& findings_;
-  Spot spot_;
+  FindingLocation location_;
 };
 
 // Checks loss scaling in a program of a rank that has a scale.
@@ -137,8 +137,8 @@ class Scaling {
 
  private:
   void report(std::size_t op, const std::string& what) {
-    findings_.add(Proof::casting, Spot{rank_.rank, program_.name, static_cast<int>(op)}, what,
-                  "the same loss scale in LOSS and in CLIP, before updates and SCALE", "");
+    findings_.add(Proof::casting, FindingLocation{rank_.rank, program_.name, static_cast<int>(op)},
+                  what, "the same loss scale in LOSS and in CLIP, before updates and SCALE", "");
   }
 
   const RankPlan& rank_;
@@ -148,7 +148,7 @@ class Scaling {
 };
 
 // Replaces every read of a cast value by a read of its source, and removes reads of the scale.
-void look_through(RankPlan& rank) {
+void remove_casts(RankPlan& rank) {
   const std::vector<bool> made = made_buffers(rank);
   const plan::BufferId scale = rank.buffer("loss_scale");
   for (Program& program : rank.programs) {
@@ -182,8 +182,8 @@ void prove_casting(const Scope& scope, Findings& findings) {
   }
 }
 
-Scope through_casts(Scope scope) {
-  for (RankPlan& rank : scope.ranks) look_through(rank);
+Scope without_casts(Scope scope) {
+  for (RankPlan& rank : scope.ranks) remove_casts(rank);
   return scope;
 }
 

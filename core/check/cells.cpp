@@ -28,7 +28,7 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
 
 // True for the root of a broadcast or scatter: a coarse op both reads and writes its span, but the
 // root does not change it.
-bool only_hands_out(const Op& op, std::int32_t rank) {
+bool is_copy_root(const Op& op, std::int32_t rank) {
   return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) &&
          op.peer == rank;
 }
@@ -40,8 +40,8 @@ Cells::Cells(const plan::RankPlan& rank) : cuts_(cuts_of(rank)), spans_(rank.pro
   for (const auto& cuts : cuts_) cells_.emplace_back(cuts.size(), untouched);
   for (std::size_t p = 0; p < rank.programs.size(); ++p)
     for (const Op& op : rank.programs[p].ops)
-      spans_[p].push_back({spans(op.reads),
-                           only_hands_out(op, rank.rank) ? std::vector<Span>() : spans(op.writes)});
+      spans_[p].push_back(
+          {spans(op.reads), is_copy_root(op, rank.rank) ? std::vector<Span>() : spans(op.writes)});
 }
 
 Access Cells::range(std::size_t buffer, std::size_t number) const {

@@ -59,7 +59,7 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
   return list;
 }
 
-void rehearse(Scope& scope) {
+void dry_run(Scope& scope) {
   const auto has_evaluation = [](const plan::RankPlan& rank) {
     return rank.program("evaluate") >= 0 || rank.program("evaluate_tail") >= 0;
   };
@@ -67,7 +67,7 @@ void rehearse(Scope& scope) {
   std::vector<std::vector<int>> all;
   for (const plan::RankPlan& rank : scope.ranks)
     all.push_back(instances(rank, scope.schedule, evaluates));
-  scope.run = plan::rehearse(scope.ranks, scope.groups, std::move(all));
+  scope.run = plan::dry_run(scope.ranks, scope.groups, std::move(all));
 }
 
 // Proves the results of ops, independent of the dtype.
@@ -95,7 +95,7 @@ void prove(Scope& scope, Findings& findings) {
   if (!findings.empty()) return;
   if (!has_servers(scope)) {
     prove_order(scope, findings);
-    rehearse(scope);
+    dry_run(scope);
     prove_matching(scope, findings);
     prove_no_deadlock(scope, findings);
     if (findings.any(Proof::matching) || findings.any(Proof::deadlock)) return;
@@ -103,7 +103,7 @@ void prove(Scope& scope, Findings& findings) {
   }
   if (!has_casting(scope)) return prove_results(scope, findings);
   prove_casting(scope, findings);
-  if (!findings.any(Proof::casting)) prove_results(through_casts(scope), findings);
+  if (!findings.any(Proof::casting)) prove_results(without_casts(scope), findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {

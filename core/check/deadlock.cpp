@@ -12,7 +12,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::LaneKind;
 using plan::Op;
 using plan::OpKind;
@@ -155,7 +155,7 @@ class Chain {
   }
 
   const Scope& scope_;
-  const plan::Rehearsal& run_;
+  const plan::DryRun& run_;
   std::string text_;
   std::optional<At> next_;
 };

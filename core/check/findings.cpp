@@ -7,17 +7,17 @@
 namespace trainyard::check {
 namespace {
 
-constexpr int kMostOfAProof = 10;
+constexpr int kMaxFindingsPerProof = 10;
 
-std::string where(const Scope& scope, const Spot& spot) {
-  if (spot.rank < 0) return "plan";
-  if (spot.program.empty()) return fmt::format("rank {}", spot.rank);
-  const std::string text = fmt::format("rank {}, program {}", spot.rank, spot.program);
-  if (spot.op < 0) return text;
-  const plan::RankPlan& rank = scope.rank(spot.rank);
+std::string where(const Scope& scope, const FindingLocation& location) {
+  if (location.rank < 0) return "plan";
+  if (location.program.empty()) return fmt::format("rank {}", location.rank);
+  const std::string text = fmt::format("rank {}, program {}", location.rank, location.program);
+  if (location.op < 0) return text;
+  const plan::RankPlan& rank = scope.rank(location.rank);
   const plan::Program& program =
-      rank.programs[static_cast<std::size_t>(rank.program(spot.program))];
-  const auto op = static_cast<std::size_t>(spot.op);
+      rank.programs[static_cast<std::size_t>(rank.program(location.program))];
+  const auto op = static_cast<std::size_t>(location.op);
   return op < program.ops.size() ? fmt::format("{}, op {}", text, plan::token(program.ops[op]))
                                  : text;
 }
@@ -26,38 +26,41 @@ std::string where(const Scope& scope, const Spot& spot) {
 
 bool Findings::full(Proof proof) const {
   const auto at = counts_.find(proof);
-  return at != counts_.end() && at->second >= kMostOfAProof;
+  return at != counts_.end() && at->second >= kMaxFindingsPerProof;
 }
 
-void Findings::add(Proof proof, const Spot& spot, const std::string& what, std::string accepted,
-                   std::string advice) {
+void Findings::add(Proof proof, const FindingLocation& location, const std::string& what,
+                   std::string accepted, std::string advice) {
   const bool room = !full(proof);
   ++counts_[proof];
   if (!room) return;
-  base::Problem problem{
-      fmt::format("proof_{}", name(proof)),     base::ProblemCode::bad_input, where(scope_, spot),
-      fmt::format("{}: {}", name(proof), what), std::move(accepted),          std::move(advice)};
-  const bool has_op = spot.rank >= 0 && spot.op >= 0;
-  list_.push_back({proof, std::move(problem), spot.program,
-                   has_op ? std::optional(plan::Mark{spot.rank, spot.op}) : std::nullopt});
+  base::Problem problem{fmt::format("proof_{}", name(proof)),
+                        base::ProblemCode::bad_input,
+                        where(scope_, location),
+                        fmt::format("{}: {}", name(proof), what),
+                        std::move(accepted),
+                        std::move(advice)};
+  const bool has_op = location.rank >= 0 && location.op >= 0;
+  list_.push_back({proof, std::move(problem), location.program,
+                   has_op ? std::optional(plan::Mark{location.rank, location.op}) : std::nullopt});
 }
 
-void Findings::add(Proof proof, const plan::Rehearsal::At& at, const std::string& what,
+void Findings::add(Proof proof, const plan::DryRun::At& at, const std::string& what,
                    std::string accepted, std::string advice) {
-  add(proof, Spot{at.rank, scope_.program(at).name, scope_.run.place(at).op}, what,
+  add(proof, FindingLocation{at.rank, scope_.program(at).name, scope_.run.place(at).op}, what,
       std::move(accepted), std::move(advice));
 }
 
 std::vector<Finding> Findings::take() {
   for (const auto& [proof, count] : counts_) {
-    if (count <= kMostOfAProof) continue;
+    if (count <= kMaxFindingsPerProof) continue;
     for (auto last = list_.rbegin(); last != list_.rend(); ++last)
       if (last->proof == proof) {
         last->problem.what += fmt::format(
             " (and {} more {} omitted)",
-            base::counted(count - kMostOfAProof, fmt::format("finding of {}", name(proof)),
+            base::counted(count - kMaxFindingsPerProof, fmt::format("finding of {}", name(proof)),
                           fmt::format("findings of {}", name(proof))),
-            count - kMostOfAProof == 1 ? "is" : "are");
+            count - kMaxFindingsPerProof == 1 ? "is" : "are");
         break;
       }
   }

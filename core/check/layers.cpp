@@ -35,7 +35,7 @@ Layers::Layers(const Scope& scope, const std::string& program, Buckets& buckets)
   for (const plan::RankPlan& rank : scope.ranks)
     if (const int number = rank.program(program); number >= 0)
       find(rank, rank.programs[static_cast<std::size_t>(number)], buckets);
-  for (const auto& [part, made] : made_) judge_columns(part, made), judge_members(part, made);
+  for (const auto& [part, made] : made_) check_columns(part, made), check_members(part, made);
 }
 
 void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets) {
@@ -76,7 +76,7 @@ bool Layers::of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int
 
 namespace {
 
-std::string in_words(OpKind kind, std::int32_t segment) {
+std::string describe(OpKind kind, std::int32_t segment) {
   return segment < 0 ? fmt::format("{} of the loss", plan::word(kind))
                      : fmt::format("{} of segment {}", plan::word(kind), segment);
 }
@@ -84,7 +84,7 @@ std::string in_words(OpKind kind, std::int32_t segment) {
 }  // namespace
 
 // Columns that are not summed must occur equally often, since there may be several replicas.
-void Layers::judge_columns(const Part& part, std::vector<Made> made) {
+void Layers::check_columns(const Part& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
   const auto alike = [&](const Made& one) { return one.columns.first == 0; };
@@ -92,7 +92,7 @@ void Layers::judge_columns(const Part& part, std::vector<Made> made) {
                                 ? 1
                                 : static_cast<std::size_t>(std::max<std::ptrdiff_t>(
                                       1, std::count_if(made.begin(), made.end(), alike)));
-  const std::string of = in_words(part.kind, part.segment);
+  const std::string of = describe(part.kind, part.segment);
   std::int64_t next = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Made& one = made[i];
@@ -112,13 +112,13 @@ void Layers::judge_columns(const Part& part, std::vector<Made> made) {
                             next - 1));
 }
 
-void Layers::judge_members(const Part& part, const std::vector<Made>& made) {
+void Layers::check_members(const Part& part, const std::vector<Made>& made) {
   if (part.group < 0) return;
   for (const std::int32_t rank : scope_.groups[static_cast<std::size_t>(part.group)].ranks)
     if (std::count_if(made.begin(), made.end(),
                       [&](const Made& one) { return one.rank == rank; }) != 1)
       return fail(rank, fmt::format("the rank does not compute exactly one partial result in {}",
-                                    in_words(part.kind, part.segment)));
+                                    describe(part.kind, part.segment)));
 }
 
 void Layers::fail(std::int32_t rank, std::string what) {

@@ -59,8 +59,8 @@ class Layers {
   };
   void find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets);
   std::int32_t find_buckets(const plan::RankPlan& rank, const plan::Op& op, Buckets& buckets);
-  void judge_columns(const Part& part, std::vector<Made> made);
-  void judge_members(const Part& part, const std::vector<Made>& made);
+  void check_columns(const Part& part, std::vector<Made> made);
+  void check_members(const Part& part, const std::vector<Made>& made);
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;

@@ -9,7 +9,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Op;
 using plan::OpKind;
 
@@ -43,7 +43,7 @@ std::string difference(const Scope& scope, const At& at, const At& source) {
 }  // namespace
 
 void prove_matching(const Scope& scope, Findings& findings) {
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     for (const At& source : scope.run.sources_of(event)) {
       const std::string wrong = difference(scope, event.at, source);
       if (wrong.empty()) continue;

@@ -32,7 +32,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
@@ -70,7 +70,7 @@ class Execution {
         home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
 
-  bool sensible() {
+  bool check_flaws() {
     auto flaw = first_flaw(scope_, program_, buckets_);
     if (!flaw) flaw = vertical_.first_flaw();
     if (!flaw) flaw = layers_.first_flaw();
@@ -79,14 +79,14 @@ class Execution {
 
   // Executes an event of this program. Returns false after a finding; further events would only
   // give follow-up findings.
-  bool step(const plan::Rehearsal::Event& event) {
+  bool step(const plan::DryRun::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
     if (is_mixing_transfer(scope_.program(event.at), op)) return true;
     if (elsewhere_.proves(scope_.rank(event.at.rank), collective_of(scope_.program(event.at), op),
                           span_of(op)))
-      return hands_on_sums(event.at, op);
+      return forwards_sums(event.at, op);
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
@@ -97,7 +97,7 @@ class Execution {
           if (!rows_were_read(bucket, rank)) return;
           continue;
         }
-        if (!as_it_should(bucket, rank)) return;
+        if (!check_final_values(bucket, rank)) return;
         if (coding_.is_coded(bucket) && !coding_.is_read(bucket, rank)) {
           report(rank, last_op(rank, bucket),
                  fmt::format("bucket {} is not decoded completely", bucket.number));
@@ -112,7 +112,7 @@ class Execution {
     return false;
   }
   bool report(std::int32_t rank, int op, const std::string& what) {
-    findings_.add(Proof::meaning, Spot{rank, program_, op}, what, kAccepted, "");
+    findings_.add(Proof::meaning, FindingLocation{rank, program_, op}, what, kAccepted, "");
     return false;
   }
 
@@ -126,21 +126,22 @@ class Execution {
       return reduces(bucket.wanted) ? expressions_.nothing() : no_rank_;
     if (vertical_.is_exchanged(bucket))
       return reduces(bucket.wanted) ? expressions_.nothing() : no_rank_;
-    if (!bucket.weighed) return coding_.is_coded(bucket) ? no_rank_ : expressions_.leaf(rank);
+    if (!bucket.is_weighted) return coding_.is_coded(bucket) ? no_rank_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
     return *expressions_.sum(leaves);
   }
 
   // An op that passes on summed values must wait for the sum.
-  bool hands_on_sums(const At& at, const Op& op) {
+  bool forwards_sums(const At& at, const Op& op) {
     const bool hands_on =
         op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
     for (const Overlap& o :
          hands_on ? overlaps(buckets_, at.rank, op.reads.front()) : std::vector<Overlap>{})
       for (std::size_t c = o.first; c < o.last && layers_.is_summed(*o.bucket); ++c)
-        if (!settled(*o.bucket, at.rank, c))
-          return report(at, fmt::format("the op sends {}", unsettled(*o.bucket, at.rank, c)),
+        if (!is_complete(*o.bucket, at.rank, c))
+          return report(at,
+                        fmt::format("the op sends {}", describe_incomplete(*o.bucket, at.rank, c)),
                         kAwaitParts);
     return true;
   }
@@ -194,7 +195,7 @@ class Execution {
         continue;
       }
       if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
-      const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
+      const bool contributes = !o.bucket->is_weighted || op.kind == OpKind::weigh;
       std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first),
                 o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
                 contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
@@ -226,7 +227,8 @@ class Execution {
                                   range_text(scope_.rank(at.rank), access)),
                       "Let the op follow the collective of its own micro-step.");
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!settled(*o.bucket, at.rank, c)) return report_unsettled(at, *o.bucket, c, kAwaitParts);
+        if (!is_complete(*o.bucket, at.rank, c))
+          return report_incomplete(at, *o.bucket, c, kAwaitParts);
     }
     return true;
   }
@@ -255,9 +257,9 @@ class Execution {
 
   bool reads_average(const At& at, const Access& access) {
     for (const Overlap& o : overlaps(buckets_, at.rank, access))
-      for (std::size_t c = o.first; c < o.last && o.bucket->weighed; ++c)
-        if (!settled(*o.bucket, at.rank, c))
-          return report_unsettled(
+      for (std::size_t c = o.first; c < o.last && o.bucket->is_weighted; ++c)
+        if (!is_complete(*o.bucket, at.rank, c))
+          return report_incomplete(
               at, *o.bucket, c,
               "Read the average before the update of the rank, or after the collective.");
     return true;
@@ -293,9 +295,9 @@ class Execution {
                 name),
             "Sum over all ranks that normalize by these sums.");
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!settled(*o.bucket, at.rank, c))
-          return report_unsettled(at, *o.bucket, c,
-                                  "Let the op wait for the collective of its sums.");
+        if (!is_complete(*o.bucket, at.rank, c))
+          return report_incomplete(at, *o.bucket, c,
+                                   "Let the op wait for the collective of its sums.");
     }
     return covered == sums.count ||
            report(at, fmt::format("the op reads {}, which covers only samples of its rank", name),
@@ -326,8 +328,8 @@ class Execution {
     for (std::size_t c = bucket->cell(rows.first - home.first),
                      end = bucket->cell(rows.first - home.first + rows.count);
          c < end; ++c)
-      if (!settled(*bucket, at.rank, c))
-        return report_unsettled(at, *bucket, c, "Let the op wait for the collective of its rows.");
+      if (!is_complete(*bucket, at.rank, c))
+        return report_incomplete(at, *bucket, c, "Let the op wait for the collective of its rows.");
     vertical_.read(at.rank, *bucket);
     return true;
   }
@@ -364,10 +366,11 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!has_in_the_end(*o.bucket, at.rank, c) || !settled(*o.bucket, at.rank, c))
-          return report_unsettled(at, *o.bucket, c,
-                                  "Let the op wait for the collective of its bucket, and read only "
-                                  "the result on its rank.");
+        if (!holds_result(*o.bucket, at.rank, c) || !is_complete(*o.bucket, at.rank, c))
+          return report_incomplete(
+              at, *o.bucket, c,
+              "Let the op wait for the collective of its bucket, and read only "
+              "the result on its rank.");
     }
     const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) {
       return entry.second.home_in(at.rank, access.buffer) != nullptr;
@@ -386,13 +389,13 @@ class Execution {
   }
 
   // True if a rank holds the result of the bucket's collective.
-  bool settled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+  bool is_complete(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const int value = held(bucket, rank, cell);
     return reduces(bucket.wanted)
                ? expressions_.holds_exactly(value, members(bucket))
                : value != no_rank_ && value == held(bucket, source_of(bucket, cell), cell);
   }
-  std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+  std::string describe_incomplete(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     if (held(bucket, rank, cell) == no_rank_)
       return fmt::format(
           "elements of bucket {} that no rank has {}", bucket.number,
@@ -404,11 +407,12 @@ class Execution {
                        expressions_.count(held(bucket, rank, cell)),
                        base::counted(std::ssize(members(bucket)), "member"));
   }
-  bool report_unsettled(const At& at, const Bucket& bucket, std::size_t cell, const char* advice) {
-    return report(at, fmt::format("the op reads {}", unsettled(bucket, at.rank, cell)), advice);
+  bool report_incomplete(const At& at, const Bucket& bucket, std::size_t cell, const char* advice) {
+    return report(at, fmt::format("the op reads {}", describe_incomplete(bucket, at.rank, cell)),
+                  advice);
   }
 
-  bool receive(const plan::Rehearsal::Event& event, const Op& op) {
+  bool receive(const plan::DryRun::Event& event, const Op& op) {
     const At& at = event.at;
     Bucket& bucket = buckets_.at({op.group, op.bucket});
     const Access& span = span_of(op);
@@ -444,8 +448,8 @@ class Execution {
     return true;
   }
 
-  std::optional<int> received(const plan::Rehearsal::Event& event, const Op& op,
-                              const Bucket& bucket, std::size_t cell) {
+  std::optional<int> received(const plan::DryRun::Event& event, const Op& op, const Bucket& bucket,
+                              std::size_t cell) {
     if (op.kind == OpKind::copy) return copied_back(event.at.rank, op, bucket, cell);
     if (op.kind == OpKind::reduce_many)
       return sum_over(bucket, plan::summands(op, scope_.groups), cell);
@@ -487,7 +491,7 @@ class Execution {
   }
 
   // Executes a coarse collective: every member gets its result.
-  bool whole(const plan::Rehearsal::Event& event) {
+  bool whole(const plan::DryRun::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
     // the op may cover only part of the bucket, if a micro-step has few samples
     const Access& span = span_of(scope_.op(event.at));
@@ -501,7 +505,7 @@ class Execution {
         return report(event.at, "the op adds a contribution twice to a sum",
                       "Reduce every bucket once.");
       for (auto& [rank, home] : bucket.homes)
-        if (has_in_the_end(bucket, rank, c)) home.cells[c] = *sum;
+        if (holds_result(bucket, rank, c)) home.cells[c] = *sum;
     }
     return true;
   }
@@ -528,7 +532,7 @@ class Execution {
   std::int32_t source_of(const Bucket& bucket, std::size_t cell) const {
     return source_of(bucket, cell, 0, bucket.homes.begin()->second.length());
   }
-  bool has_in_the_end(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+  bool holds_result(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     switch (bucket.wanted) {
       case OpKind::reduce:
       case OpKind::gather: return rank == bucket.root;
@@ -538,13 +542,13 @@ class Execution {
     }
   }
 
-  bool as_it_should(const Bucket& bucket, std::int32_t rank) {
+  bool check_final_values(const Bucket& bucket, std::int32_t rank) {
     const std::int32_t first = bucket.homes.begin()->first;
     for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
-      if (!has_in_the_end(bucket, rank, c)) continue;
-      if (!settled(bucket, rank, c))
+      if (!holds_result(bucket, rank, c)) continue;
+      if (!is_complete(bucket, rank, c))
         return report(rank, last_op(rank, bucket),
-                      fmt::format("the rank ends with {}", unsettled(bucket, rank, c)));
+                      fmt::format("the rank ends with {}", describe_incomplete(bucket, rank, c)));
       if (bucket.wanted == OpKind::all_reduce && held(bucket, rank, c) != held(bucket, first, c))
         return report(rank, last_op(rank, bucket),
                       fmt::format("the rank sums bucket {} in a different order than rank {}",
@@ -580,9 +584,9 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   const auto wanted = first_instances(scope, program);
   Execution execution(scope, program, findings);
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; }) ||
-      !execution.sensible())
+      !execution.check_flaws())
     return;
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
         !execution.step(event))
       return;

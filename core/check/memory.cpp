@@ -16,7 +16,7 @@ class Measured {
   explicit Measured(const plan::RankPlan& rank)
       : rank_(rank), lives_(rank), scratch_(rank.buffers.size()), lane_(rank.buffers.size(), -1) {
     for (std::size_t b = 0; b < scratch_.size(); ++b)
-      scratch_[b] = !rank.buffers[b].shared && is_here(b) && lives_.is_written_first(b);
+      scratch_[b] = !rank.buffers[b].shared && is_on_device(b) && lives_.is_written_first(b);
     for (const plan::Program& program : rank.programs)
       for (const plan::Op& op : program.ops)
         for (const auto* accesses : {&op.reads, &op.writes})
@@ -28,7 +28,7 @@ class Measured {
     std::int64_t lasting = 0, most = 0;
     for (std::size_t b = 0; b < scratch_.size(); ++b) {
       const std::int64_t bytes = rank_.buffers[b].bytes();
-      if (!is_here(b)) {
+      if (!is_on_device(b)) {
         (rank_.buffers[b].place == plan::Place::host ? memory.host : memory.disk) += bytes;
         continue;
       }
@@ -42,7 +42,7 @@ class Measured {
   }
 
  private:
-  bool is_here(std::size_t buffer) const {
+  bool is_on_device(std::size_t buffer) const {
     return rank_.buffers[buffer].place == plan::Place::device;
   }
 

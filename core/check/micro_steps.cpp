@@ -58,7 +58,7 @@ bool has_columns(const Program& program) {
 
 // True if a rank processes samples of its own in a micro-step, not only columns of other ranks'
 // samples.
-bool passes_own(const Op& op, bool has_columns) {
+bool processes_own_samples(const Op& op, bool has_columns) {
   const bool passes = op.kind == OpKind::forward || (op.kind == OpKind::partial && !has_columns);
   return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
 }
@@ -83,19 +83,19 @@ class MicroSteps {
         findings_(findings) {
     for (const Op& op : program_.ops) {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
-      if (passes_own(op, has_columns(program_))) own_.insert(op.micro);
+      if (processes_own_samples(op, has_columns(program_))) own_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
       updates_each_ = updates_each_ || (op.kind == OpKind::update && op.micro >= 0);
     }
   }
 
   void run() {
-    learn();
+    collect_gradient_writers();
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const Op& op = program_.ops[i];
       const OpSpans& spans = cells_.of(number_, static_cast<int>(i));
       if (op.kind == OpKind::backward_weight || op.kind == OpKind::zero) write(op, spans);
-      if (uses_gradient(op.kind) && !reads_all(static_cast<int>(i), spans)) return;
+      if (uses_gradient(op.kind) && !reads_full_gradient(static_cast<int>(i), spans)) return;
     }
   }
 
@@ -113,12 +113,12 @@ class MicroSteps {
   }
 
   // Collects the segments that write gradients at each place.
-  void learn() {
+  void collect_gradient_writers() {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       if (program_.ops[i].kind != OpKind::backward_weight) continue;
       for (const Span& span : cells_.of(number_, static_cast<int>(i)).writes)
         for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c)
-          learners_[{span.buffer, c}].insert(program_.ops[i].segment);
+          gradient_writers_[{span.buffer, c}].insert(program_.ops[i].segment);
     }
   }
 
@@ -132,26 +132,26 @@ class MicroSteps {
         Sum& sum = sums_[place];
         if (!read.contains(place)) sum = {{}, op.columns.any(), false, false};
         if (op.kind == OpKind::zero)
-          sum.parts = of_all_learners(updates_each_ ? std::set{op.micro} : own_, place);
+          sum.parts = all_gradient_terms(updates_each_ ? std::set{op.micro} : own_, place);
         else sum.twice |= !sum.parts.insert({op.micro, op.segment}).second;
       }
   }
 
-  bool reads_all(int op, const OpSpans& spans) {
+  bool reads_full_gradient(int op, const OpSpans& spans) {
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
         const std::int32_t micro = program_.ops[static_cast<std::size_t>(op)].micro;
-        const std::set<Part> wanted = of_all_learners(micro >= 0    ? std::set{micro}
-                                                      : sum.columns ? all_
-                                                                    : own_,
-                                                      {span.buffer, c});
+        const std::set<Part> wanted = all_gradient_terms(micro >= 0    ? std::set{micro}
+                                                         : sum.columns ? all_
+                                                                       : own_,
+                                                         {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(
-            Proof::meaning, Spot{rank_.rank, program_.name, op},
+            Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
             fmt::format("the op reads {}, which {}",
                         range_text(rank_, cells_.range(span.buffer, c)),
-                        in_words(sum, wanted.size())),
+                        describe(sum, wanted.size())),
             micro >= 0
                 ? fmt::format("the gradient of micro-step {}, with the terms of all segments that "
                               "share the parameters, each once",
@@ -167,19 +167,20 @@ class MicroSteps {
     return true;
   }
 
-  static std::string in_words(const Sum& sum, std::size_t wanted) {
+  static std::string describe(const Sum& sum, std::size_t wanted) {
     if (sum.old) return "still holds the value from before the step";
     if (sum.twice) return "contains a micro-step twice";
     return fmt::format("holds {} of {} of the micro-steps", sum.parts.size(),
                        base::counted(static_cast<std::int64_t>(wanted), "term"));
   }
 
-  std::set<Part> of_all_learners(const std::set<std::int32_t>& micros, const Place& place) const {
+  std::set<Part> all_gradient_terms(const std::set<std::int32_t>& micros,
+                                    const Place& place) const {
     std::set<Part> parts;
-    const auto learners = learners_.find(place);
+    const auto writers = gradient_writers_.find(place);
     for (const std::int32_t micro : micros)
       for (const std::int32_t segment :
-           learners != learners_.end() ? learners->second : std::set<std::int32_t>{-1})
+           writers != gradient_writers_.end() ? writers->second : std::set<std::int32_t>{-1})
         parts.insert({micro, segment});
     return parts;
   }
@@ -192,7 +193,7 @@ class MicroSteps {
   bool updates_each_ = false;         // each micro-step is updated separately
   std::set<std::int32_t> all_, own_;  // micro-steps with samples; with samples of the rank itself
   std::set<std::size_t> gradients_;   // buffers
-  std::map<Place, std::set<std::int32_t>> learners_;  // segments
+  std::map<Place, std::set<std::int32_t>> gradient_writers_;  // segments
   std::map<Place, Sum> sums_;
 };
 

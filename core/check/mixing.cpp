@@ -22,7 +22,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
@@ -62,7 +62,7 @@ class Execution {
   }
 
   // Returns false after a finding; further events would only give follow-up findings.
-  bool step(const plan::Rehearsal::Event& event) {
+  bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
     if (op.kind == OpKind::recv && is_mixing_transfer(scope_.program(event.at), op))
@@ -83,12 +83,12 @@ class Execution {
       if (!row) return;
       rows.push_back(*row);
     }
-    is_sound(rows);
+    check_row_sums(rows);
   }
 
  private:
-  bool report(const Spot& spot, const std::string& what, std::string advice = "") {
-    findings_.add(Proof::mixing, spot, what, kAccepted, std::move(advice));
+  bool report(const FindingLocation& location, const std::string& what, std::string advice = "") {
+    findings_.add(Proof::mixing, location, what, kAccepted, std::move(advice));
     return false;
   }
   bool report(const At& at, const std::string& what, std::string advice = "") {
@@ -119,7 +119,7 @@ class Execution {
     return at(rank, access).of(access.first, access.count);
   }
 
-  bool receive(const plan::Rehearsal::Event& event, const Op& op) {
+  bool receive(const plan::DryRun::Event& event, const Op& op) {
     const At& source = scope_.run.sources_of(event).front();
     const Access &from = scope_.op(source).reads.front(), &to = op.writes.front();
     for (const Piece& piece : held(source.rank, from)) {
@@ -164,7 +164,7 @@ class Execution {
         return report(
             where,
             fmt::format("the op weighs {} as parameters of rank {}, but it holds {}", span,
-                        op.summands[i], in_words(value)),
+                        op.summands[i], describe(value)),
             "Let the op wait for the parameters of the neighbor, and read them where they "
             "were received.");
       if (!known) continue;
@@ -189,7 +189,7 @@ class Execution {
     return ranks_ + 1 + number;
   }
 
-  std::string in_words(const Value& value) const {
+  std::string describe(const Value& value) const {
     if (is_old(value)) return fmt::format("those of rank {}", value.source);
     return is_sum(value) ? "a weighted sum" : "no parameters that a rank sent";
   }
@@ -244,7 +244,7 @@ class Execution {
     return sum(*first);
   }
 
-  void is_sound(const std::vector<Row>& rows) {
+  void check_row_sums(const std::vector<Row>& rows) {
     for (int i = 0; i < ranks_; ++i) {
       const Row& row = rows[static_cast<std::size_t>(i)];
       if (const auto total =
@@ -305,7 +305,7 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
     return;
   Execution execution(scope, program, findings);
   if (!execution.begin()) return;
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
         !execution.step(event))
       return;
@@ -331,7 +331,7 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
             same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1,
                           members))
           continue;
-        return findings.add(proof, Spot{rank.rank, name, static_cast<int>(i)},
+        return findings.add(proof, FindingLocation{rank.rank, name, static_cast<int>(i)},
                             fmt::format("the op contributes to a mean of {} with another weight",
                                         base::counted(members, "rank")),
                             fmt::format("weight 1/{}", members), "");
@@ -341,7 +341,7 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
       if (const auto home = bucket.homes.find(rank.rank); home != bucket.homes.end())
         whole += home->second.length();
     if (added != whole)
-      return findings.add(proof, Spot{rank.rank, name, -1},
+      return findings.add(proof, FindingLocation{rank.rank, name, -1},
                           fmt::format("the rank contributes {} of {} to the mean", added,
                                       base::counted(whole, "element")),
                           "every element, once", "");

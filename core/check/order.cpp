@@ -68,8 +68,9 @@ class Comparison {
       return at == end ? std::string("no further bucket")
                        : fmt::format("bucket {} of group {}", at->bucket, at->group);
     };
-    const Spot spot{static_cast<std::int32_t>(b), program_, y == second.end() ? -1 : y->op};
-    findings_.add(Proof::order, spot,
+    const FindingLocation location{static_cast<std::int32_t>(b), program_,
+                                   y == second.end() ? -1 : y->op};
+    findings_.add(Proof::order, location,
                   fmt::format("rank {} starts {} where rank {} starts {}", b, text(y, second.end()),
                               a, text(x, first.end())),
                   "the same order on all members of a group",

@@ -55,45 +55,46 @@ class Examination {
   }
 
  private:
-  bool report(const Spot& spot, const std::string& what, std::string accepted,
+  bool report(const FindingLocation& location, const std::string& what, std::string accepted,
               std::string advice = "") {
-    findings_.add(Proof::pairing, spot, what, std::move(accepted), std::move(advice));
+    findings_.add(Proof::pairing, location, what, std::move(accepted), std::move(advice));
     return false;
   }
 
-  bool is_there(std::int32_t rank) const {
+  bool is_valid_rank(std::int32_t rank) const {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
   // Checks a rank's role. An active rank has one pairing, its own. A passive rank has the pairings
   // of others, each once, and is in all of them.
   bool has_role(const RankPlan& rank) {
-    const Spot spot{rank.rank, "", -1};
+    const FindingLocation location{rank.rank, "", -1};
     if (rank.pairs.empty())
-      return report(spot, "the rank has no pairs, but other ranks do", "at least one neighbor");
+      return report(location, "the rank has no pairs, but other ranks do", "at least one neighbor");
     std::set<std::int32_t> askers;
     for (const Pairing& pairing : rank.pairs) {
       const std::set<std::int32_t> asked(pairing.passive.begin(), pairing.passive.end());
-      const bool there =
-          is_there(pairing.active) &&
-          std::all_of(asked.begin(), asked.end(), [&](std::int32_t one) { return is_there(one); });
+      const bool there = is_valid_rank(pairing.active) &&
+                         std::all_of(asked.begin(), asked.end(),
+                                     [&](std::int32_t one) { return is_valid_rank(one); });
       if (!there || asked.empty() || asked.size() != pairing.passive.size() ||
           !askers.insert(pairing.active).second)
-        return report(spot,
+        return report(location,
                       "the rank is paired with no ranks, or with ranks that repeat or do not exist",
                       "distinct ranks of the plan");
       if (asked.contains(pairing.active))
-        return report(spot, fmt::format("rank {} is paired with itself", pairing.active),
+        return report(location, fmt::format("rank {} is paired with itself", pairing.active),
                       "other ranks");
       if (pairing.active != rank.rank && !asked.contains(rank.rank))
         return report(
-            spot,
+            location,
             fmt::format("the rank has a pair of rank {} that does not include it", pairing.active),
             "pairs that include the rank");
     }
     if (askers.contains(rank.rank) && rank.pairs.size() > 1)
       return report(
-          spot, "the rank is both active and passive, so ranks can wait for each other in a cycle",
+          location,
+          "the rank is both active and passive, so ranks can wait for each other in a cycle",
           "either active or passive", "Use a bipartition: neighbors have different roles.");
     return true;
   }
@@ -156,23 +157,25 @@ class Examination {
     plan::BufferId copied;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
-      const Spot spot{rank.rank, program.name, static_cast<int>(i)};
+      const FindingLocation location{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind) || plan::pairs_up(op.kind))
         return report(
-            spot,
+            location,
             "the op may wait for another rank, while active ranks may wait for this passive rank",
             "no communicating op in the step of a passive rank");
       const bool keeps = op.kind == OpKind::mix && op.reads == std::vector{all} &&
                          op.weights.numerators == std::vector{op.weights.denominator};
       if (keeps && !copied.valid()) copied = op.writes.front().buffer;
       else if (copied.valid() && touches(op.writes, copied))
-        return report(spot, "the op changes the copied parameters that the passes of the step read",
+        return report(location,
+                      "the op changes the copied parameters that the passes of the step read",
                       "no change of the copy within a step");
       if (passes(op.kind) && touches(op.reads, all.buffer))
-        return report(spot, "the op reads parameters that an answer may change at the same time",
+        return report(location,
+                      "the op reads parameters that an answer may change at the same time",
                       "the copied parameters", "Copy all parameters first, in one op.");
       if (passes(op.kind) && !copied.valid())
-        return report(spot, "the op reads parameters that were not copied in this step",
+        return report(location, "the op reads parameters that were not copied in this step",
                       "a copy of all parameters, made in one op before the passes");
     }
     return true;
@@ -183,22 +186,22 @@ class Examination {
     const Op *offer = nullptr, *agree = nullptr;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
-      const Spot spot{rank.rank, program.name, static_cast<int>(i)};
+      const FindingLocation location{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind))
-        return report(spot, "the op may wait for a rank that is not the partner",
+        return report(location, "the op may wait for a rank that is not the partner",
                       "no communicating ops except OFFER and AGREE");
       if (op.kind == OpKind::offer && std::exchange(offer, &op) != nullptr)
-        return report(spot, "the step has a second OFFER", "one OFFER per step");
+        return report(location, "the step has a second OFFER", "one OFFER per step");
       if (op.kind == OpKind::offer && op.reads.front() != all)
-        return report(spot, "the op offers only some of the parameters", "all parameters");
+        return report(location, "the op offers only some of the parameters", "all parameters");
       if (op.kind == OpKind::agree && std::exchange(agree, &op) != nullptr)
-        return report(spot, "the step has a second AGREE", "one AGREE per step");
+        return report(location, "the step has a second AGREE", "one AGREE per step");
       if (op.kind == OpKind::agree && op.writes.front().count != all.count)
-        return report(spot, "the op receives only some of the averaged parameters",
+        return report(location, "the op receives only some of the averaged parameters",
                       "all parameters");
       if (op.kind == OpKind::update && touches(op.writes, all.buffer) &&
           !takes_answer(op, agree, all.buffer))
-        return report(spot, "the update does not start from the average that AGREE received",
+        return report(location, "the update does not start from the average that AGREE received",
                       "the same elements of the output of AGREE",
                       "Let the update follow AGREE, and read its output.");
     }
@@ -233,20 +236,21 @@ class Examination {
     std::set<std::int32_t> replies{all.buffer.value};
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const Op& op = ops[i];
-      const Spot spot{rank.rank, "answer", static_cast<int>(i)};
+      const FindingLocation location{rank.rank, "answer", static_cast<int>(i)};
       if (op.kind != OpKind::answer || op.peer != rank.pairs[i].active)
-        return report(spot, fmt::format("the op is not an answer to rank {}", rank.pairs[i].active),
+        return report(location,
+                      fmt::format("the op is not an answer to rank {}", rank.pairs[i].active),
                       fmt::format("ANSWER<r{}", rank.pairs[i].active));
       if (op.weights.numerators != std::vector<std::int64_t>{1, 1} || op.weights.denominator != 2)
-        return report(spot,
+        return report(location,
                       "the weights are not one half each, so the mean of all ranks would drift",
                       "weights 1:1/2");
       if (op.reads.front() != all || op.writes.front() != all ||
           op.writes.back().count != all.count)
-        return report(spot, "the op averages only some of the parameters",
+        return report(location, "the op averages only some of the parameters",
                       "all parameters, written to the rank's own and to the reply");
       if (!replies.insert(op.writes.back().buffer.value).second)
-        return report(spot, "the reply is in the buffer of the parameters or of another reply",
+        return report(location, "the reply is in the buffer of the parameters or of another reply",
                       "a separate buffer for each reply");
     }
     return true;

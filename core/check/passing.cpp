@@ -23,7 +23,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
@@ -81,7 +81,7 @@ class Passing {
           std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
   }
 
-  bool step(const plan::Rehearsal::Event& event) {
+  bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
     if (op.kind == OpKind::load) return take_in(event.at, op);
@@ -97,7 +97,7 @@ class Passing {
       if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1;
           taken_together(pass) < all)
         return findings_.add(
-            Proof::passing, Spot{pass.rank, program_, -1},
+            Proof::passing, FindingLocation{pass.rank, program_, -1},
             fmt::format(
                 "the {} pass of segment {} processes {} of {}",
                 pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward"
@@ -193,7 +193,7 @@ class Passing {
     std::set<std::pair<std::size_t, std::size_t>> read;
     for (const Span& span : spans(at).reads) {
       for (std::size_t c = span.first; c < span.last; ++c) read.insert({span.buffer, c});
-      if (!reads_its_own(at, op, span)) return false;
+      if (!reads_expected_value(at, op, span)) return false;
     }
     for (const Span& span : spans(at).writes)
       for (std::size_t c = span.first; c < span.last; ++c)
@@ -205,14 +205,14 @@ class Passing {
                   "Process every micro-batch once.");
   }
 
-  bool reads_its_own(const At& at, const Op& op, const Span& span) {
+  bool reads_expected_value(const At& at, const Op& op, const Span& span) {
     const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer];
     if (use.role == Role::other) return true;
     for (std::size_t c = span.first; c < span.last; ++c) {
       const Held& h = held(at.rank, span.buffer, c);
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
         return report(at,
-                      fmt::format("the op reads {}, which holds {}", name(at, span), in_words(h)),
+                      fmt::format("the op reads {}, which holds {}", name(at, span), describe(h)),
                       "Let the op wait for the values of its micro-batch, and reuse their place "
                       "only after it.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
@@ -230,7 +230,7 @@ class Passing {
     return true;
   }
 
-  static std::string in_words(const Held& h) {
+  static std::string describe(const Held& h) {
     if (h.micro < 0) return "no value of this step";
     const char* kind = h.use.role == Role::output     ? "output"
                        : h.use.role == Role::gradient ? "gradient"
@@ -272,7 +272,7 @@ class Passing {
 
   // A receive copies what its send reads; a coarse collective copies the root's values to all
   // members.
-  bool hand_on(const plan::Rehearsal::Event& event, const Op& op) {
+  bool hand_on(const plan::DryRun::Event& event, const Op& op) {
     const auto sources = scope_.run.sources_of(event);
     std::vector<At> members(sources.begin(), sources.end());
     if (plan::coarse(op.kind)) {
@@ -335,7 +335,7 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   const auto wanted = first_instances(scope, program);
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
   Passing passing(scope, program, findings);
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
         !passing.step(event))
       return;

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/check/check.h"
-#include "core/plan/rehearsal.h"
+#include "core/plan/dry_run.h"
 
 namespace trainyard::check {
 
@@ -13,21 +13,21 @@ struct Scope {
   std::vector<plan::Group> groups;
   plan::Schedule schedule;
   std::vector<plan::RankPlan> ranks;
-  plan::Rehearsal run;  // set after the structure is proved
+  plan::DryRun run;  // set after the structure is proved
 
   const plan::RankPlan& rank(std::int32_t number) const {
     return ranks[static_cast<std::size_t>(number)];
   }
-  const plan::Program& program(const plan::Rehearsal::At& at) const {
+  const plan::Program& program(const plan::DryRun::At& at) const {
     return rank(at.rank).programs[static_cast<std::size_t>(run.program(at.rank, run.place(at)))];
   }
-  const plan::Op& op(const plan::Rehearsal::At& at) const {
+  const plan::Op& op(const plan::DryRun::At& at) const {
     return program(at).ops[static_cast<std::size_t>(run.place(at).op)];
   }
 };
 
 // Location of a finding.
-struct Spot {
+struct FindingLocation {
   std::int32_t rank = -1;
   std::string program;  // empty: the full rank
   int op = -1;          // -1: the full program
@@ -37,10 +37,10 @@ struct Spot {
 class Findings {
  public:
   explicit Findings(const Scope& scope) : scope_(scope) {}
-  void add(Proof proof, const Spot& spot, const std::string& what, std::string accepted,
-           std::string advice);
-  void add(Proof proof, const plan::Rehearsal::At& at, const std::string& what,
+  void add(Proof proof, const FindingLocation& location, const std::string& what,
            std::string accepted, std::string advice);
+  void add(Proof proof, const plan::DryRun::At& at, const std::string& what, std::string accepted,
+           std::string advice);
   bool empty() const { return list_.empty(); }
   bool any(Proof proof) const { return counts_.contains(proof); }
   bool full(Proof proof) const;
@@ -68,7 +68,7 @@ void prove_no_races(const Scope& scope, Findings& findings);
 bool has_casting(const Scope& scope);
 void prove_casting(const Scope& scope, Findings& findings);
 // rewrites reads of cast values as reads of their source, as later proofs expect
-Scope through_casts(Scope scope);
+Scope without_casts(Scope scope);
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);

@@ -29,7 +29,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Dependency;
 using plan::Op;
@@ -125,7 +125,7 @@ class Races {
     clocks_[number(at)].start(at.sequence) = std::move(clock);
   }
 
-  void complete(const plan::Rehearsal::Event& event) {
+  void complete(const plan::DryRun::Event& event) {
     const At& at = event.at;
     const bool posted = plan::coarse(scope_.op(at).kind);
     Clock clock = posted ? clocks_[number(at)].start(at.sequence) : start_clock(at);
@@ -226,7 +226,7 @@ class Races {
   }
 
   const Scope& scope_;
-  const plan::Rehearsal& run_;
+  const plan::DryRun& run_;
   Findings& findings_;
   std::vector<RankState> ranks_;
   std::vector<LaneClocks> clocks_;

@@ -22,7 +22,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-bool goes_back(OpKind kind) {
+bool is_backward_op(OpKind kind) {
   return kind == OpKind::backward_input || kind == OpKind::backward_weight;
 }
 bool recomputes(const plan::Program& program) {
@@ -68,7 +68,8 @@ class Recomputing {
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
       return true;  // proved as if nothing were offloaded (swapping.cpp)
     if (op.kind == OpKind::recompute) return recompute(op);
-    if ((goes_back(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op)) return false;
+    if ((is_backward_op(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op))
+      return false;
     Touched touched;
     if (op.kind == OpKind::forward) touched.reads = reads_of(op);
     leave(op);
@@ -84,7 +85,7 @@ class Recomputing {
 
   bool report(const std::string& what, const std::string& advice) {
     findings_.add(
-        Proof::recomputing, Spot{rank_.rank, program().name, op_}, what,
+        Proof::recomputing, FindingLocation{rank_.rank, program().name, op_}, what,
         "the values that the forward pass of the same segment and micro-step read or wrote",
         advice);
     return false;
@@ -239,13 +240,13 @@ std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::stri
     return order;
   }
   const std::int32_t instance = first_instances(scope, program)[static_cast<std::size_t>(rank)];
-  const auto add = [&](const plan::Rehearsal::At& at) {
+  const auto add = [&](const plan::DryRun::At& at) {
     if (at.rank == rank && scope.run.place(at).instance == instance)
       order.push_back(scope.run.place(at).op);
   };
-  for (const plan::Rehearsal::Event& event : scope.run.events) {
+  for (const plan::DryRun::Event& event : scope.run.events) {
     if (!event.completes || instance < 0) continue;
-    for (const plan::Rehearsal::At& source : scope.run.sources_of(event)) add(source);
+    for (const plan::DryRun::At& source : scope.run.sources_of(event)) add(source);
     add(event.at);
   }
   return order;

@@ -116,9 +116,10 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
       return other.kind == kind && other.bucket == op.bucket && fits(other);
     };
     if (where == nullptr || std::ranges::count_if(where->ops, is) != 1)
-      findings.add(Proof::serving,
-                   Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, said,
-                   expected, "");
+      findings.add(
+          Proof::serving,
+          FindingLocation{rank.rank, program.name, static_cast<int>(&op - program.ops.data())},
+          said, expected, "");
   };
   const plan::Program* turn = program_of(rank, "turn");
   const plan::Access &first = op.reads.front(), &list = op.reads.back();
@@ -160,13 +161,13 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers,
     const auto at = ends.find(bucket);
     const End end = at == ends.end() ? End{} : at->second;
     if (agree(end, at_server)) continue;
-    findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
+    findings.add(Proof::serving, FindingLocation{rank.rank, std::string(program), -1},
                  fmt::format("the worker has a {} of shard {}", words(end), bucket),
                  fmt::format("the numbers of the server: {}", words(at_server)), "");
   }
   for (const auto& [bucket, end] : ends)
     if (!servers.contains(bucket))
-      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
+      findings.add(Proof::serving, FindingLocation{rank.rank, std::string(program), -1},
                    fmt::format("no server has shard {}", bucket), "shards of a server", "");
 }
 
@@ -180,7 +181,7 @@ void cover(const RankPlan& rank, Findings& findings) {
   for (const plan::Access& span : spans) {
     if (span.first != end)
       return findings.add(
-          Proof::serving, Spot{rank.rank, "turn", -1},
+          Proof::serving, FindingLocation{rank.rank, "turn", -1},
           fmt::format("the worker {} parameters {}:{}{}",
                       span.first > end ? "does not pull" : "pulls", std::min(span.first, end),
                       std::max(span.first, end), span.first > end ? "" : " twice"),
@@ -190,7 +191,7 @@ void cover(const RankPlan& rank, Findings& findings) {
   const plan::BufferId parameters = rank.buffer("params");
   const std::int64_t all = parameters.valid() ? rank.buffers[parameters.index()].elements : 0;
   if (end != all)
-    findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
+    findings.add(Proof::serving, FindingLocation{rank.rank, "turn", -1},
                  fmt::format("the worker pulls {} of {}", end, base::counted(all, "parameter")),
                  "all parameters", "");
 }
@@ -221,30 +222,30 @@ bool terminates(const plan::ArrivalRule& rule) {
     now = done;
     arrivals.push(worker);
   }
-  return arrivals.spent();
+  return arrivals.is_exhausted();
 }
 
-void judge_rules(const Scope& scope, int workers, Findings& findings) {
+void check_rules(const Scope& scope, int workers, Findings& findings) {
   const RankPlan* first = nullptr;
   for (const RankPlan& rank : scope.ranks) {
     if (!rank.rule) continue;
     if (first == nullptr) first = &rank;
     if (*rank.rule != *first->rule)
-      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+      findings.add(Proof::serving, FindingLocation{rank.rank, "", -1},
                    fmt::format("the arrival rule differs from that of rank {}", first->rank),
                    "the same rule on all servers", "");
     if (rank.rule->workers != workers)
       findings.add(
-          Proof::serving, Spot{rank.rank, "", -1},
+          Proof::serving, FindingLocation{rank.rank, "", -1},
           fmt::format("the arrival rule has {}", base::counted(rank.rule->workers, "worker")),
           std::to_string(workers), "");
     else if (!sound(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+      findings.add(Proof::serving, FindingLocation{rank.rank, "", -1},
                    fmt::format("the arrival rule needs {} per update",
                                base::counted(rank.rule->gradients_per_update, "gradient")),
                    fmt::format("1 to {}", workers), "");
     else if (!terminates(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+      findings.add(Proof::serving, FindingLocation{rank.rank, "", -1},
                    "the arrival rule deadlocks the workers",
                    "a rule under which some worker can always continue", "");
   }
@@ -269,7 +270,7 @@ void prove_serving(const Scope& scope, Findings& findings) {
     cover(rank, findings);
     prove_lists(rank, findings);
   }
-  judge_rules(scope, workers, findings);
+  check_rules(scope, workers, findings);
 }
 
 }  // namespace trainyard::check

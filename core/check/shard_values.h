@@ -14,7 +14,8 @@
 
 namespace trainyard::check {
 
-inline constexpr std::int32_t kAllOfThem = -1;  // position that stands for "params" of every rank
+inline constexpr std::int32_t kAllPositions =
+    -1;  // position that stands for "params" of every rank
 
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
@@ -22,7 +23,7 @@ using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 // Symbolic value of an element, associated with the rank at `position` of a shard group.
 struct ShardValue {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
-  std::int32_t position = kAllOfThem;
+  std::int32_t position = kAllPositions;
   std::set<GradientTerm> parts = {};  // terms of a gradient
   bool operator<(const ShardValue& other) const {
     return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts);

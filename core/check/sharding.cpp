@@ -28,7 +28,7 @@
 namespace trainyard::check {
 namespace {
 
-using At = plan::Rehearsal::At;
+using At = plan::DryRun::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
@@ -47,20 +47,20 @@ class Sharding {
         contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1),
                               Value{values_.number({}), 0});
       const plan::BufferId shard = rank.buffer("shard"),
-                           lasts = shard.valid() ? shard : rank.buffer("params");
+                           persistent = shard.valid() ? shard : rank.buffer("params");
       const std::int32_t group = gathering_group(rank);
       share(rank);
-      lasts_.push_back(
-          {lasts, shard.valid() && group >= 0
-                      ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank)
-                      : kAllOfThem});
-      set(rank.rank, all_of(rank, lasts),
-          {values_.number({ShardValue::before, lasts_.back().position}), 0});
+      persistent_.push_back(
+          {persistent, shard.valid() && group >= 0
+                           ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank)
+                           : kAllPositions});
+      set(rank.rank, all_of(rank, persistent),
+          {values_.number({ShardValue::before, persistent_.back().position}), 0});
     }
     for (const plan::RankPlan& rank : scope.ranks) learn_parts(rank);
   }
 
-  bool step(const plan::Rehearsal::Event& event) {
+  bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
     if (plan::communicates(op.kind))
@@ -81,15 +81,15 @@ class Sharding {
   void finish() {
     if (plan::purpose(program_) != plan::Purpose::training) return;
     for (const plan::RankPlan& rank : scope_.ranks) {
-      const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
-      for (const Piece& piece : of(rank.rank, all_of(rank, lasts.buffer)))
+      const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(rank.rank)];
+      for (const Piece& piece : of(rank.rank, all_of(rank, persistent.buffer)))
         if (const ShardValue& value = values_[piece.value.source];
-            value.kind != ShardValue::after || value.position != lasts.position ||
+            value.kind != ShardValue::after || value.position != persistent.position ||
             piece.value.shift != 0)
           return findings_.add(
-              Proof::sharding, Spot{rank.rank, program_, -1},
+              Proof::sharding, FindingLocation{rank.rank, program_, -1},
               fmt::format("the program ends with {} not updated in this step",
-                          range_text(rank, {lasts.buffer, piece.first, piece.count})),
+                          range_text(rank, {persistent.buffer, piece.first, piece.count})),
               "all parameters updated, on all ranks",
               "Update every shard, and gather the shards of other ranks.");
     }
@@ -98,7 +98,7 @@ class Sharding {
  private:
   struct PersistentBuffer {
     plan::BufferId buffer;
-    std::int32_t position = kAllOfThem;
+    std::int32_t position = kAllPositions;
   };
 
   // a representative of the ranks that exchange parameters and gradients, and a segment
@@ -106,31 +106,31 @@ class Sharding {
 
   // Joins the ranks that exchange parameters or gradients.
   void share(const plan::RankPlan& rank) {
-    if (together_.empty()) {
-      together_.resize(scope_.ranks.size());
-      std::iota(together_.begin(), together_.end(), 0);
+    if (sharing_groups_.empty()) {
+      sharing_groups_.resize(scope_.ranks.size());
+      std::iota(sharing_groups_.begin(), sharing_groups_.end(), 0);
     }
     for (const plan::Program& program : rank.programs)
       for (const Op& op : program.ops)
-        if (plan::communicates(op.kind) && travels(rank, span_of(op)))
+        if (plan::communicates(op.kind) && is_exchanged_buffer(rank, span_of(op)))
           for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
             join(rank.rank, member);
   }
-  static bool travels(const plan::RankPlan& rank, const Access& span) {
+  static bool is_exchanged_buffer(const plan::RankPlan& rank, const Access& span) {
     const std::string& name = rank.buffers[span.buffer.index()].name;
     return name == "params" || name == "grads" || name == "shard" || name == "grad_shard";
   }
   void join(std::int32_t a, std::int32_t b) {
-    std::replace(together_.begin(), together_.end(), std::int32_t{together_of(b)},
-                 std::int32_t{together_of(a)});
+    std::replace(sharing_groups_.begin(), sharing_groups_.end(), std::int32_t{sharing_group(b)},
+                 std::int32_t{sharing_group(a)});
   }
-  std::int32_t together_of(std::int32_t rank) const {
-    return together_[static_cast<std::size_t>(rank)];
+  std::int32_t sharing_group(std::int32_t rank) const {
+    return sharing_groups_[static_cast<std::size_t>(rank)];
   }
   std::vector<std::int32_t> sharing_with(std::int32_t rank) const {
     std::vector<std::int32_t> ranks;
-    for (std::int32_t other = 0; other < static_cast<std::int32_t>(together_.size()); ++other)
-      if (together_of(other) == together_of(rank)) ranks.push_back(other);
+    for (std::int32_t other = 0; other < static_cast<std::int32_t>(sharing_groups_.size()); ++other)
+      if (sharing_group(other) == sharing_group(rank)) ranks.push_back(other);
     return ranks;
   }
 
@@ -169,7 +169,7 @@ class Sharding {
     if (const int number = rank.program(program_); number >= 0)
       for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
         if (op.kind == OpKind::backward_weight)
-          parts_[{together_of(rank.rank), op.segment}].insert({rank.rank, op.micro, op.segment});
+          parts_[{sharing_group(rank.rank), op.segment}].insert({rank.rank, op.micro, op.segment});
   }
 
   const Access* parameters_read(std::int32_t rank, const Op& op) const {
@@ -188,10 +188,10 @@ class Sharding {
         return report(
             at,
             fmt::format("the op reads {}, which holds {}", name(at, read->buffer, piece),
-                        in_words(piece)),
+                        describe(piece)),
             "parameters from before the step",
             "Gather a unit before its passes, into a place that stays unchanged until they end.");
-    const auto [known, fresh] = computed_by_.try_emplace(Of{together_of(at.rank), op.segment},
+    const auto [known, fresh] = computed_by_.try_emplace(Of{sharing_group(at.rank), op.segment},
                                                          moved(pieces, read->first, 0));
     const auto same = [](const Piece& a, const Piece& b) {
       return a.first == b.first && a.count == b.count && a.value == b.value;
@@ -214,7 +214,7 @@ class Sharding {
     const std::vector<Piece> before = adds ? of(at.rank, write) : std::vector<Piece>{};
     if (!overwrites(at, op)) return false;
     for (const Piece& piece :
-         moved(computed_by_[{together_of(at.rank), op.segment}], 0, write.first)) {
+         moved(computed_by_[{sharing_group(at.rank), op.segment}], 0, write.first)) {
       const ShardValue gradient{ShardValue::gradient,
                                 values_[piece.value.source].position,
                                 {{at.rank, op.micro, op.segment}}};
@@ -260,8 +260,8 @@ class Sharding {
 
   bool updates(const At& at, const Op& op) {
     const Access &gradient = op.reads.front(), &to = op.writes.front();
-    const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
-    if (to.buffer != lasts.buffer)
+    const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
+    if (to.buffer != persistent.buffer)
       return report(at,
                     fmt::format("the op updates {}, which is temporary",
                                 range_text(scope_.rank(at.rank), to)),
@@ -272,17 +272,17 @@ class Sharding {
         return report(at, fmt::format("the op updates {} again", name(at, to.buffer, piece)),
                       "one update per step", "Update every shard once.");
     for (const Piece& piece : moved(of(at.rank, gradient), gradient.first, to.first))
-      if (!is_whole(together_of(at.rank), piece, lasts.position))
+      if (!is_whole(sharing_group(at.rank), piece, persistent.position))
         return report(
             at,
-            fmt::format("the op updates {} with {}", name(at, to.buffer, piece), in_words(piece)),
+            fmt::format("the op updates {} with {}", name(at, to.buffer, piece), describe(piece)),
             "the gradient of these elements, summed over all ranks, each term once",
             "Reduce every unit over all ranks before the update, and keep the rank's shard.");
     if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
       return report(at, *flaw, "the gradients of all replicas",
                     "Shard a unit over all replicas, or sum the shards of the replicas that do.");
     overwrites(at, op);
-    set(at.rank, to, {values_.number({ShardValue::after, lasts.position}), 0});
+    set(at.rank, to, {values_.number({ShardValue::after, persistent.position}), 0});
     return true;
   }
 
@@ -303,7 +303,7 @@ class Sharding {
     return value.parts == wanted;
   }
 
-  std::string in_words(const Piece& piece) const {
+  std::string describe(const Piece& piece) const {
     const ShardValue& value = values_[piece.value.source];
     switch (value.kind) {
       case ShardValue::zero: return "zeros";
@@ -318,9 +318,9 @@ class Sharding {
   // Handles ops that the proof does not follow: they write zeros or unknown values. They must not
   // write persistent parameters.
   bool overwrites(const At& at, const Op& op) {
-    const PersistentBuffer& lasts = lasts_[static_cast<std::size_t>(at.rank)];
+    const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
-      if (write.buffer == lasts.buffer && op.kind != OpKind::update)
+      if (write.buffer == persistent.buffer && op.kind != OpKind::update)
         return report(at,
                       fmt::format("the op overwrites {}", range_text(scope_.rank(at.rank), write)),
                       "only updates write parameters", "Write the result to another buffer.");
@@ -335,7 +335,7 @@ class Sharding {
     return moved(of(source.rank, span), span.first, to);
   }
 
-  bool receive(const plan::Rehearsal::Event& event, const Op& op) {
+  bool receive(const plan::DryRun::Event& event, const Op& op) {
     if (op.kind == OpKind::send) return true;
     const At& at = event.at;
     const Access& write = op.writes.front();
@@ -354,7 +354,7 @@ class Sharding {
   }
 
   // Executes a coarse collective: all members at once, from the values each had before.
-  bool whole(const plan::Rehearsal::Event& event, const Op& op) {
+  bool whole(const plan::DryRun::Event& event, const Op& op) {
     const auto others = scope_.run.sources_of(event);
     std::vector<At> members(others.begin(), others.end());
     members.push_back(event.at);
@@ -363,23 +363,24 @@ class Sharding {
       return group.position(a.rank) < group.position(b.rank);
     });
     const auto span = [&](const At& member) { return scope_.op(member).writes.front(); };
-    std::vector<std::vector<Piece>> had;
-    had.reserve(members.size());
+    std::vector<std::vector<Piece>> previous;
+    previous.reserve(members.size());
     for (const At& member : members)
-      had.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
+      previous.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
     for (std::size_t p = 0; p < members.size(); ++p) {
       const Access own = span(members[p]);
-      if (op.kind == OpKind::all_gather) gather(members[p].rank, own, had);
-      else if (reduces(op.kind) && !sum(members[p], own, had)) return false;
+      if (op.kind == OpKind::all_gather) gather(members[p].rank, own, previous);
+      else if (reduces(op.kind) && !sum(members[p], own, previous)) return false;
     }
     return true;
   }
 
-  void gather(std::int32_t rank, const Access& span, const std::vector<std::vector<Piece>>& had) {
-    for (std::size_t p = 0; p < had.size(); ++p) {
+  void gather(std::int32_t rank, const Access& span,
+              const std::vector<std::vector<Piece>>& previous) {
+    for (std::size_t p = 0; p < previous.size(); ++p) {
       const auto [first, count] =
-          collective::part(span.count, static_cast<int>(had.size()), static_cast<int>(p));
-      for (const Piece& piece : had[p]) {
+          collective::part(span.count, static_cast<int>(previous.size()), static_cast<int>(p));
+      for (const Piece& piece : previous[p]) {
         const std::int64_t from = std::max(piece.first, first),
                            end = std::min(piece.first + piece.count, first + count);
         if (from < end)
@@ -391,9 +392,9 @@ class Sharding {
 
   // Sums into every member. Elements that the collective does not give a member are undefined, so
   // they may hold the sum.
-  bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& had) {
-    set(at.rank, span.buffer, moved(had.front(), 0, span.first));
-    return std::all_of(had.begin() + 1, had.end(),
+  bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& previous) {
+    set(at.rank, span.buffer, moved(previous.front(), 0, span.first));
+    return std::all_of(previous.begin() + 1, previous.end(),
                        [&](const auto& more) { return add(at, span, moved(more, 0, span.first)); });
   }
 
@@ -402,9 +403,9 @@ class Sharding {
   Findings& findings_;
   ValueTable values_;
   std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
-  std::vector<PersistentBuffer> lasts_;          // by rank: persistent parameters
+  std::vector<PersistentBuffer> persistent_;     // by rank: persistent parameters
   // by rank: representative of the ranks that it shares parameters with
-  std::vector<std::int32_t> together_;
+  std::vector<std::int32_t> sharing_groups_;
   std::map<Of, std::vector<Piece>> computed_by_;  // pieces relative to the start of the segment
   std::map<Of, std::set<GradientTerm>> parts_;
   Replicas replicas_;
@@ -414,7 +415,7 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   const auto wanted = first_instances(scope, program);
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
   Sharding sharding(scope, program, findings);
-  for (const plan::Rehearsal::Event& event : scope.run.events)
+  for (const plan::DryRun::Event& event : scope.run.events)
     if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
         !sharding.step(event))
       return;

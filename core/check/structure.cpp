@@ -20,10 +20,10 @@ using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 53;
 // An instance may be admitted while its lanes are still in the one before, which may still depend
 // on earlier instances.
-constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
+constexpr std::int32_t kMaxStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
   if (kind == OpKind::load || kind == OpKind::rows) return LaneKind::input;
@@ -64,7 +64,7 @@ class Inspector {
  public:
   Inspector(const Scope& scope, const RankPlan& rank, std::int32_t number, Findings& findings)
       : scope_(scope), rank_(rank), findings_(findings) {
-    spot_.rank = number;
+    location_.rank = number;
     if (rank.rank != number)
       report(fmt::format("the plan of rank {} says that it is of rank {}", number, rank.rank),
              std::to_string(number));
@@ -76,7 +76,7 @@ class Inspector {
     names(rank_.programs, "program");
     for (const plan::Lane& lane : rank_.lanes) inspect(lane);
     for (const plan::Buffer& buffer : rank_.buffers)
-      if (buffer.elements < 0 || buffer.elements > kMostElements)
+      if (buffer.elements < 0 || buffer.elements > kMaxElements)
         report(
             fmt::format("buffer {} has {}", buffer.name, base::counted(buffer.elements, "element")),
             "0 to 2^53");
@@ -86,7 +86,7 @@ class Inspector {
 
  private:
   void report(const std::string& what, std::string accepted, std::string advice = "") {
-    findings_.add(Proof::structure, spot_, what, std::move(accepted), std::move(advice));
+    findings_.add(Proof::structure, location_, what, std::move(accepted), std::move(advice));
   }
 
   template <class NamedItems>
@@ -110,7 +110,7 @@ class Inspector {
     if (!grouped) return;
     if (lane.group < 0 || static_cast<std::size_t>(lane.group) >= scope_.groups.size())
       return report(found, below(scope_.groups.size()));
-    if (scope_.groups[static_cast<std::size_t>(lane.group)].position(spot_.rank) < 0)
+    if (scope_.groups[static_cast<std::size_t>(lane.group)].position(location_.rank) < 0)
       report(fmt::format("{}, but the rank is not a member of it", found), "a group of the rank");
   }
 
@@ -129,7 +129,7 @@ class Inspector {
   }
 
   void inspect(const plan::Program& program) {
-    spot_.program = program.name;
+    location_.program = program.name;
     if (program.samples < 0 || program.global_samples < program.samples)
       report(fmt::format("the program processes {} of {}", program.samples,
                          base::counted(program.global_samples, "sample")),
@@ -141,11 +141,11 @@ class Inspector {
     total_ = ops_by_lane(program);
     seen_.assign(rank_.lanes.size(), 0);
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      spot_.op = static_cast<int>(i);
+      location_.op = static_cast<int>(i);
       inspect(program.ops[i]);
     }
-    spot_.op = -1;
-    spot_.program.clear();
+    location_.op = -1;
+    location_.program.clear();
   }
 
   void inspect(const Op& op) {
@@ -176,7 +176,7 @@ class Inspector {
       report("the op has columns", "no columns, because ops of this kind process full rows");
     if (kind == OpKind::partial && !columns.any())
       report("the op has no columns", "the columns of the rank");
-    if (columns.first < 0 || columns.count < 0 || columns.of > kMostElements ||
+    if (columns.first < 0 || columns.count < 0 || columns.of > kMaxElements ||
         columns.first > columns.of - columns.count)
       report(fmt::format("the op has columns {}:{} of {}", columns.first,
                          columns.first + columns.count, columns.of),
@@ -231,7 +231,7 @@ class Inspector {
           fmt::format("the collective of bucket {} uses group {}", wanted.bucket, wanted.group),
           below(scope_.groups.size()));
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(wanted.group)];
-    if (group.position(spot_.rank) < 0 ||
+    if (group.position(location_.rank) < 0 ||
         (has_root(wanted.kind) && group.position(wanted.root) < 0))
       report(fmt::format(
                  "the rank or the root of the collective of bucket {} is not a member of group {}",
@@ -258,10 +258,10 @@ class Inspector {
           fmt::format("the op waits for lane {}, which does not exist", dependency.lane.value),
           below(rank_.lanes.size()));
     const std::string& lane = rank_.lanes[dependency.lane.index()].name;
-    if (dependency.steps_back < 0 || dependency.steps_back > kMostStepsBack)
+    if (dependency.steps_back < 0 || dependency.steps_back > kMaxStepsBack)
       return report(fmt::format("the op waits for lane {}, {} back", lane,
                                 base::counted(dependency.steps_back, "instance")),
-                    fmt::format("0 to {} instances back", kMostStepsBack));
+                    fmt::format("0 to {} instances back", kMaxStepsBack));
     const bool here = dependency.steps_back == 0;
     const std::int32_t reach =
         here ? total_[dependency.lane.index()] : most_[dependency.lane.index()];
@@ -280,7 +280,7 @@ class Inspector {
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
       return;  // the lane's finding covers this
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
-    if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == spot_.rank))
+    if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, fmt::format("another member of group {}", op.group));
     if (has_root(op.kind) && group.position(op.peer) < 0)
       report(fmt::format("rank {} cannot be the root", op.peer),
@@ -317,7 +317,7 @@ class Inspector {
     if (of_worker == rank_.rule.has_value())
       report(fmt::format("the op is in the plan of a {}", of_worker ? "server" : "worker"),
              of_worker ? "an op of a server" : "an op of a worker");
-    if (of_worker && (group.position(op.peer) < 0 || op.peer == spot_.rank))
+    if (of_worker && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, "a server of the group");
     inspect_payload(op);
   }
@@ -325,13 +325,13 @@ class Inspector {
   // Maximum number of spans: the payload, and the list of rows if they are named. A server that
   // gives may also keep a copy and pack rows. One that takes may also compensate delay, from the
   // version it gave and the current one.
-  static std::size_t most_spans(const Op& op) {
+  static std::size_t max_spans(const Op& op) {
     const std::size_t list = op.named ? 1 : 0;
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
   }
 
   void inspect_payload(const Op& op) {
-    const std::size_t spans = op.reads.size() + op.writes.size(), most = most_spans(op);
+    const std::size_t spans = op.reads.size() + op.writes.size(), most = max_spans(op);
     if (spans > most)
       report(fmt::format("the op accesses {}",
                          base::counted(static_cast<std::int64_t>(spans), "span")),
@@ -364,7 +364,7 @@ class Inspector {
                          answers ? "passive" : "active"),
              answers ? "an op of an active rank" : "an op of a passive rank");
     if (answers && (scope_.groups[static_cast<std::size_t>(op.group)].position(op.peer) < 0 ||
-                    op.peer == spot_.rank))
+                    op.peer == location_.rank))
       report_peer(op, fmt::format("another member of group {}", op.group));
     const std::size_t reads = op.kind == OpKind::agree ? 0 : 1, writes = op.kind == OpKind::offer
                                                                              ? 0
@@ -382,7 +382,7 @@ class Inspector {
     const std::set<std::int32_t> distinct(op.summands.begin(), op.summands.end());
     const bool members = std::all_of(op.summands.begin(), op.summands.end(),
                                      [&](std::int32_t rank) { return group.position(rank) >= 0; });
-    if (!members || distinct.size() != op.summands.size() || !distinct.contains(spot_.rank))
+    if (!members || distinct.size() != op.summands.size() || !distinct.contains(location_.rank))
       report(
           "the op sums ranks that repeat, are not members of its group, or do not include its rank",
           fmt::format("distinct members of group {}, including the rank itself", op.group));
@@ -428,7 +428,7 @@ class Inspector {
   const Scope& scope_;
   const RankPlan& rank_;
   Findings& findings_;
-  Spot spot_;
+  FindingLocation location_;
   std::vector<std::int32_t> most_, total_,
       seen_;  // ops by lane: in the longest program, in this one, before this op
 };
@@ -442,7 +442,7 @@ void inspect_groups(const Scope& scope, Findings& findings) {
     });
     if (members.empty() || distinct.size() != members.size() || !in_range)
       findings.add(
-          Proof::structure, Spot{},
+          Proof::structure, FindingLocation{},
           fmt::format("group {} is empty, or has a rank that repeats or does not exist", g),
           fmt::format("distinct ranks, {}", below(scope.ranks.size())), "");
   }
@@ -457,19 +457,20 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
       const int number = scope.ranks[r].program(name);
       if (number < 0)
         return findings.add(
-            Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1},
+            Proof::structure, FindingLocation{static_cast<std::int32_t>(r), "", -1},
             fmt::format("the rank has no program {}, which the schedule uses", name), "", "");
       const plan::Program& program = scope.ranks[r].programs[static_cast<std::size_t>(number)];
       samples += program.samples;
       if (global < 0) global = program.global_samples;
       if (program.global_samples != global)
-        findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), program.name, -1},
+        findings.add(Proof::structure,
+                     FindingLocation{static_cast<std::int32_t>(r), program.name, -1},
                      fmt::format("the program counts {} over all ranks, but rank 0 counts {}",
                                  base::counted(program.global_samples, "sample"), global),
                      "the same number on all ranks", "");
     }
     if (global >= 0 && samples != global)
-      findings.add(Proof::structure, Spot{},
+      findings.add(Proof::structure, FindingLocation{},
                    fmt::format("the samples of program {} add up to {}", name, samples),
                    std::to_string(global), "");
   }

@@ -83,7 +83,7 @@ class Swapping {
       : rank_(rank),
         findings_(findings),
         is_followed_(rank.buffers.size()),
-        lasts_(rank.buffers.size()) {
+        persistent_(rank.buffers.size()) {
     for (const plan::Program& program : rank.programs) find_followed(program);
     for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
       actual_.emplace_back(rank.buffers[b].elements, -1 - static_cast<std::int64_t>(b));
@@ -92,8 +92,8 @@ class Swapping {
   }
 
   // Returns false after a finding.
-  bool step(const Op& op, const Spot& spot) {
-    spot_ = spot;
+  bool step(const Op& op, const FindingLocation& location) {
+    location_ = location;
     if (swaps(op.kind)) return move(op);
     for (const Access& read : op.reads)
       if (is_followed_[read.buffer.index()] && !reads(op, read)) return false;
@@ -105,8 +105,8 @@ class Swapping {
   void finish() {
     for (std::size_t b = 0; b < rank_.buffers.size(); ++b) {
       const Access all{plan::BufferId(b), 0, rank_.buffers[b].elements};
-      if (!lasts_[b] || actual_[b].of(all) == without_[b].of(all)) continue;
-      spot_ = {rank_.rank, "", -1};
+      if (!persistent_[b] || actual_[b].of(all) == without_[b].of(all)) continue;
+      location_ = {rank_.rank, "", -1};
       report(fmt::format("changes of {} are not all written back", rank_.buffers[b].name),
              "Let OUT follow every update.");
       return;
@@ -126,12 +126,13 @@ class Swapping {
             offloaded[write.buffer.index()] || op.kind == OpKind::swap_out;
       for (const Access& read : op.reads)
         if (op.kind == OpKind::swap_in && !offloaded[read.buffer.index()])
-          lasts_[read.buffer.index()] = true;
+          persistent_[read.buffer.index()] = true;
     }
   }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::swapping, spot_, what, "the same values as without offloading", advice);
+    findings_.add(Proof::swapping, location_, what, "the same values as without offloading",
+                  advice);
     return false;
   }
 
@@ -139,7 +140,7 @@ class Swapping {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Access &from = op.reads[i], &to = op.writes[i];
       actual_[to.buffer.index()].put(to, actual_[from.buffer.index()].of(from));
-      if (op.kind == OpKind::swap_in && lasts_[from.buffer.index()])
+      if (op.kind == OpKind::swap_in && persistent_[from.buffer.index()])
         home_of_[{to.buffer.index(), to.first}] = from;
     }
     return true;
@@ -168,10 +169,10 @@ class Swapping {
                       range_text(rank_, span)),
           "Offload values after they are written, and fetch them before the op that reads "
           "them.");
-    return home == nullptr || is_its_own(op, *home);
+    return home == nullptr || belongs_to_segment(op, *home);
   }
 
-  bool is_its_own(const Op& op, const Access& home) {
+  bool belongs_to_segment(const Op& op, const Access& home) {
     const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
     const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
     if (known->second == home.first && owner->second == op.segment) return true;
@@ -196,9 +197,9 @@ class Swapping {
 
   const plan::RankPlan& rank_;
   Findings& findings_;
-  Spot spot_;
+  FindingLocation location_;
   std::vector<bool> is_followed_,
-      lasts_;  // by buffer: OUT or IN touches it; it is a home of persistent values
+      persistent_;  // by buffer: OUT or IN touches it; it is a home of persistent values
   std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
@@ -227,11 +228,11 @@ class Copies {
     });
   }
 
-  void inspect(const Op& op, const Spot& spot) {
+  void inspect(const Op& op, const FindingLocation& location) {
     const bool out = op.kind == OpKind::swap_out;
     if (!swaps(op.kind)) {
       if (!all(op.reads, true) || !all(op.writes, true))
-        findings_.add(Proof::structure, spot, "the op accesses an offloaded buffer",
+        findings_.add(Proof::structure, location, "the op accesses an offloaded buffer",
                       "only OUT and IN access offloaded buffers", "");
       return;
     }
@@ -242,9 +243,10 @@ class Copies {
                                                       rank_.buffers[b.buffer.index()].dtype;
                    });
     if (op.reads.empty() || !alike || !all(op.reads, out) || !all(op.writes, !out))
-      findings_.add(
-          Proof::structure, spot, "the op does not copy between the device and offloaded buffers",
-          "pairs of spans of equal length and dtype, one on the device and one offloaded", "");
+      findings_.add(Proof::structure, location,
+                    "the op does not copy between the device and offloaded buffers",
+                    "pairs of spans of equal length and dtype, one on the device and one offloaded",
+                    "");
   }
 
   const plan::RankPlan& rank_;
@@ -254,14 +256,14 @@ class Copies {
 // Executes ops in the order of the rehearsal, across steps.
 void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
   Swapping proof(rank, findings);
-  const auto step = [&](const plan::Rehearsal::At& at) {
+  const auto step = [&](const plan::DryRun::At& at) {
     const auto& place = scope.run.place(at);
     return at.rank != rank.rank ||
            proof.step(scope.op(at), {at.rank, scope.program(at).name, place.op});
   };
-  for (const plan::Rehearsal::Event& event : scope.run.events) {
+  for (const plan::DryRun::Event& event : scope.run.events) {
     if (!event.completes) continue;
-    for (const plan::Rehearsal::At& source : scope.run.sources_of(event))
+    for (const plan::DryRun::At& source : scope.run.sources_of(event))
       if (!step(source)) return;
     if (!step(event.at)) return;
   }

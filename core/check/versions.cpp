@@ -30,7 +30,7 @@ bool updates_each(const Program& program) {
                      [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
 }
 
-bool goes_back(OpKind kind) {
+bool is_backward_op(OpKind kind) {
   return kind == OpKind::backward_input || kind == OpKind::backward_weight ||
          kind == OpKind::recompute;
 }
@@ -78,7 +78,8 @@ class VersionTracker {
   const Program& program() const { return rank_.programs[static_cast<std::size_t>(number_)]; }
 
   bool report(const std::string& what, const std::string& accepted, const std::string& advice) {
-    findings_.add(Proof::versions, Spot{rank_.rank, program().name, op_}, what, accepted, advice);
+    findings_.add(Proof::versions, FindingLocation{rank_.rank, program().name, op_}, what, accepted,
+                  advice);
     return false;
   }
 
@@ -88,7 +89,7 @@ class VersionTracker {
     if (op.kind == OpKind::stash) return stash(op);
     if (op.micro < 0) return true;
     if (op.kind == OpKind::forward || op.kind == OpKind::partial) go_forward(op);
-    return !goes_back(op.kind) || uses_forward_version(op);
+    return !is_backward_op(op.kind) || uses_forward_version(op);
   }
 
   // Records the version of a forward pass. If a layer is split, PART reads the parameters and the
@@ -172,7 +173,7 @@ class VersionTracker {
 
 // Losses of one micro-batch number over all programs of one name, and their stated fractions.
 struct UpdateFractions {
-  std::vector<Spot> said;  // one per replica
+  std::vector<FindingLocation> said;  // one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };

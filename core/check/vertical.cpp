@@ -19,7 +19,7 @@ bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, st
   return bucket.chunk(members.size(), position).second > 0;
 }
 
-std::string in_words(const plan::Columns& columns) {
+std::string describe(const plan::Columns& columns) {
   return fmt::format("columns {}:{}", columns.first, columns.first + columns.count);
 }
 
@@ -37,7 +37,7 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) find_makers(static_cast<std::int32_t>(r), *programs[r], buckets);
   judge(buckets, scope);
   for (std::size_t r = 0; r < programs.size(); ++r)
-    if (programs[r] != nullptr) judge_columns_of(static_cast<std::int32_t>(r), *programs[r]);
+    if (programs[r] != nullptr) check_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
 // Applies only if ranks load some columns of the samples. If layers are split, all ranks load full
@@ -94,11 +94,11 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
         return fail(rank.rank,
                     fmt::format("the rank does not add the products of its columns to bucket {}",
                                 bucket.number));
-    judge_columns(bucket, members);
+    check_columns(bucket, members);
   }
 }
 
-void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_t>& members) {
+void Vertical::check_columns(const Bucket& bucket, const std::vector<std::int32_t>& members) {
   const auto& made = makers_.at({bucket.group, bucket.number});
   std::vector<std::pair<plan::Columns, std::int32_t>> all;
   for (const std::int32_t rank : members) all.emplace_back(made.at(rank).columns, rank);
@@ -108,16 +108,16 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
   for (const auto& [columns, rank] : all) {
     if (columns.first != next || columns.of != all.front().first.of)
       return fail(rank, fmt::format("the rank has {}, but columns from {} are expected next",
-                                    in_words(columns), next));
+                                    describe(columns), next));
     next = columns.first + columns.count;
   }
   if (next != all.front().first.of)
     fail(all.back().second, fmt::format("the rank has {}, and no rank has the columns from {}",
-                                        in_words(all.back().first), next));
+                                        describe(all.back().first), next));
 }
 
 // Checks that a rank loads, multiplies and computes gradients for the same columns.
-void Vertical::judge_columns_of(std::int32_t rank, const plan::Program& program) {
+void Vertical::check_columns_of(std::int32_t rank, const plan::Program& program) {
   std::optional<plan::Columns> own;
   for (const Op& op : program.ops) {
     const bool counts = op.kind == OpKind::load || op.kind == OpKind::partial ||

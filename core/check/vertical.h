@@ -54,8 +54,8 @@ class Vertical {
   void find_segments(const std::vector<const plan::Program*>& programs);
   void find_makers(std::int32_t rank, const plan::Program& program, const Buckets& buckets);
   void judge(const Buckets& buckets, const Scope& scope);
-  void judge_columns(const Bucket& bucket, const std::vector<std::int32_t>& members);
-  void judge_columns_of(std::int32_t rank, const plan::Program& program);
+  void check_columns(const Bucket& bucket, const std::vector<std::int32_t>& members);
+  void check_columns_of(std::int32_t rank, const plan::Program& program);
   void fail(std::int32_t rank, std::string what);
 
   std::set<std::int32_t> segments_;  // segments with an op PART

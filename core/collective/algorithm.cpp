@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 namespace {
@@ -88,7 +88,7 @@ int chunks(Collective collective, Algorithm algorithm, const Formation& formatio
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes) {
   if (segment_bytes <= 0 || elements <= 0) return 1;
   const std::int64_t elements_each = std::max<std::int64_t>(1, segment_bytes / element_bytes);
-  return static_cast<int>(std::min(kMostSegments, (elements + elements_each - 1) / elements_each));
+  return static_cast<int>(std::min(kMaxSegments, (elements + elements_each - 1) / elements_each));
 }
 
 std::string_view description(Algorithm algorithm) {
@@ -134,20 +134,20 @@ bool fits(Algorithm algorithm, const Formation& formation) {
 }
 
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position) {
-  const MemberRing circle = everyone(formation, position);
+  const MemberRing circle = full_ring(formation, position);
   return program_algorithm(Collective::reduce_scatter, algorithm) == Algorithm::ring
              ? ring_reduce_scatter(circle)
              : direct_reduce_scatter(circle);
 }
 
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position) {
-  const MemberRing circle = everyone(formation, position);
+  const MemberRing circle = full_ring(formation, position);
   return program_algorithm(Collective::all_gather, algorithm) == Algorithm::ring
              ? ring_all_gather(circle)
              : direct_all_gather(circle);
 }
 
-MemberRing everyone(const Formation& formation, int position) {
+MemberRing full_ring(const Formation& formation, int position) {
   MemberRing circle{std::vector<int>(static_cast<std::size_t>(formation.members)), position, 0, 1};
   std::iota(circle.members.begin(), circle.members.end(), 0);
   return circle;

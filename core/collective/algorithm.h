@@ -119,7 +119,7 @@ inline constexpr std::int64_t kSegmentBytesInMemory = std::int64_t{2} << 20;
 
 // Returns the number of segments of a bucket, of about `segment_bytes` each; at most one per
 // element and at most kMostSegments. `segment_bytes` 0 gives one segment.
-inline constexpr std::int64_t kMostSegments = 256;
+inline constexpr std::int64_t kMaxSegments = 256;
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes);
 
 // Returns {first, count} of part `index` of `parts` of [0, elements). Counts differ by at most one,

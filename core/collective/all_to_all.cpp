@@ -2,13 +2,13 @@
 // All-to-all, the naive all-reduce: every member sends its full buffer to every other, and each
 // sums locally in order of position. One round on the wire, one chunk. Every member sends (n - 1)
 // S. Sums stay in scratch until the peers have read the buffer, which takes another S of memory.
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 
 Rounds all_to_all(const Formation& formation, int position) {
   if (formation.members == 1) return {};
-  const std::vector<int> members = everyone(formation, position).members;
+  const std::vector<int> members = full_ring(formation, position).members;
   Round round;
   for (const int peer : members)
     if (peer != position) round.push_back({StepKind::send, peer, 0});

@@ -11,7 +11,7 @@ namespace trainyard::collective {
 Choice choice(const std::vector<Offer>& offers, const Work& work) {
   std::vector<const Offer*> by_cost;
   for (const Offer& offer : offers)
-    if (offer.unfit.empty()) by_cost.push_back(&offer);
+    if (offer.unfit_reason.empty()) by_cost.push_back(&offer);
   std::stable_sort(by_cost.begin(), by_cost.end(), [](const Offer* a, const Offer* b) {
     return a->cost.seconds < b->cost.seconds;
   });

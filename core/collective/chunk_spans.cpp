@@ -10,7 +10,7 @@ std::vector<ChunkSpan> chunk_spans(const Exercise& exercise) {
           : segments(exercise.elements, static_cast<int>(base::size_of(exercise.dtype)),
                      exercise.segment_bytes);
   const int parts = chunks(exercise.collective, exercise.algorithm, formation(exercise.hosts));
-  if (cuts * parts > kMostPlayedChunks) return {};
+  if (cuts * parts > kMaxPlayedChunks) return {};
   std::vector<ChunkSpan> spans;
   for (int segment = 0; segment < cuts; ++segment) {
     const auto [begin, length] = part(exercise.elements / exercise.row, cuts, segment);

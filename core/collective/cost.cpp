@@ -193,13 +193,13 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
                          "the comparison of algorithms was canceled", "", ""});
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
-      offer.unfit = fmt::format("{} needs the same number of ranks on every host", name);
+      offer.unfit_reason = fmt::format("{} needs the same number of ranks on every host", name);
       continue;
     }
-    if (!std::ranges::all_of(work.besides, [&](const std::vector<int>& hosts) {
+    if (!std::ranges::all_of(work.concurrent_groups, [&](const std::vector<int>& hosts) {
           return fits(algorithm, formation(hosts));
         })) {
-      offer.unfit = fmt::format(
+      offer.unfit_reason = fmt::format(
           "{} needs the same number of ranks on every host, also in the other groups "
           "that reduce",
           name);
@@ -207,8 +207,8 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
     }
     if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring &&
         algorithm != Algorithm::direct) {
-      offer.unfit = fmt::format("{} supports only all-reduce; use ring or direct for {}", name,
-                                base::name_of(work.collective));
+      offer.unfit_reason = fmt::format("{} supports only all-reduce; use ring or direct for {}",
+                                       name, base::name_of(work.collective));
       continue;
     }
     const auto found = Estimate(algorithm, segment_bytes, work, routes).run();

@@ -32,7 +32,7 @@ struct Work {
   Collective collective =
       Collective::all_reduce;  // for all_gather, `elements` counts those of all positions
   // `hosts` of other groups that must use the same algorithm, regardless of its cost for them
-  std::vector<std::vector<int>> besides = {};
+  std::vector<std::vector<int>> concurrent_groups = {};
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };
@@ -54,7 +54,7 @@ base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const W
 struct Offer {
   Algorithm algorithm = Algorithm::ring;
   Cost cost = {};
-  std::string unfit = {};  // empty if the algorithm fits and `cost` is valid
+  std::string unfit_reason = {};  // empty if the algorithm fits and `cost` is valid
 
   bool operator==(const Offer&) const = default;
 };

@@ -2,7 +2,7 @@
 // Direct all-reduce: member p owns chunk p. In the first round every member sends each owner its
 // chunk, and the owner sums in order of position. In the second every owner sends its sum to all.
 // Rounds: 2. Member p sends S - c[p] and then (n - 1) c[p].
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 
@@ -27,7 +27,7 @@ Rounds direct_all_gather(const MemberRing& c) {
 }
 
 Rounds direct(const Formation& formation, int position) {
-  const MemberRing circle = everyone(formation, position);
+  const MemberRing circle = full_ring(formation, position);
   Rounds rounds = direct_reduce_scatter(circle);
   append(rounds, direct_all_gather(circle));
   return rounds;

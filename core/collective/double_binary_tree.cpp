@@ -4,7 +4,7 @@
 // that an inner node of one is a leaf of the other, except one end of an odd group. Chunk t uses
 // tree t. No member sends more than 2 S, plus one element if the number of elements is odd. Rounds:
 // twice the height.
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {

@@ -219,9 +219,9 @@ class Expansion {
     const Access bucket = job.whole.writes.front();
     const auto [first, count] = job.span(step, segment);
     const Access chunk{bucket.buffer, bucket.first + first, count};
-    const bool aside =
+    const bool uses_scratch =
         step.kind == StepKind::sum_to_scratch || step.kind == StepKind::copy_from_scratch;
-    const Access beside = aside ? Access{aside_for(job), first, count} : Access{};
+    const Access beside = uses_scratch ? Access{scratch_buffer_for(job), first, count} : Access{};
     if (op.kind != OpKind::recv)
       op.reads = {step.kind == StepKind::copy_from_scratch ? beside : chunk};
     if (op.kind != OpKind::send)
@@ -230,7 +230,7 @@ class Expansion {
 
   // Returns the scratch buffer for sums: one per group and dtype, as long as the group's longest
   // bucket.
-  plan::BufferId aside_for(const Job& job) {
+  plan::BufferId scratch_buffer_for(const Job& job) {
     std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
     if (const plan::BufferId known = expanded_.buffer(name);

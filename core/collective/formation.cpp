@@ -15,7 +15,7 @@ int columns_nearest_to_a_square(int members) {
   return members / rows;
 }
 
-bool stands_host_by_host(const std::vector<std::vector<int>>& hosts) {
+bool is_host_contiguous(const std::vector<std::vector<int>>& hosts) {
   return std::all_of(hosts.begin(), hosts.end(), [](const auto& host) {
     return host.back() - host.front() + 1 == static_cast<int>(host.size());
   });
@@ -47,7 +47,7 @@ Formation formation(const std::vector<int>& host_of) {
     if (added) f.hosts.emplace_back();
     f.hosts[host->second].push_back(position);
   }
-  const bool hosts_are_rows = f.hosts.size() > 1 && f.even() && stands_host_by_host(f.hosts);
+  const bool hosts_are_rows = f.hosts.size() > 1 && f.even() && is_host_contiguous(f.hosts);
   f.columns = hosts_are_rows ? static_cast<int>(f.hosts.front().size())
                              : columns_nearest_to_a_square(f.members);
   return f;

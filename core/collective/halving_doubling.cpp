@@ -9,7 +9,7 @@
 // divides, plus S to its pair's even member.
 #include <bit>
 
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 namespace {

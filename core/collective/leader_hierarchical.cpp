@@ -3,7 +3,7 @@
 // its leader. Leaders sum their hosts' buffers, run a ring among themselves on h chunks, and
 // broadcast the result in their hosts. Rounds: 2 (h - 1) + 2. The leader of g members on host i
 // sends 2 S - c[i] - c[i + 1] in the ring and (g - 1) S to its host; any other member sends S.
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 namespace {

@@ -4,7 +4,7 @@
 // 2; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums once around.
 // Rounds: 2 (n - 1). Member p sends every chunk twice except two, which it sends once: chunk p
 // (reduce-scatter) and chunk p + 1 (all-gather); total 2 S - c[p] - c[p + 1].
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 
@@ -25,7 +25,7 @@ Rounds ring_all_gather(const MemberRing& c) {
 }
 
 Rounds ring(const Formation& formation, int position) {
-  const MemberRing circle = everyone(formation, position);
+  const MemberRing circle = full_ring(formation, position);
   Rounds rounds = ring_reduce_scatter(circle);
   append(rounds, ring_all_gather(circle));
   return rounds;

@@ -7,7 +7,7 @@
 // 1)/g S within its host and 2 (h - 1)/h S/g between hosts.
 #include <algorithm>
 
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 

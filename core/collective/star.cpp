@@ -2,7 +2,7 @@
 // Star: every member sends its full buffer to member 0, which sums in order of position and sends
 // the result to all. One chunk, 2 rounds. Member 0 receives and sends (n - 1) S, any other sends S.
 // This is "reduce to one device", and equals the traffic of a parameter server on a worker.
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {

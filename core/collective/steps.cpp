@@ -83,9 +83,9 @@ class StepPlayer {
         steps_.program.back().push_back({named_token(op, steps.exercise), op.round});
         steps_.rounds = std::max(steps_.rounds, op.round + 1);
       }
-      steps_.sent_in_all.push_back(sent_bytes(plan, plan.programs.front()));
+      steps_.total_sent.push_back(sent_bytes(plan, plan.programs.front()));
     }
-    steps_.received_in_all.resize(plans_.size());
+    steps_.total_received.resize(plans_.size());
   }
 
   void run() {
@@ -145,7 +145,7 @@ class StepPlayer {
       mark(move.from, sending, step);
       for (const plan::Access& read : ops(move.from)[sending].reads)
         move.bytes += read.count * base::size_of(steps_.exercise.dtype);
-      steps_.received_in_all[static_cast<std::size_t>(move.to)] += move.bytes;
+      steps_.total_received[static_cast<std::size_t>(move.to)] += move.bytes;
     }
     steps_.moves.push_back(std::move(move));
   }
@@ -182,7 +182,7 @@ bool has_root(Collective collective) {
          collective == Collective::scatter || collective == Collective::gather;
 }
 
-bool adds_up(Collective collective) {
+bool is_reduction(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
          collective == Collective::reduce;
 }
@@ -204,11 +204,11 @@ std::vector<Algorithm> choices(Collective collective, const Formation& formation
 }
 
 base::Result<Steps> steps(const Exercise& exercise) {
-  if (exercise.members() < 1 || exercise.members() > kMostPlayedMembers)
+  if (exercise.members() < 1 || exercise.members() > kMaxPlayedMembers)
     return base::fail(cannot_play(
         "ranks",
         fmt::format("{} cannot be shown step by step", base::counted(exercise.members(), "rank")),
-        fmt::format("1 to {}", kMostPlayedMembers)));
+        fmt::format("1 to {}", kMaxPlayedMembers)));
   if (!fits(exercise.algorithm, formation(exercise.hosts)))
     return base::fail(cannot_play(
         "algorithm",
@@ -223,7 +223,7 @@ base::Result<Steps> steps(const Exercise& exercise) {
   if (result.chunk_bytes.empty())
     return base::fail(cannot_play("segment_bytes",
                                   "the bucket has too many chunks to be shown step by step",
-                                  fmt::format("at most {} chunks", kMostPlayedChunks)));
+                                  fmt::format("at most {} chunks", kMaxPlayedChunks)));
   StepPlayer(result).run();
   return result;
 }

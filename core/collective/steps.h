@@ -17,7 +17,7 @@
 namespace trainyard::collective {
 
 // Limits for playing; more would be too much to follow.
-inline constexpr int kMostPlayedMembers = 64, kMostPlayedChunks = 1024;
+inline constexpr int kMaxPlayedMembers = 64, kMaxPlayedChunks = 1024;
 
 struct Exercise {
   Collective collective = Collective::all_reduce;
@@ -43,7 +43,7 @@ struct Exercise {
 // True if one member holds the full buffer before or after.
 bool has_root(Collective collective);
 // True if the collective sums.
-bool adds_up(Collective collective);
+bool is_reduction(Collective collective);
 
 // Returns the distinct algorithms of a collective that fit the formation; with a root, a tree and a
 // single round.
@@ -82,8 +82,8 @@ struct Steps {
   std::vector<std::int64_t> chunk_bytes;   // by chunk
   std::vector<Move> moves;                 // step k is moves[k - 1]
   std::vector<std::vector<Line>> program;  // by position
-  std::vector<std::int64_t> sent_in_all;   // total payload bytes by position, from the plan
-  std::vector<std::int64_t> received_in_all;
+  std::vector<std::int64_t> total_sent;    // total payload bytes by position, from the plan
+  std::vector<std::int64_t> total_received;
 
   int members() const { return exercise.members(); }
   int chunks() const { return static_cast<int>(chunk_bytes.size()); }
@@ -113,9 +113,9 @@ struct Held {
 };
 
 struct State {
-  std::vector<std::vector<Held>> held;       // by position and chunk
-  std::vector<std::vector<Held>> aside;      // sums in scratch, complete or not
-  std::vector<std::int64_t> sent, received;  // payload bytes so far, by position
+  std::vector<std::vector<Held>> held;          // by position and chunk
+  std::vector<std::vector<Held>> scratch_sums;  // sums in scratch, complete or not
+  std::vector<std::int64_t> sent, received;     // payload bytes so far, by position
   bool operator==(const State&) const = default;
 };
 

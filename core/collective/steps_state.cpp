@@ -21,7 +21,7 @@ Held& at(std::vector<std::vector<Held>>& cells, int position, int chunk) {
 }
 
 void take(const Move& move, int chunk, State& state, Add add) {
-  Held& sum = at(state.aside, move.to, chunk);
+  Held& sum = at(state.scratch_sums, move.to, chunk);
   if (move.begins) sum = {};
   for (const int summand : move.taken)
     sum = sum.of.empty() ? at(state.held, summand, chunk)
@@ -36,7 +36,7 @@ void apply(const Move& move, int chunk, State& state, Add add) {
     case Effect::adds: own = added(own, at(state.held, move.from, chunk), add); return;
     case Effect::sums: take(move, chunk, state, add); return;
     case Effect::copies_from_scratch:
-      own = std::exchange(at(state.aside, move.to, chunk), {});
+      own = std::exchange(at(state.scratch_sums, move.to, chunk), {});
       return;
   }
 }

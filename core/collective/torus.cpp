@@ -4,7 +4,7 @@
 // column sums it over the rows, in b chunks; a ring all-gather along the row completes it. All ring
 // neighbors are neighbors in the torus. Rounds: 2 (a - 1) + 2 (b - 1). A member sends 2 (a - 1)/a S
 // along its row and 2 (b - 1)/b S/a along its column.
-#include "core/collective/circle.h"
+#include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
 

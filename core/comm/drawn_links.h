@@ -12,10 +12,10 @@
 namespace trainyard::comm {
 
 // One direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
-using Way = int;
+using DirectedLink = int;
 
 struct DrawnRoute {
-  std::vector<Way> ways;
+  std::vector<DirectedLink> ways;
   double latency_seconds = 0;
 };
 

@@ -43,7 +43,7 @@ auto attempt_until(Transport& transport, microseconds limit, Attempt attempt) {
   }
 }
 
-Result<void> done_or(const Result<bool>& result, const Problem& otherwise) {
+Result<void> succeed_or(const Result<bool>& result, const Problem& otherwise) {
   if (!result) return base::fail(result.error());
   if (!*result) return base::fail(otherwise);
   return {};
@@ -109,7 +109,7 @@ Result<void> await_consumed(Transport& transport, int peer, int channel, std::ui
       return consumed >= count;
     });
   };
-  return done_or(
+  return succeed_or(
       attempt_until(transport, limit, enough),
       late(transport, peer, channel, fmt::format("message {} was not consumed", count), limit));
 }
@@ -117,9 +117,10 @@ Result<void> await_consumed(Transport& transport, int peer, int channel, std::ui
 Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
                         std::span<const std::byte> bytes, microseconds limit) {
   const auto posted = [&] { return transport.post(peer, channel, tag, bytes); };
-  return done_or(attempt_until(transport, limit, posted),
-                 late(transport, peer, channel,
-                      fmt::format("there was no room for a message of {}", to_string(tag)), limit));
+  return succeed_or(
+      attempt_until(transport, limit, posted),
+      late(transport, peer, channel,
+           fmt::format("there was no room for a message of {}", to_string(tag)), limit));
 }
 
 }  // namespace trainyard::comm

@@ -27,7 +27,7 @@ LinkShares::Offsets LinkShares::offsets(const Shape& shape) {
                     lanes = pairs * count(shape.channels);
   Offsets at{};
   at.ways = aligned(sizeof(Shape));
-  at.routes = at.ways + aligned(count(shape.ways) * sizeof(WayState));
+  at.routes = at.ways + aligned(count(shape.ways) * sizeof(DirectedLinkState));
   at.hops = at.routes + aligned(pairs * sizeof(RouteState));
   at.lanes = at.hops + aligned(count(shape.hops) * sizeof(std::int32_t));
   at.sending = at.lanes + aligned(lanes * sizeof(LaneState));
@@ -39,7 +39,7 @@ LinkShares::Offsets LinkShares::offsets(const Shape& shape) {
 
 LinkShares::LinkShares(std::byte* memory) : memory_(memory) {
   const Offsets at = offsets(shape());
-  ways_ = part<WayState>(at.ways);
+  ways_ = part<DirectedLinkState>(at.ways);
   routes_ = part<RouteState>(at.routes);
   hops_ = part<std::int32_t>(at.hops);
   lanes_ = part<LaneState>(at.lanes);
@@ -78,7 +78,7 @@ LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& dra
     RouteState& route = shares.routes_[pair];
     route = {hop, static_cast<std::int32_t>(from.ways.size()), picoseconds(from.latency_seconds),
              std::numeric_limits<std::int64_t>::max()};
-    for (const Way way : from.ways) {
+    for (const DirectedLink way : from.ways) {
       shares.hops_[hop++] = way;
       route.narrowest = std::min(route.narrowest, shares.ways_[way].capacity);
     }
@@ -170,7 +170,7 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
 
 // Recomputes all state from the counters of the lanes, which are consistent because each changes by
 // a single store.
-void LinkShares::mend(Picoseconds now) {
+void LinkShares::repair(Picoseconds now) {
   Shape& all = shape();
   all.now = std::max(all.now, now);
   all.sending = 0;
@@ -187,14 +187,14 @@ void LinkShares::mend(Picoseconds now) {
 }
 
 // The lowest possible rate stands for zero: one byte takes an hour.
-void LinkShares::set_fraction(Way number, double part, Picoseconds now) {
+void LinkShares::set_fraction(DirectedLink number, double part, Picoseconds now) {
   advance(now);
-  WayState& way = ways_[number];
+  DirectedLinkState& way = ways_[number];
   way.capacity = std::max<std::int64_t>(std::llround(static_cast<double>(way.drawn) * part), 1);
   share(shape().now);
 }
 
-LinkShares::Sight LinkShares::oldest(const LaneName& name, Picoseconds now) {
+LinkShares::MessageState LinkShares::oldest(const LaneName& name, Picoseconds now) {
   advance(now);
   now = shape().now;
   const LaneState& lane = at(name);
@@ -215,7 +215,7 @@ void LinkShares::share(Picoseconds now) {
   const int used = collect_ways();
   for (int settled = 0; settled < shape().sending;) {
     std::int64_t rate = 0;
-    const WayState& way = ways_[narrowest(used, rate)];
+    const DirectedLinkState& way = ways_[narrowest(used, rate)];
     for (int i = way.first; i < way.first + way.count; ++i) {
       LaneState& lane = lanes_[members_[i]];
       if (lane.open == 0) continue;
@@ -229,11 +229,11 @@ void LinkShares::share(Picoseconds now) {
 int LinkShares::collect_ways() {
   int used = 0;
   for (int i = 0; i < shape().sending; ++i)
-    for (const Way way : path(sending(i)))
+    for (const DirectedLink way : path(sending(i)))
       if (ways_[way].sharers++ == 0) used_[used++] = way;
   std::int32_t first = 0;
   for (int u = 0; u < used; ++u) {
-    WayState& way = ways_[used_[u]];
+    DirectedLinkState& way = ways_[used_[u]];
     way.left = way.capacity;
     way.first = first;
     way.count = 0;
@@ -241,17 +241,17 @@ int LinkShares::collect_ways() {
   }
   for (int i = 0; i < shape().sending; ++i) {
     sending(i).open = 1;
-    for (const Way way : path(sending(i)))
+    for (const DirectedLink way : path(sending(i)))
       members_[ways_[way].first + ways_[way].count++] = sending_[i];
   }
   return used;
 }
 
 // Ties go to the lowest number, as in the simulator's links.
-Way LinkShares::narrowest(int used, std::int64_t& rate) const {
-  Way found = -1;
+DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
+  DirectedLink found = -1;
   for (int u = 0; u < used; ++u) {
-    const WayState& way = ways_[used_[u]];
+    const DirectedLinkState& way = ways_[used_[u]];
     if (way.sharers == 0) continue;
     const std::int64_t offer = std::max<std::int64_t>(way.left / way.sharers, 1);
     if (found >= 0 && (offer > rate || (offer == rate && used_[u] > found))) continue;
@@ -264,7 +264,7 @@ Way LinkShares::narrowest(int used, std::int64_t& rate) const {
 void LinkShares::settle(LaneState& lane, std::int64_t rate, Picoseconds now) {
   lane.open = 0;
   set_rate(lane, rate, now);
-  for (const Way way : path(lane)) {
+  for (const DirectedLink way : path(lane)) {
     ways_[way].left -= rate;
     --ways_[way].sharers;
   }

@@ -59,22 +59,22 @@ class LinkShares {
   bool has_room(const LaneName& lane) const;
   void post(const LaneName& lane, std::uint64_t message_bytes, Picoseconds now);
 
-  struct Sight {
+  struct MessageState {
     bool posted = false;         // there is a message that is not released
     bool arrived = false;        // its last bit has arrived
-    Picoseconds look_again = 0;  // if not: earliest possible arrival, unless more is posted
+    Picoseconds next_check = 0;  // if not: earliest possible arrival, unless more is posted
   };
-  Sight oldest(const LaneName& lane, Picoseconds now);
+  MessageState oldest(const LaneName& lane, Picoseconds now);
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // drops all messages posted on the lane
 
   // Repairs the state after a process died during a change, in which any of its stores may be
   // missing. Messages that were posted and not released are kept; those in transit start again.
-  void mend(Picoseconds now);
+  void repair(Picoseconds now);
 
   // Sets the way's capacity to a fraction (0 to 1) of its formatted value. With 0 nothing crosses,
   // and messages wait.
-  void set_fraction(Way way, double part, Picoseconds now);
+  void set_fraction(DirectedLink way, double part, Picoseconds now);
   int ways() const { return shape().ways; }
 
  private:
@@ -87,7 +87,7 @@ class LinkShares {
     std::int32_t sending = 0;  // number of sending lanes
     Picoseconds now = 0;
   };
-  struct WayState {
+  struct DirectedLinkState {
     std::int64_t drawn = 0, capacity = 0;  // rates; `capacity` is the current one
     // Scratch memory of `share`.
     std::int64_t left = 0;
@@ -128,12 +128,12 @@ class LinkShares {
   void end_at(Picoseconds time);
   void share(Picoseconds now);
   int collect_ways();
-  Way narrowest(int used, std::int64_t& rate) const;
+  DirectedLink narrowest(int used, std::int64_t& rate) const;
   void settle(LaneState& lane, std::int64_t rate, Picoseconds now);
   static void set_rate(LaneState& lane, std::int64_t rate, Picoseconds now);
 
   std::byte* memory_;
-  WayState* ways_;
+  DirectedLinkState* ways_;
   RouteState* routes_;
   std::int32_t* hops_;
   LaneState* lanes_;

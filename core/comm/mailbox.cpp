@@ -19,7 +19,7 @@ std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 Mailbox::Mailbox(MailboxBlock block, int rank, SpinPolicy patience)
     : block_(block),
       rank_(rank),
-      listener_(block.bell(rank), patience),
+      listener_(block.wake_event(rank), patience),
       out_(index(block.ranks(), 0)),
       in_(index(block.ranks(), 0)),
       peers_(static_cast<std::size_t>(block.ranks())) {}
@@ -60,7 +60,7 @@ void Mailbox::continue_counters() {
 bool Mailbox::has_lost(int peer) const {
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
   const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);
-  return known.may_be_lost && Presence::has_left(moves) && moves != known.forgotten;
+  return known.is_loss_allowed && Presence::has_left(moves) && moves != known.forgotten;
 }
 
 void Mailbox::begin_anew(int peer) {
@@ -80,7 +80,7 @@ void Mailbox::begin_anew(int peer) {
 
 Mailbox::~Mailbox() {
   block_.presence(rank_).moves.fetch_add(1, std::memory_order_release);
-  block_.ring_all();
+  block_.notify_all_ranks();
 }
 
 Result<void> Mailbox::state() const {
@@ -141,7 +141,7 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
   lane.slots[side.own % kLaneSlots] = descriptor;
   side.counters.add_message(descriptor.bytes, sizeof(Descriptor));
   lane.posted.store(++side.own, std::memory_order_release);
-  ring(block_.bell(peer));
+  ring(block_.wake_event(peer));
 }
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
@@ -150,7 +150,7 @@ Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
   if (absent && side.others < side.own) {
-    if (may_be_lost(peer)) return side.own - side.first;
+    if (is_loss_allowed(peer)) return side.own - side.first;
     return base::fail(gone(peer, "has left without consuming all messages posted to it"));
   }
   return side.others - side.first;
@@ -173,7 +173,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (side.own == side.others) {
     const bool absent = left(peer);  // read first, so that messages posted before leaving count
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
-    if (absent && side.own == side.others && !may_be_lost(peer))
+    if (absent && side.own == side.others && !is_loss_allowed(peer))
       return base::fail(gone(peer, "has left and sends no more messages"));
   }
   if (side.own == side.others) return std::nullopt;
@@ -189,7 +189,7 @@ Result<void> Mailbox::release(int peer, int channel) {
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);
-  ring(block_.bell(peer));
+  ring(block_.wake_event(peer));
   return {};
 }
 

@@ -51,8 +51,10 @@ class Mailbox {
   base::Result<void> state() const;
   Traffic traffic(int peer) const;
 
-  void allow_loss(int peer) { peers_[static_cast<std::size_t>(peer)].may_be_lost = true; }
-  bool may_be_lost(int peer) const { return peers_[static_cast<std::size_t>(peer)].may_be_lost; }
+  void allow_loss(int peer) { peers_[static_cast<std::size_t>(peer)].is_loss_allowed = true; }
+  bool is_loss_allowed(int peer) const {
+    return peers_[static_cast<std::size_t>(peer)].is_loss_allowed;
+  }
   bool has_lost(int peer) const;
   void begin_anew(int peer);
 
@@ -66,7 +68,7 @@ class Mailbox {
   };
 
   struct Peer {
-    bool may_be_lost = false;
+    bool is_loss_allowed = false;
     // value of its `moves` when the previous process in this place was dropped
     std::uint32_t forgotten = 0;
   };

@@ -10,7 +10,7 @@
 namespace trainyard::comm {
 namespace {
 
-constexpr std::int64_t longest_writing_nanoseconds =
+constexpr std::int64_t max_write_nanoseconds =
     100'000'000;  // enough for 160 bytes on a very busy machine
 
 }  // namespace
@@ -29,7 +29,7 @@ bool AbortWord::raise(const base::Problem& reason) {
 std::optional<base::Problem> AbortWord::reason() const {
   State state = state_.load(std::memory_order_acquire);
   if (state == State::clear) return std::nullopt;
-  const std::int64_t end = base::now_nanoseconds() + longest_writing_nanoseconds;
+  const std::int64_t end = base::now_nanoseconds() + max_write_nanoseconds;
   while (state == State::being_written && base::now_nanoseconds() < end) {
     std::this_thread::yield();
     state = state_.load(std::memory_order_acquire);
@@ -52,7 +52,7 @@ MailboxBlock MailboxBlock::format(std::span<std::byte> memory, int ranks, int ch
   const MailboxBlock block(memory, ranks, channels);
   const auto n = static_cast<std::size_t>(ranks);
   new (memory.data()) AbortWord;
-  std::uninitialized_default_construct_n(&block.bell(0), n);
+  std::uninitialized_default_construct_n(&block.wake_event(0), n);
   std::uninitialized_default_construct_n(&block.presence(0), n);
   std::uninitialized_default_construct_n(&block.lane(0, 0, 0),
                                          n * n * static_cast<std::size_t>(channels));
@@ -61,11 +61,11 @@ MailboxBlock MailboxBlock::format(std::span<std::byte> memory, int ranks, int ch
 
 void MailboxBlock::abort(const base::Problem& reason) const {
   abort_word().raise(reason);
-  ring_all();
+  notify_all_ranks();
 }
 
-void MailboxBlock::ring_all() const {
-  for (int rank = 0; rank < ranks_; ++rank) ring(bell(rank));
+void MailboxBlock::notify_all_ranks() const {
+  for (int rank = 0; rank < ranks_; ++rank) ring(wake_event(rank));
 }
 
 }  // namespace trainyard::comm

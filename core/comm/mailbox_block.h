@@ -17,7 +17,7 @@
 #include <span>
 
 #include "core/base/result.h"
-#include "core/comm/bell.h"
+#include "core/comm/futex_event.h"
 #include "core/comm/problem_bytes.h"
 #include "core/comm/transport.h"
 
@@ -59,7 +59,7 @@ class AbortWord {
   enum class State : std::uint32_t { clear, being_written, set };
   alignas(64) std::atomic<State> state_{State::clear};
   std::uint32_t length_ = 0;
-  std::array<std::byte, kMaximumProblemBytes> text_{};
+  std::array<std::byte, kMaxProblemBytes> text_{};
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
@@ -79,7 +79,7 @@ class MailboxBlock {
   int ranks() const { return ranks_; }
   int channels() const { return channels_; }
   AbortWord& abort_word() const { return *reinterpret_cast<AbortWord*>(memory_); }
-  FutexEvent& bell(int rank) const { return at<FutexEvent>(bells_offset(), rank); }
+  FutexEvent& wake_event(int rank) const { return at<FutexEvent>(wake_events_offset(), rank); }
   Presence& presence(int rank) const { return at<Presence>(presences_offset(), rank); }
   Lane& lane(int from, int to, int channel) const {
     return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel);
@@ -87,12 +87,12 @@ class MailboxBlock {
 
   // Sets the abort word and rings every bell.
   void abort(const base::Problem& reason) const;
-  void ring_all() const;
+  void notify_all_ranks() const;
 
  private:
-  static constexpr std::size_t bells_offset() { return sizeof(AbortWord); }
+  static constexpr std::size_t wake_events_offset() { return sizeof(AbortWord); }
   std::size_t presences_offset() const {
-    return bells_offset() + sizeof(FutexEvent) * static_cast<std::size_t>(ranks_);
+    return wake_events_offset() + sizeof(FutexEvent) * static_cast<std::size_t>(ranks_);
   }
   std::size_t lanes_offset() const {
     return presences_offset() + sizeof(Presence) * static_cast<std::size_t>(ranks_);

@@ -40,7 +40,7 @@ class MailboxTransport : public Transport {
   explicit MailboxTransport(std::unique_ptr<Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
   // The destructor of a derived class must call this before it unmaps its memory.
   void leave() { mailbox_.reset(); }
-  bool may_be_lost(int peer) const { return mailbox_->may_be_lost(peer); }
+  bool is_loss_allowed(int peer) const { return mailbox_->is_loss_allowed(peer); }
   // Waits on this rank's bell; true if it was rung.
   bool hear(std::chrono::microseconds limit) { return mailbox_->wait(limit); }
 

@@ -7,10 +7,10 @@
 namespace trainyard::comm {
 namespace {
 
-constexpr std::size_t kMaximumTextBytes = (kMaximumProblemBytes - 1) / 5 - 2;
+constexpr std::size_t kMaxTextBytes = (kMaxProblemBytes - 1) / 5 - 2;
 
 void append(std::vector<std::byte>& bytes, const std::string& text) {
-  const std::size_t length = std::min(text.size(), kMaximumTextBytes);
+  const std::size_t length = std::min(text.size(), kMaxTextBytes);
   bytes.push_back(static_cast<std::byte>(length & 0xff));
   bytes.push_back(static_cast<std::byte>(length >> 8));
   for (const char letter : text.substr(0, length)) bytes.push_back(static_cast<std::byte>(letter));

@@ -12,9 +12,9 @@
 
 namespace trainyard::comm {
 
-constexpr std::size_t kMaximumProblemBytes = 2048;
+constexpr std::size_t kMaxProblemBytes = 2048;
 
-// At most `kMaximumProblemBytes` long.
+// At most `kMaxProblemBytes` long.
 std::vector<std::byte> to_bytes(const base::Problem& problem);
 
 // Never fails: fields that cannot be decoded are empty.

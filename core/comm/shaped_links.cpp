@@ -34,11 +34,11 @@ constexpr const char* kWhere = "shaped links";
 constexpr std::int64_t kUnknownAgainNanoseconds =
     20'000;  // a sender posts to the transport first, and to the links right after
 // maximum wait without a check, because a cut link may be restored
-constexpr Picoseconds kLongestBlind = 20'000'000'000;
+constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
 
-constexpr time_t kLongestLock = 10;  // seconds, on a very busy machine
+constexpr time_t kMaxLockSeconds = 10;  // seconds, on a very busy machine
 
-int take_within(pthread_mutex_t& mutex, time_t seconds) {
+int lock_within(pthread_mutex_t& mutex, time_t seconds) {
   timespec end{};
   ::clock_gettime(CLOCK_MONOTONIC, &end);
   end.tv_sec += seconds;
@@ -161,7 +161,7 @@ Picoseconds ShapedLinks::now() const { return (clock_() - header_->origin_ns) * 
 
 Result<void> ShapedLinks::lock(int rank) {
   int error = ::pthread_mutex_trylock(&header_->mutex);
-  if (error == EBUSY) error = take_within(header_->mutex, kLongestLock);
+  if (error == EBUSY) error = lock_within(header_->mutex, kMaxLockSeconds);
   if (error == ETIMEDOUT)
     return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
                        "the rank hangs and holds the lock of the shared links", "",
@@ -170,7 +170,7 @@ Result<void> ShapedLinks::lock(int rank) {
     return base::fail(cannot("cannot acquire the lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
-    shares_.mend(now());
+    shares_.repair(now());
     ::pthread_mutex_consistent(
         &header_->mutex);  // last: if this rank dies before it, the next one repairs again
   }
@@ -189,15 +189,17 @@ Result<void> ShapedLinks::post(const LaneName& lane, std::size_t bytes) {
                      fmt::format("at most {}", LinkShares::kLaneMessages), ""});
 }
 
-Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
+Result<ShapedLinks::MessageState> ShapedLinks::oldest(const LaneName& lane) {
   if (auto ok = lock(lane.to); !ok) return base::fail(ok.error());
   const Picoseconds at = now();
-  const LinkShares::Sight sight = shares_.oldest(lane, at);
+  const LinkShares::MessageState message_state = shares_.oldest(lane, at);
   unlock();
-  if (!sight.posted) return Sight{false, at / 1000 + header_->origin_ns + kUnknownAgainNanoseconds};
-  const Picoseconds again =
-      sight.arrived ? sight.look_again : std::min(sight.look_again, at + kLongestBlind);
-  return Sight{sight.arrived, (again + 999) / 1000 + header_->origin_ns};
+  if (!message_state.posted)
+    return MessageState{false, at / 1000 + header_->origin_ns + kUnknownAgainNanoseconds};
+  const Picoseconds again = message_state.arrived
+                                ? message_state.next_check
+                                : std::min(message_state.next_check, at + kMaxUncheckedTime);
+  return MessageState{message_state.arrived, (again + 999) / 1000 + header_->origin_ns};
 }
 
 Result<void> ShapedLinks::set_fraction(int edge, double part) {
@@ -207,7 +209,7 @@ Result<void> ShapedLinks::set_fraction(int edge, double part) {
          fmt::format("edge {} cannot carry a fraction of {} of its drawn bandwidth", edge, part),
          "an edge of the drawing, and 0 to 1", ""});
   if (auto ok = lock(-1); !ok) return ok;
-  for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_fraction(way, part, now());
+  for (const DirectedLink way : {2 * edge, 2 * edge + 1}) shares_.set_fraction(way, part, now());
   unlock();
   return {};
 }

@@ -40,11 +40,11 @@ class ShapedLinks {
   base::Result<void> post(const LaneName& lane, std::size_t bytes);
 
   // State of the oldest message, for the receiver.
-  struct Sight {
+  struct MessageState {
     bool arrived = false;            // the oldest unreleased message has arrived
     std::int64_t look_again_ns = 0;  // if not: when to check again
   };
-  base::Result<Sight> oldest(const LaneName& lane);
+  base::Result<MessageState> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // releases an arrived message
 
   // Sets the capacity of both directions of an edge to a fraction (0 to 1) of the drawn one. The

@@ -73,11 +73,12 @@ Result<bool> ShapedTransport::is_due(int peer, int channel) {
   if (held.seen) return true;
   const std::int64_t until = held.until_ns.load(std::memory_order_relaxed);
   if (until != kNothing && links_->now_ns() < until) return false;
-  const auto sight = links_->oldest({peer, rank(), channel});
-  if (!sight) return base::fail(sight.error());
-  held.seen = sight->arrived;
+  const auto message_state = links_->oldest({peer, rank(), channel});
+  if (!message_state) return base::fail(message_state.error());
+  held.seen = message_state->arrived;
   held.thread.store(this_thread(), std::memory_order_relaxed);
-  held.until_ns.store(sight->arrived ? kNothing : sight->look_again_ns, std::memory_order_relaxed);
+  held.until_ns.store(message_state->arrived ? kNothing : message_state->look_again_ns,
+                      std::memory_order_relaxed);
   return held.seen;
 }
 

@@ -94,7 +94,8 @@ class Compute {
   }
   // Imports memory that another process of this host exported, until the returned object is
   // destroyed.
-  virtual base::Result<Memory> borrow(const std::string& /*name*/, const std::string& where) {
+  virtual base::Result<Memory> import_memory(const std::string& /*name*/,
+                                             const std::string& where) {
     return base::fail(cannot_export(where));
   }
   // True if allocated memory is host memory: this process can access it, and the system reports its

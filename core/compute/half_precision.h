@@ -39,7 +39,7 @@ void for_each_activation(AnyOp& op, const Visit& visit) {
   using OneOp = std::remove_const_t<AnyOp>;
   constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>,
                  adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
-  constexpr bool goes_back =
+  constexpr bool is_backward =
       in_place || std::is_same_v<OneOp, PoolBackward> || std::is_same_v<OneOp, AttentionBackward>;
   constexpr Use read{true, false}, written{false, true}, changed{true, true};
   if constexpr (requires { op.input; }) visit(op.input, read);
@@ -50,7 +50,7 @@ void for_each_activation(AnyOp& op, const Visit& visit) {
   if constexpr (requires { op.logits; }) visit(op.logits, read);
   if constexpr (requires { op.output_gradient; }) visit(op.output_gradient, read);
   if constexpr (requires { op.output; })
-    visit(op.output, goes_back ? read : adds ? changed : written);
+    visit(op.output, is_backward ? read : adds ? changed : written);
   if constexpr (requires { op.gradient; }) visit(op.gradient, in_place ? changed : written);
   if constexpr (requires { op.input_gradient; }) visit(op.input_gradient, written);
 }
@@ -69,8 +69,8 @@ struct Passing {
   Use use;
 };
 
-// Replaces the 16-bit tensors of `op` by fp32 ones. allocate(elements) returns memory for each of them,
-// used only by that op while it runs.
+// Replaces the 16-bit tensors of `op` by fp32 ones. allocate(elements) returns memory for each of
+// them, used only by that op while it runs.
 template <class OneOp, class Allocate>
 std::vector<Passing> widen(OneOp& op, const Allocate& allocate) {
   std::vector<Passing> list;

@@ -14,7 +14,7 @@ inline bool is_host_accessible(const Compute* device) {
   return device == nullptr || device->on_host();
 }
 
-inline void bring(Compute* device, std::byte* to, const std::byte* from, std::int64_t bytes) {
+inline void host_copy(Compute* device, std::byte* to, const std::byte* from, std::int64_t bytes) {
   if (bytes <= 0) return;
   if (is_host_accessible(device)) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   else device->copy(to, from, bytes);

@@ -95,7 +95,7 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
 }
 
 // Larger row numbers are not exact in fp32.
-constexpr std::int64_t kMostRows = 1 << 24;
+constexpr std::int64_t kMaxRows = 1 << 24;
 
 // Checks the samples (named `of` in messages) and the table.
 void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table,
@@ -107,9 +107,9 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
       .is(name, table, input.dtype, table.shape);
   check.require(slots >= 1 && slots <= inputs, "slots", fmt::format("is {}", slots),
                 fmt::format("1 to {}", inputs));
-  check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name,
+  check.require(input.dtype == DType::fp64 || table.shape[0] <= kMaxRows, name,
                 fmt::format("has {}", base::counted(table.shape[0], "row")),
-                fmt::format("at most {} rows, or fp64", kMostRows));
+                fmt::format("at most {} rows, or fp64", kMaxRows));
 }
 
 // Checks the position of the shard in the full table.
@@ -117,11 +117,11 @@ template <class Bag>
 void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
                                      : op.first_row >= 0 && op.first_row + rows <= op.all_rows &&
-                                           op.all_rows <= kMostRows;
+                                           op.all_rows <= kMaxRows;
   check.require(fits, "first_row",
                 fmt::format("is {} of {}", op.first_row, base::counted(op.all_rows, "row")),
                 fmt::format("the first of {}, in a table of at most {} rows",
-                            base::counted(rows, "row"), kMostRows));
+                            base::counted(rows, "row"), kMaxRows));
 }
 
 // Shape including the columns that a bag passes on.

@@ -18,7 +18,7 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2.
-constexpr char kFetchAnew[] = "Download or copy it again; gzip --test checks a file.";
+constexpr char kDownloadAdvice[] = "Download or copy it again; gzip --test checks a file.";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
 bool begins_gzip(std::span<const std::uint8_t> bytes) {
@@ -91,10 +91,10 @@ Result<std::size_t> ByteSource::read(std::span<std::uint8_t> bytes) {
   return gzip_ ? read_gzip(bytes) : read_plain(bytes);
 }
 
-Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
+Result<std::string> ByteSource::read_all(std::size_t max_bytes) {
   constexpr std::size_t kStep = std::size_t{1} << 16;
   std::string text;
-  while (text.size() <= most_bytes) {
+  while (text.size() <= max_bytes) {
     const std::size_t start = text.size();
     text.resize(start + kStep);
     auto got = read({reinterpret_cast<std::uint8_t*>(text.data()) + start, kStep});
@@ -103,7 +103,7 @@ Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
     if (*got < kStep) return text;
   }
   return fail(problem(
-      fmt::format("the file has more than {}", base::format_bytes(static_cast<double>(most_bytes))),
+      fmt::format("the file has more than {}", base::format_bytes(static_cast<double>(max_bytes))),
       "a smaller file"));
 }
 
@@ -125,7 +125,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
     if (!refill())
       return fail(file_.bad() ? not_read()
                               : problem("the gzip data ends too early: the file is truncated", "",
-                                        kFetchAnew));
+                                        kDownloadAdvice));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
     // zlib's prototype is not const, but it only reads.
     stream_->next_in = const_cast<Bytef*>(unused_.data());
@@ -140,7 +140,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
       return fail(problem(std::string("the gzip data is damaged: ") +
                               (stream_->msg != nullptr ? stream_->msg : "zlib gives no reason"),
-                          "", kFetchAnew));
+                          "", kDownloadAdvice));
     }
   }
   return done;

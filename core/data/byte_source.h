@@ -27,12 +27,12 @@ class ByteSource {
   // Fills `bytes` from the current position. Reads fewer bytes only at the end of the data.
   base::Result<std::size_t> read(std::span<std::uint8_t> bytes);
 
-  // Reads the rest; returns a Problem if it is more than `most_bytes`.
-  base::Result<std::string> read_all(std::size_t most_bytes);
+  // Reads the rest; returns a Problem if it is more than `max_bytes`.
+  base::Result<std::string> read_all(std::size_t max_bytes);
 
   // Upper bound of the uncompressed size: the file size, times the maximum ratio of deflate if
   // compressed.
-  std::uint64_t most_bytes() const { return gzip_ ? size_ * kMostPerByte : size_; }
+  std::uint64_t max_bytes() const { return gzip_ ? size_ * kMaxPerByte : size_; }
 
   base::Problem problem(std::string what, std::string accepted = "", std::string advice = "") const;
   base::Problem not_read() const;
@@ -40,7 +40,7 @@ class ByteSource {
  private:
   // Maximum ratio of deflate: 258 bytes per 2 bits, 1032 to 1 (zlib technical details, "Maximum
   // expansion factor").
-  static constexpr std::uint64_t kMostPerByte = 1032;
+  static constexpr std::uint64_t kMaxPerByte = 1032;
 
   struct EndInflate {
     void operator()(z_stream* stream) const {

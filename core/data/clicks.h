@@ -22,7 +22,7 @@
 
 namespace trainyard::data {
 
-constexpr std::int64_t kMostIndices = 1 << 24;
+constexpr std::int64_t kMaxIndices = 1 << 24;
 
 // Distribution of the columns and of the clicks. Expects a spec that `inspect` accepts.
 class ClickModel {

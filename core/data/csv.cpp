@@ -26,7 +26,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kMostTableBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxTableBytes = std::size_t{1} << 31;
 constexpr double kLargest = std::numeric_limits<float>::max();
 
 struct Table {
@@ -92,7 +92,7 @@ class Reader {
       return problem_here("a quoted field does not end", "a closing \"");
     if (outcome == CsvRecords::Outcome::too_many_fields)
       return problem_here(
-          fmt::format("the line has more than {} fields", format_count(CsvRecords::kMostFields)),
+          fmt::format("the line has more than {} fields", format_count(CsvRecords::kMaxFields)),
           "fewer columns");
     return problem_here("text follows the closing quote of a field",
                         "a comma or the end of the line",
@@ -156,10 +156,10 @@ class Reader {
     const auto [at, fresh] =
         index_of_.try_emplace(label, static_cast<std::int32_t>(table_.names.size()));
     if (fresh) table_.names.push_back(label);
-    if (std::ssize(table_.names) > kMostClasses)
+    if (std::ssize(table_.names) > kMaxClasses)
       return fail(problem_here(fmt::format("column {} has more than {} distinct labels",
-                                           shown(header_[table_.label_column]), kMostClasses),
-                               fmt::format("at most {}", kMostClasses),
+                                           shown(header_[table_.label_column]), kMaxClasses),
+                               fmt::format("at most {}", kMaxClasses),
                                "Check that data.label_column names the column with the class."));
     table_.labels.push_back(at->second);
     return {};
@@ -190,7 +190,7 @@ void sort_classes(Table& table) {
 }
 
 // Standardizes the features; a constant feature becomes 0.
-void standardise(std::vector<float>& features, std::size_t width,
+void standardize(std::vector<float>& features, std::size_t width,
                  std::span<const std::int64_t> train) {
   const auto row_of = [&](std::int64_t row) {
     return std::span(features).subspan(static_cast<std::size_t>(row) * width, width);
@@ -228,12 +228,12 @@ class CsvSet : public StoredSet {
 Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
-  return source->read_all(kMostTableBytes).and_then([&](const std::string& text) {
+  return source->read_all(kMaxTableBytes).and_then([&](const std::string& text) {
     return Reader(path, text).read(spec.label_column);
   });
 }
 
-Problem with_other_points(Problem problem) {
+Problem suggest_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
         "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need "
@@ -249,14 +249,14 @@ Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
     return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
                  "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
-  auto table = read_table(spec, path).map_error(with_other_points);
+  auto table = read_table(spec, path).map_error(suggest_other_points);
   if (!table) return fail(table.error());
   const std::int64_t samples = std::ssize(table->labels);
   auto split = FileSplit::make(spec, samples, path);
   if (!split) return fail(split.error());
   const auto train = split->rows(Split::train);
   sort_classes(*table);
-  standardise(table->features, table->columns - 1, train);
+  standardize(table->features, table->columns - 1, train);
   DataSummary summary{{static_cast<std::int64_t>(table->columns - 1)},
                       std::ssize(table->names),
                       std::ssize(train),

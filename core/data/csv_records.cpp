@@ -20,7 +20,7 @@ CsvRecords::Outcome CsvRecords::next() {
   if (at_ >= text_.size()) return Outcome::end;
   line_ = next_line_;
   for (std::size_t count = 1;; ++count) {
-    if (count > kMostFields) return Outcome::too_many_fields;
+    if (count > kMaxFields) return Outcome::too_many_fields;
     if (fields_.size() < count) fields_.emplace_back();
     if (const Outcome outcome = read_field(fields_[count - 1]); outcome != Outcome::record)
       return outcome;

@@ -14,7 +14,7 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text);
 
   enum class Outcome { record, end, unclosed_quote, text_after_quote, too_many_fields };
-  static constexpr std::size_t kMostFields = 1 << 20;  // Per record.
+  static constexpr std::size_t kMaxFields = 1 << 20;  // Per record.
   Outcome next();
 
   const std::vector<std::string>& fields() const {

@@ -43,12 +43,12 @@ base::Result<void> require(std::int64_t value, std::int64_t least, const char* f
 
 // Numbers that a float cannot represent exactly could be confused.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
-  if (spec.vocabulary <= kMostIndices)
+  if (spec.vocabulary <= kMaxIndices)
     return require(spec.vocabulary, spec.slot_count, "vocabulary");
   return fail({"out_of_range", ProblemCode::bad_input, "data.vocabulary",
                fmt::format("the vocabulary has {} indices, but indices are exact only below 2^24",
                            spec.vocabulary),
-               fmt::format("{} to {}", spec.slot_count, kMostIndices), ""});
+               fmt::format("{} to {}", spec.slot_count, kMaxIndices), ""});
 }
 
 base::Result<void> check_clicks(const DataSpec& spec) {

@@ -138,7 +138,7 @@ void draw_stroke(Canvas& canvas, Draws& draws, const GlyphTransform& hand, const
 }
 
 // Draws random strokes: short, thin and pale, anywhere.
-void draw_scraps(Canvas& canvas, Draws& draws, double noise) {
+void draw_noise(Canvas& canvas, Draws& draws, double noise) {
   const std::size_t count = draws.below(1 + static_cast<std::size_t>(std::lround(3 * noise)));
   for (std::size_t i = 0; i < count; ++i) {
     const Point from{draws.uniform(0, kDigitSide), draws.uniform(0, kDigitSide)};
@@ -174,7 +174,7 @@ void draw_digit(std::uint64_t seed, std::uint32_t item, int digit, double noise,
   const Pen pen{draws.uniform(1.1 - 0.45 * spread, 1.1 + 0.6 * spread),
                 draws.uniform(1.0 - 0.35 * spread, 1.0)};
   for (const Stroke& stroke : glyph) draw_stroke(canvas, draws, hand, stroke, noise, pen);
-  draw_scraps(canvas, draws, noise);
+  draw_noise(canvas, draws, noise);
   quantize_ink(canvas, base::Random(seed, base::Purpose::noise, item), noise, pixels);
 }
 

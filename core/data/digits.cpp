@@ -91,14 +91,14 @@ class Digits : public Dataset {
   // Returns the cached pixels, or draws them.
   const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit,
                           Pixels& drawn) const {
-    DigitCache& album = split == Split::train ? train_ : held_out_;
-    if (const Pixels* kept = album.find(index)) return *kept;
+    DigitCache& cache = split == Split::train ? train_ : held_out_;
+    if (const Pixels* kept = cache.find(index)) return *kept;
     draw_digit(seed_, item_of(split, index), digit, noise_, drawn);
-    album.keep(index, drawn);
+    cache.keep(index, drawn);
     return drawn;
   }
 
-  static ByteValues standardised() {
+  static ByteValues standardized() {
     ByteValues values{};
     for (std::size_t pixel = 0; pixel < values.size(); ++pixel)
       values[pixel] = (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation);
@@ -108,7 +108,7 @@ class Digits : public Dataset {
   DataSummary summary_;
   std::uint64_t seed_;
   double noise_;
-  ByteValues value_of_ = standardised();
+  ByteValues value_of_ = standardized();
   mutable DigitCache train_, held_out_;
 };
 

@@ -40,7 +40,7 @@ constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"},
                                           {"likes", "like"},
                                           {"knows", "know"}}};
 constexpr std::array<std::string_view, 4> kPrepositions{"near", "behind", "with", "under"};
-constexpr int kMostPhrases = 4;  // Per sentence; afterwards it ends.
+constexpr int kMaxPhrases = 4;  // Per sentence; afterwards it ends.
 
 class Sentence {
  public:
@@ -68,7 +68,7 @@ class Sentence {
     say(pick(kDeterminers)[number]);
     if (chance(0.4)) say(pick(kAdjectives));
     say(pick(kNouns)[number]);
-    if (phrases_ >= kMostPhrases) return number;
+    if (phrases_ >= kMaxPhrases) return number;
     if (chance(0.15)) {
       where();
     } else if (chance(0.2)) {

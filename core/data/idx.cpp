@@ -22,10 +22,10 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::uint8_t kUnsignedByte = 8;
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 33;
-constexpr std::uint64_t kMostFeatures = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 33;
+constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 24;
 
-const char* const kWhereToGetMnist =
+const char* const kMnistAdvice =
     "Get train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (60,000 samples) or "
     "t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (10,000) of "
     "MNIST, "
@@ -57,15 +57,15 @@ Result<void> check_extents(const IdxFile& file) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : file.extents) {
     if (extent == 0) return fail(file.source.problem("the header states an extent of 0"));
-    if (static_cast<std::uint64_t>(extent) > kMostElements / elements)
+    if (static_cast<std::uint64_t>(extent) > kMaxElements / elements)
       return fail(file.source.problem(
-          fmt::format("the header states more than {} elements", format_count(kMostElements))));
+          fmt::format("the header states more than {} elements", format_count(kMaxElements))));
     elements *= static_cast<std::uint64_t>(extent);
   }
-  if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMostFeatures)
+  if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMaxFeatures)
     return fail(file.source.problem(fmt::format(
-        "the header states more than {} features per sample", format_count(kMostFeatures))));
-  if (elements > file.source.most_bytes())
+        "the header states more than {} features per sample", format_count(kMaxFeatures))));
+  if (elements > file.source.max_bytes())
     return fail(file.source.problem(
         fmt::format("the header states {} elements, but the file is too small for them",
                     format_count(static_cast<std::int64_t>(elements)))));
@@ -78,26 +78,26 @@ std::string in_hex(std::array<std::uint8_t, 4> word) {
   return text;
 }
 
-std::string accepted_magic(int least_rank, int most_rank) {
-  const std::string rank = std::to_string(least_rank);
+std::string accepted_magic(int min_rank, int max_rank) {
+  const std::string rank = std::to_string(min_rank);
   return "00 00 08 0" + rank +
-         (most_rank > least_rank
-              ? ", the last being the rank, " + rank + " to " + std::to_string(most_rank)
+         (max_rank > min_rank
+              ? ", the last being the rank, " + rank + " to " + std::to_string(max_rank)
               : "");
 }
 
-Result<IdxFile> open_file(const std::filesystem::path& path, int least_rank, int most_rank) {
+Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int max_rank) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
   IdxFile file{std::move(*source), {}};
   std::array<std::uint8_t, 4> word{};
   if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
-  if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < least_rank ||
-      word[3] > most_rank)
+  if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < min_rank ||
+      word[3] > max_rank)
     return fail(file.source.problem(
         fmt::format("the file begins with {}, so it is not the IDX file that is needed here",
                     in_hex(word)),
-        accepted_magic(least_rank, most_rank), "Are the files of images and labels swapped?"));
+        accepted_magic(min_rank, max_rank), "Are the files of images and labels swapped?"));
   for (int dimension = word[3]; dimension > 0; --dimension) {
     if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
     file.extents.push_back(std::int64_t{word[0]} << 24 | std::int64_t{word[1]} << 16 |
@@ -146,10 +146,10 @@ Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t sampl
   auto bytes = read_elements(*file);
   if (!bytes) return fail(bytes.error());
   const auto largest = std::max_element(bytes->begin(), bytes->end());
-  if (*largest >= kMostClasses)
+  if (*largest >= kMaxClasses)
     return fail(file->source.problem(fmt::format("label {} of sample {} is out of range", *largest,
                                                  format_count(largest - bytes->begin())),
-                                     fmt::format("0 to {}", kMostClasses - 1)));
+                                     fmt::format("0 to {}", kMaxClasses - 1)));
   if (*largest == 0) return fail(file->source.problem("all labels are 0", "two classes or more"));
   return Labels{{bytes->begin(), bytes->end()}, std::int64_t{*largest} + 1};
 }
@@ -158,10 +158,10 @@ std::filesystem::path place(const std::filesystem::path& directory, const std::s
   return (directory / name).lexically_normal();
 }
 
-Problem with_place_of_mnist(Problem problem) {
+Problem add_mnist_advice(Problem problem) {
   if (problem.code != ProblemCode::unavailable || !problem.advice.empty()) return problem;
   const auto folder = std::filesystem::path(problem.where).parent_path();
-  problem.advice = kWhereToGetMnist + (folder.empty() ? "this folder" : folder.string()) +
+  problem.advice = kMnistAdvice + (folder.empty() ? "this folder" : folder.string()) +
                    "; or set data.kind to digits, which needs no file";
   return problem;
 }
@@ -181,10 +181,10 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
                    "the path of an IDX file", "Or set data.kind to digits, which needs no file."});
   const auto images_path = place(directory, spec.images),
              labels_path = place(directory, spec.labels);
-  auto images = open_file(images_path, 2, 4).map_error(with_place_of_mnist);
+  auto images = open_file(images_path, 2, 4).map_error(add_mnist_advice);
   if (!images) return fail(images.error());
   const std::int64_t samples = images->extents[0];
-  auto labels = read_labels(labels_path, samples, images_path).map_error(with_place_of_mnist);
+  auto labels = read_labels(labels_path, samples, images_path).map_error(add_mnist_advice);
   if (!labels) return fail(labels.error());
   return split_sizes(spec, samples, images_path).map([&](const auto& sizes) {
     DataSummary summary{{images->extents.begin() + 1, images->extents.end()},
@@ -200,7 +200,7 @@ class IdxSet : public StoredSet {
   IdxSet(DataSummary summary, const FileSplit& split, std::vector<std::int32_t> labels,
          std::vector<std::uint8_t> pixels)
       : StoredSet(std::move(summary), split, std::move(labels)), pixels_(std::move(pixels)) {
-    standardise(split.rows(Split::train));
+    standardize(split.rows(Split::train));
   }
 
   const ByteValues* byte_values() const override { return &value_of_; }
@@ -223,7 +223,7 @@ class IdxSet : public StoredSet {
   }
 
   // Exact, because the sums are of integers. Constant pixels have no variance and become 0.
-  void standardise(std::span<const std::int64_t> rows) {
+  void standardize(std::span<const std::int64_t> rows) {
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)
       for (const std::uint8_t pixel : pixels_of(static_cast<std::size_t>(row))) ++times[pixel];

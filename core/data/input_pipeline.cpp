@@ -8,19 +8,19 @@ namespace trainyard::data {
 
 InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler,
                              std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
-                             int depth, std::int64_t most_samples, Rows rows,
+                             int depth, std::int64_t max_samples, Rows rows,
                              AllocateBytes make_room)
     : dataset_(std::move(dataset)),
-      micro_batches_(std::move(sampler), rank, most_samples, rows),
+      micro_batches_(std::move(sampler), rank, max_samples, rows),
       first_step_(first_step),
       end_step_(end_step),
       make_room_(std::move(make_room)),
       ring_(static_cast<std::size_t>(std::max(depth, 1))) {
   const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
   if (comes_as_bytes && rows == Rows::own &&
-      most_samples != kWholeStep)  // Allocates before the thread starts.
+      max_samples != kFullStep)  // Allocates before the thread starts.
     for (Batch& batch : ring_)
-      batch.make_room(make_room_, most_samples * dataset_->summary().features());
+      batch.make_room(make_room_, max_samples * dataset_->summary().features());
   thread_ = std::thread([this] { fill_batches(); });
 }
 

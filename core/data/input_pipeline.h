@@ -49,17 +49,17 @@ void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
           const AllocateBytes& make_room = {});
 
 // Prefetches a rank's batches, `depth` ahead, on its own thread. Steps are in order, from
-// `first_step` to before `end_step`. A step with more than `most_samples` per rank is split into
+// `first_step` to before `end_step`. A step with more than `max_samples` per rank is split into
 // several batches, one per micro-step; a step without samples is one empty batch. One consumer,
 // which holds one batch at a time: take it, use it, release it. Nothing is allocated once each of
 // the `depth` slots has held a full batch.
 class InputPipeline {
  public:
-  static constexpr std::int64_t kWholeStep = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kFullStep = std::numeric_limits<std::int64_t>::max();
 
   InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank,
                 std::int64_t first_step, std::int64_t end_step, int depth = 2,
-                std::int64_t most_samples = kWholeStep, Rows rows = Rows::own,
+                std::int64_t max_samples = kFullStep, Rows rows = Rows::own,
                 AllocateBytes make_room = {});
   ~InputPipeline();  // May be called at any time; waits only for the batch being filled.
   InputPipeline(const InputPipeline&) = delete;

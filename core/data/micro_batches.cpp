@@ -5,10 +5,10 @@
 
 namespace trainyard::data {
 
-MicroBatches::MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t most_samples, Rows rows)
+MicroBatches::MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t max_samples, Rows rows)
     : sampler_(std::move(sampler)),
       rank_(sampler_.shares().ranks() > 1 ? rank : 0),
-      most_samples_(most_samples),
+      max_samples_(max_samples),
       rows_(rows) {}
 
 void MicroBatches::take(std::int64_t step, std::int64_t micro, MicroBatch& batch) {
@@ -25,8 +25,8 @@ void MicroBatches::append(std::int64_t step, std::int64_t micro, std::int64_t ra
   const auto part = sampler_.indices(step, rank);
   const auto before = static_cast<std::int64_t>(batch.indices.size());
   const std::int64_t first =
-      micro == 0 ? 0 : std::min<std::int64_t>(std::ssize(part), micro * most_samples_);
-  const std::int64_t count = std::min(std::ssize(part) - first, most_samples_);
+      micro == 0 ? 0 : std::min<std::int64_t>(std::ssize(part), micro * max_samples_);
+  const std::int64_t count = std::min(std::ssize(part) - first, max_samples_);
   batch.indices.insert(batch.indices.end(), part.begin() + first, part.begin() + first + count);
   batch.last = batch.last && first + count == std::ssize(part);
   if (rank != rank_) return;

@@ -21,12 +21,12 @@ struct MicroBatch {
   bool last = true;                     // Last micro-step of its step.
 };
 
-// A micro-step takes up to `most_samples` of each rank's part of the step, until no rank has any
+// A micro-step takes up to `max_samples` of each rank's part of the step, until no rank has any
 // left. A step without samples has one empty micro-step.
 class MicroBatches {
  public:
   // Takes `rank`'s part if the sampler divides steps among ranks, else all samples.
-  MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t most_samples, Rows rows);
+  MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t max_samples, Rows rows);
 
   void take(std::int64_t step, std::int64_t micro, MicroBatch& batch);
 
@@ -34,7 +34,7 @@ class MicroBatches {
   void append(std::int64_t step, std::int64_t micro, std::int64_t rank, MicroBatch& batch);
 
   Sampler sampler_;
-  std::int64_t rank_, most_samples_;
+  std::int64_t rank_, max_samples_;
   Rows rows_;
 };
 

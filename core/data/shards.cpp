@@ -182,7 +182,7 @@ std::vector<std::int64_t> samples_by_rank(const ShardTable& table) {
   return sums;
 }
 
-std::string shard_in_words(const std::vector<std::int64_t>& samples_by_class) {
+std::string shard_text(const std::vector<std::int64_t>& samples_by_class) {
   const std::int64_t all =
       std::accumulate(samples_by_class.begin(), samples_by_class.end(), std::int64_t{0});
   std::string text =

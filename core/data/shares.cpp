@@ -29,7 +29,7 @@ Shares::Shares(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t r
       without_(without),
       owned_(std::move(owned)) {
   const auto batches = [](std::int64_t of, std::int64_t batch) { return (of + batch - 1) / batch; };
-  steps_ = owned_.empty() ? batches(samples_, batch_ * takers())
+  steps_ = owned_.empty() ? batches(samples_, batch_ * consumers())
                           : batches(*std::max_element(owned_.begin(), owned_.end()), batch_);
 }
 
@@ -46,7 +46,7 @@ Shares Shares::owned(std::vector<std::int64_t> owned, std::int64_t batch_per_ran
 
 std::int64_t Shares::global_samples(std::int64_t step) const {
   if (owned_.empty())
-    return std::min(batch_ * takers(), samples_ - in_epoch(step) * batch_ * takers());
+    return std::min(batch_ * consumers(), samples_ - in_epoch(step) * batch_ * consumers());
   std::int64_t sum = 0;
   for (std::int64_t rank = 0; rank < ranks_; ++rank) sum += samples(step, rank);
   return sum;
@@ -60,7 +60,7 @@ std::int64_t Shares::samples(std::int64_t step, std::int64_t rank) const {
 
 std::int64_t Shares::first(std::int64_t step, std::int64_t rank) const {
   if (owned_.empty())
-    return in_epoch(step) * batch_ * takers() +
+    return in_epoch(step) * batch_ * consumers() +
            slice(global_samples(step), ranks_, rank, without_).first;
   return std::min(owned_[static_cast<std::size_t>(rank)], in_epoch(step) * batch_);
 }
@@ -68,7 +68,7 @@ std::int64_t Shares::first(std::int64_t step, std::int64_t rank) const {
 // A rank's count changes after its last full batch, and again when nothing is left.
 std::vector<Stretch> Shares::stretches() const {
   std::set<std::int64_t> starts{0};
-  if (owned_.empty()) starts.insert(samples_ / (batch_ * takers()));
+  if (owned_.empty()) starts.insert(samples_ / (batch_ * consumers()));
   for (const std::int64_t count : owned_)
     starts.insert({count / batch_, (count + batch_ - 1) / batch_});
   std::vector<Stretch> list;

@@ -51,7 +51,7 @@ class Shares {
   Shares(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,
          std::int64_t without, std::vector<std::int64_t> owned);
   std::int64_t in_epoch(std::int64_t step) const { return step % steps_; }
-  std::int64_t takers() const { return ranks_ - (without_ == kNone ? 0 : 1); }
+  std::int64_t consumers() const { return ranks_ - (without_ == kNone ? 0 : 1); }
 
   std::int64_t samples_, batch_, ranks_, without_, steps_ = 0;  // batch_: per rank.
   std::vector<std::int64_t> owned_;                             // By rank; empty: even.

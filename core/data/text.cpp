@@ -19,7 +19,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kMostTextBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 31;
 
 class TextSet final : public Dataset {
  public:
@@ -81,7 +81,7 @@ Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec
   return std::make_shared<TextSet>(std::move(characters), spec, train, spec.held_out_samples);
 }
 
-Problem with_other_texts(Problem problem) {
+Problem suggest_other_texts(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
         "Put it there, name another in data.file, or set data.kind to grammar, which needs no file";
@@ -116,8 +116,8 @@ Result<std::shared_ptr<const Dataset>> open_text(const DataSpec& spec,
                  "the path of a text file", ""});
   const std::string path = (directory / spec.file).lexically_normal().string();
   auto source = ByteSource::open(path);
-  if (!source) return fail(with_other_texts(source.error()));
-  return source->read_all(kMostTextBytes)
+  if (!source) return fail(suggest_other_texts(source.error()));
+  return source->read_all(kMaxTextBytes)
       .and_then([&](const std::string& text) { return characters_of(text, path); })
       .and_then([&](Characters characters) { return cut(std::move(characters), spec, path); });
 }

@@ -51,7 +51,7 @@ class Walk {
 };
 
 // "0, 1 and 2"; a long list is shortened.
-std::string in_words(const std::vector<int>& ranks) {
+std::string describe(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 9;
   std::string words;
   for (std::size_t i = 0; i + 1 < std::min(ranks.size(), kNamed); ++i)
@@ -75,13 +75,13 @@ std::string advice_for(const Experiment& experiment) {
   }
 }
 
-base::Problem no_halves(const Experiment& experiment, const std::vector<int>& circle) {
+base::Problem not_bipartite_problem(const Experiment& experiment, const std::vector<int>& circle) {
   return {"gossip_graph_not_bipartite",
           base::ProblemCode::bad_input,
           "strategy.gossip.graph",
           fmt::format("asynchronous gossip needs a bipartite graph, but ranks {} form a cycle of "
                       "{} neighbors, an odd number",
-                      in_words(circle), base::format_count(std::ssize(circle))),
+                      describe(circle), base::format_count(std::ssize(circle))),
           "a bipartite graph: no two active and no two passive ranks are neighbors",
           advice_for(experiment)};
 }
@@ -105,8 +105,9 @@ bool is_asynchronous_gossip(const StrategySpec& strategy) {
 
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph) {
   const Bipartition halves = bipartition_of(graph);
-  return halves.odd_cycle.empty() ? base::Problems{}
-                                  : base::Problems{no_halves(experiment, halves.odd_cycle)};
+  return halves.odd_cycle.empty()
+             ? base::Problems{}
+             : base::Problems{not_bipartite_problem(experiment, halves.odd_cycle)};
 }
 
 }  // namespace trainyard::experiment

@@ -51,9 +51,9 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
     work.hosts.push_back(e.hosts[static_cast<std::size_t>(rank)]);
   }
   for (const std::vector<int>& group : summing_groups(e.document)) {
-    work.besides.emplace_back();
+    work.concurrent_groups.emplace_back();
     for (const int rank : group)
-      work.besides.back().push_back(e.hosts[static_cast<std::size_t>(rank)]);
+      work.concurrent_groups.back().push_back(e.hosts[static_cast<std::size_t>(rank)]);
   }
   return work;
 }

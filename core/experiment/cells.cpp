@@ -110,7 +110,7 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
   return in_rounds(own, micro_batches, micro_batches);
 }
 
-int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {
+int max_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {
   std::map<int, std::pair<std::size_t, std::size_t>>
       spans;  // By micro-batch: index of its first and last cell.
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -125,8 +125,8 @@ int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cel
   return most;
 }
 
-int most_held(const std::vector<Cell>& cells, int stage) {
-  return most_held(cells, [stage](const Cell& cell) { return cell.stage == stage; });
+int max_held(const std::vector<Cell>& cells, int stage) {
+  return max_held(cells, [stage](const Cell& cell) { return cell.stage == stage; });
 }
 
 }  // namespace trainyard::experiment

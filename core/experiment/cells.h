@@ -57,7 +57,7 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
 
 // Returns the maximum number of micro-batches in flight at once. A micro-batch is in flight from
 // the first to the last of its cells for which `is_meant` is true.
-int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant);
-int most_held(const std::vector<Cell>& cells, int stage);  // For one stage.
+int max_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant);
+int max_held(const std::vector<Cell>& cells, int stage);  // For one stage.
 
 }  // namespace trainyard::experiment

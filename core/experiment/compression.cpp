@@ -130,19 +130,19 @@ std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
 
 std::optional<Savings> savings(const Resolved& e) {
   if (!compresses(e)) return std::nullopt;
-  std::int64_t whole = 0, whole_sent = 0, encoded = 0, sent = 0;
+  std::int64_t whole = 0, full_sent = 0, encoded = 0, sent = 0;
   const bool counted = e.document.strategy.engine == Engine::own;
   for (const Bucket& bucket : buckets(e)) {
     const Payload plain{Collective::all_reduce, gradient_dtype(e), bucket.count};
     whole += plain.bytes();
-    if (counted) whole_sent += sent_bytes_of(e, plain);
+    if (counted) full_sent += sent_bytes_of(e, plain);
     for (const Payload& payload : payloads(e, bucket)) {
       encoded += encoded_bytes_of(e, payload);
       if (counted) sent += sent_bytes_of(e, payload);
     }
   }
   return Savings{ratio(whole, encoded),
-                 counted ? std::optional(ratio(whole_sent, sent)) : std::nullopt};
+                 counted ? std::optional(ratio(full_sent, sent)) : std::nullopt};
 }
 
 std::string savings_line(const Savings& savings) {

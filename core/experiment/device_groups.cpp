@@ -27,11 +27,11 @@ struct NumberedName {
   std::string member(std::int64_t i) const { return base + std::to_string(number + i); }
 };
 
-constexpr std::size_t kMostDigits = 9;
+constexpr std::size_t kMaxDigits = 9;
 
 NumberedName numbered(const std::string& name) {
   std::size_t digits = 0;
-  while (digits < std::min(name.size(), kMostDigits) &&
+  while (digits < std::min(name.size(), kMaxDigits) &&
          std::isdigit(static_cast<unsigned char>(name[name.size() - 1 - digits])))
     ++digits;
   while (digits > 1 && name[name.size() - digits] == '0') --digits;
@@ -65,7 +65,7 @@ Problem bad_count(const std::string& path, const Json& count, std::size_t free) 
           path,
           fmt::format("the count of a device entry is {}", base::shortened(base::to_text(count))),
           fmt::format("a whole number from 1 to {}, as a host has at most {} devices", free,
-                      kMostDevicesOfHost),
+                      kMaxDevicesPerHost),
           "Remove the count if the entry is a single device."};
 }
 
@@ -137,7 +137,7 @@ Problems expand_device_groups(Json& document) {
       }
       const Json count = device["count"];
       device.erase("count");
-      const std::size_t free = kMostDevicesOfHost - std::min(kMostDevicesOfHost, expanded.size());
+      const std::size_t free = kMaxDevicesPerHost - std::min(kMaxDevicesPerHost, expanded.size());
       if (is_count(count, free)) {
         append_members(device, count.get<std::int64_t>(), expanded);
       } else {

@@ -13,7 +13,7 @@
 
 namespace trainyard::experiment {
 
-inline constexpr std::size_t kMostDevicesOfHost = 4096;
+inline constexpr std::size_t kMaxDevicesPerHost = 4096;
 
 // Replaces each group in the hosts of `document` by its devices. Returns a problem for each count
 // that is no whole number of at least 1, or exceeds the devices of a host; its entry then remains

@@ -32,7 +32,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-constexpr std::size_t kMaximumBytes = 64u << 20;
+constexpr std::size_t kMaxBytes = 64u << 20;
 
 Problem newer_version(const Json& version) {
   return {"newer_version",
@@ -82,13 +82,13 @@ Problems in_file(const std::filesystem::path& file, const Json& written,
 }
 
 // Appends problems of meaning, unless the document is not an object or has an unknown version.
-Problems with_those_of_meaning(Problems refused, const Json& written,
+Problems add_semantic_problems(Problems refused, const Json& written,
                                const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
   if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version))
     return refused;
-  Problems besides = remaining_problems(refused, written, directory);
-  std::move(besides.begin(), besides.end(), std::back_inserter(refused));
+  Problems remaining = remaining_problems(refused, written, directory);
+  std::move(remaining.begin(), remaining.end(), std::back_inserter(refused));
   return refused;
 }
 
@@ -110,7 +110,7 @@ Problem empty_file(const std::filesystem::path& file) {
 }
 
 base::Result<Json> read_json(const std::filesystem::path& file) {
-  auto text = base::read_file(file, kMaximumBytes);
+  auto text = base::read_file(file, kMaxBytes);
   if (!text) return base::fail(unreadable(text.error()));
   if (text->find_first_not_of(" \t\r\n") == std::string::npos) return base::fail(empty_file(file));
   return base::parse_json(*text, file.string());
@@ -233,7 +233,7 @@ Checked<Experiment> load_judged(const std::filesystem::path& file,
   auto loaded = read(json, ForeignKeys::refused);
   if (loaded && groups.empty()) return loaded;
   if (!loaded)
-    std::ranges::move(with_those_of_meaning(loaded.error(), json, directory),
+    std::ranges::move(add_semantic_problems(loaded.error(), json, directory),
                       std::back_inserter(groups));
   return tl::unexpected(in_file(file, written, overrides, std::move(groups)));
 }
@@ -317,7 +317,7 @@ Json schema() {
        "Number of equal devices that this entry stands for. Their names are numbered: "
        "cpu with a count of 3 stands for cpu0, cpu1 and cpu2"},
       {"minimum", 1},
-      {"maximum", kMostDevicesOfHost}};
+      {"maximum", kMaxDevicesPerHost}};
   return schema;
 }
 

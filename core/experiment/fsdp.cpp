@@ -156,7 +156,7 @@ bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
          has_shared_table(resolved.model, unit);
 }
 
-bool adds_up(const Resolved& resolved, const Bucket& unit) {
+bool accumulates_gradient(const Resolved& resolved, const Bucket& unit) {
   if (resolved.document.strategy.fsdp.shard == Shard::optimizer ||
       has_shared_table(resolved.model, unit))
     return true;
@@ -184,13 +184,13 @@ std::vector<std::vector<int>> units_by_stage(const Resolved& resolved,
 HeldOutRounds held_out_rounds(const Resolved& resolved) {
   const std::int64_t batch = resolved.document.training.batch_per_rank,
                      all = resolved.data.held_out_samples;
-  const std::int64_t takers =
+  const std::int64_t consumers =
       splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).data : resolved.world();
   std::int64_t least = all;
   for (int rank = 0; rank < resolved.world(); ++rank)
     least = std::min(least, resolved.held_out(rank).second);
   const std::int64_t whole = least / batch;
-  return {whole, all > whole * batch * takers};
+  return {whole, all > whole * batch * consumers};
 }
 
 std::optional<Problem> host_group_problem(const std::vector<int>& hosts) {

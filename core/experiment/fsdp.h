@@ -59,7 +59,7 @@ bool stays_gathered(const Resolved& resolved, const Bucket& unit);
 // and for batch normalization with zb_h1, whose own gradients do not wait for the separate weight
 // gradient cells (cells.h). Otherwise each micro-step's gradient is reduce-scattered and added to
 // the rank's shard.
-bool adds_up(const Resolved& resolved, const Bucket& unit);
+bool accumulates_gradient(const Resolved& resolved, const Bucket& unit);
 
 // Returns the units of each stage of the rank's local model (stages.h), in the order of the
 // backward pass. A rank with a full model has one stage.

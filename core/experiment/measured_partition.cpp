@@ -30,7 +30,7 @@ void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times) {
   stages.places = places_of(resolved);
 }
 
-std::string times_said(const Resolved& resolved) {
+std::string segment_times_text(const Resolved& resolved) {
   const std::vector<SegmentTime>& times = resolved.document.strategy.stages.times;
   if (needs_measured_times(resolved.document.strategy))
     return " (by cost, until layers are measured before the run)";

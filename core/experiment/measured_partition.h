@@ -24,7 +24,7 @@ void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times);
 
 // "; as measured, 1.2 ms, 800 us for a sample", rank by rank, or that they are not measured yet;
 // empty for other partitions.
-std::string times_said(const Resolved& resolved);
+std::string segment_times_text(const Resolved& resolved);
 
 // Returns problems of times that are given in the document.
 base::Problems time_problems(const StageSpec& stages, const model::Model& model);

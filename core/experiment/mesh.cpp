@@ -21,7 +21,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-std::string in_words(const MeshSpec& mesh) {
+std::string describe(const MeshSpec& mesh) {
   return fmt::format("{}{} x {}", mesh.data > 0 ? format_count(mesh.data) + " x " : "",
                      format_count(mesh.pipeline), format_count(mesh.tensor));
 }
@@ -34,7 +34,7 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
     return {"mesh_not_covered",
             ProblemCode::bad_input,
             "strategy.mesh",
-            fmt::format("a mesh of {} has {}, but {}", in_words(mesh),
+            fmt::format("a mesh of {} has {}, but {}", describe(mesh),
                         base::counted(mesh.data * replica, "device"), drawn),
             fmt::format("data x pipeline x tensor = {}", format_count(workers)),
             workers % replica == 0 ? fmt::format("Set strategy.mesh.data to {}, or to 0 for as "
@@ -44,7 +44,7 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
   return {"mesh_not_covered",
           ProblemCode::bad_input,
           "strategy.mesh",
-          fmt::format("replicas of {} devices do not fit: {}", in_words(mesh), drawn),
+          fmt::format("replicas of {} devices do not fit: {}", describe(mesh), drawn),
           fmt::format("a multiple of {} workers", format_count(replica)),
           "Change pipeline or tensor, or the roles of devices."};
 }

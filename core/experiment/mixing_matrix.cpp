@@ -24,8 +24,8 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-constexpr std::int64_t kMostDenominator = 1'000'000'000'000;
-constexpr std::int64_t kMostRanks = 512;  // Limit for the size of the matrix.
+constexpr std::int64_t kMaxDenominator = 1'000'000'000'000;
+constexpr std::int64_t kMaxRanks = 512;  // Limit for the size of the matrix.
 const char* const kWeights = "strategy.gossip.weights";
 
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
@@ -107,7 +107,7 @@ std::int64_t common_denominator(const Graph& graph) {
   for (int i = 0; i < size(graph); ++i)
     for (const int j : graph[at_rank(i)]) {
       common = std::lcm(common, metropolis_parts(graph, i, j));
-      if (common > kMostDenominator) return kMostDenominator;
+      if (common > kMaxDenominator) return kMaxDenominator;
     }
   return common;
 }
@@ -149,7 +149,7 @@ void write_metropolis_weights(const Graph& graph, std::int64_t denominator, Writ
 }
 
 std::int64_t to_numerator(double weight) {
-  return std::llround(weight * static_cast<double>(kMostDenominator));
+  return std::llround(weight * static_cast<double>(kMaxDenominator));
 }
 
 using Given = std::map<std::pair<int, int>, double>;
@@ -248,7 +248,7 @@ std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
 }
 
 // "rank 1", "ranks 1, 2 and 5", "ranks 1, 2, 5 and 13 others".
-std::string ranks_in_words(const std::vector<int>& ranks) {
+std::string ranks_text(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 8;
   if (ranks.size() == 1) return of_rank(ranks.front());
   std::string words = "ranks ";
@@ -266,7 +266,7 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
     if (side[at_rank(i)] < 0) lost.push_back(i);
   return unsound(
       where,
-      fmt::format("{} {} not connected with rank 0", ranks_in_words(lost),
+      fmt::format("{} {} not connected with rank 0", ranks_text(lost),
                   lost.size() == 1 ? "is" : "are"),
       "a connected graph",
       "Connect them (with graph=drawn: draw a link between their hosts), or use a ring.");
@@ -320,10 +320,10 @@ class Jacobi {
   }
 
   void run() {
-    constexpr int kMostSweeps = 60;
+    constexpr int kMaxSweeps = 60;
     // Rounding limit for entries of at most 1; smaller values are never reached.
     const double rounding = 1e-31 * n_ * n_;
-    for (int sweep = 0; sweep < kMostSweeps && off_diagonal() > rounding; ++sweep)
+    for (int sweep = 0; sweep < kMaxSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)
         for (int q = p + 1; q < n_; ++q) rotate(p, q);
   }
@@ -400,8 +400,8 @@ MixingMatrix mixing(const Experiment& experiment) {
   const Graph graph = graph_of(experiment);
   if (experiment.strategy.gossip.weights.empty()) return metropolis(graph);
   const Given given = given_weights(experiment.strategy.gossip.weights, size(graph));
-  Writer writer(size(graph), kMostDenominator);
-  write_metropolis_weights(graph, kMostDenominator, writer);
+  Writer writer(size(graph), kMaxDenominator);
+  write_metropolis_weights(graph, kMaxDenominator, writer);
   for (const auto& [pair, weight] : given)
     writer.at(pair.first, pair.second) = to_numerator(weight);
   for (int i = 0; i < size(graph); ++i)
@@ -431,10 +431,10 @@ Problems gossip_problems(const Experiment& experiment) {
   Problems problems;
   if (experiment.strategy.engine != Engine::own) problems.push_back(not_by_engine());
   const std::int64_t ranks = count_workers(experiment.topology);
-  if (ranks > kMostRanks) {
+  if (ranks > kMaxRanks) {
     problems.push_back({"too_many_gossip_ranks", ProblemCode::bad_input, "topology.hosts",
                         fmt::format("gossip has {} workers", base::format_count(ranks)),
-                        fmt::format("up to {}", base::format_count(kMostRanks)),
+                        fmt::format("up to {}", base::format_count(kMaxRanks)),
                         "Set the role of some workers to idle."});
     return problems;
   }

@@ -14,7 +14,7 @@ using base::ProblemCode;
 
 std::string said(Multiplies multiplies) { return std::string(base::name_of(multiplies)); }
 
-Problem beside_fp64(Multiplies asked) {
+Problem fp64_problem(Multiplies asked) {
   return {"multiplies_with_fp64",
           ProblemCode::bad_input,
           "training.multiplies",
@@ -44,7 +44,7 @@ Problem tpu_in_fp64() {
           "Set it to fp32, or strategy.kind to mirrored."};
 }
 
-Problem on_tpus(Multiplies asked) {
+Problem tpu_problem(Multiplies asked) {
   return {"tpu_multiplies_in_bfloat16",
           ProblemCode::bad_input,
           "training.multiplies",
@@ -83,15 +83,15 @@ base::Problems multiplies_problems(const Experiment& experiment) {
   const bool rounds = asked == Multiplies::bfloat16 || asked == Multiplies::tf32;
   base::Problems problems;
   if (tpu && (asked == Multiplies::full || asked == Multiplies::tf32))
-    problems.push_back(on_tpus(asked));
+    problems.push_back(tpu_problem(asked));
   if (is_mixed(experiment.training.precision) && rounds)
     problems.push_back(in_mixed(asked, experiment.training.precision));
   if (tpu && fp64) problems.push_back(tpu_in_fp64());
-  if (!tpu && fp64 && rounds) problems.push_back(beside_fp64(asked));
+  if (!tpu && fp64 && rounds) problems.push_back(fp64_problem(asked));
   return problems;
 }
 
-std::optional<std::string> tf32_said(const Experiment& experiment) {
+std::optional<std::string> tf32_note(const Experiment& experiment) {
   if (experiment.training.multiplies != Multiplies::tf32) return std::nullopt;
   const Placed placed = placed_by(experiment);
   if (!placed.on_gpus)

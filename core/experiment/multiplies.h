@@ -19,6 +19,6 @@ Multiplies factor_format_of(const Experiment& experiment);
 base::Problems multiplies_problems(const Experiment& experiment);
 
 // Returns which ranks tf32 applies to if not all are on GPUs.
-std::optional<std::string> tf32_said(const Experiment& experiment);
+std::optional<std::string> tf32_note(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

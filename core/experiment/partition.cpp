@@ -90,9 +90,9 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const CallerSet callers = mesh_of(e).callers({0, turns.first, 0});
   const int micro_batches = callers.count * static_cast<int>(training.accumulation_steps);
   for (int run = 0; run < turns.runs; ++run)
-    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
-                                      micro_batches, callers),
-                             run));
+    held.push_back(max_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
+                                     micro_batches, callers),
+                            run));
   const std::int64_t k =
       std::max<std::int64_t>(training.recompute_segments,
                              // With recomputation, one of k consecutive outputs is held for all
@@ -126,7 +126,7 @@ class RunPartitioner {
 
   // Returns the first segment of each run.
   std::vector<int> firsts() {
-    limit_ = least_limit();
+    limit_ = min_limit();
     firsts_.assign(static_cast<std::size_t>(runs_), std::vector<int>(places()));
     squares_.assign(places(), kNever);
     squares_[0] = 0;
@@ -180,7 +180,7 @@ class RunPartitioner {
   }
 
   // Bisects over bit patterns: non-negative floating-point numbers are ordered like their bits.
-  double least_limit() const {
+  double min_limit() const {
     double all = 0;
     for (const auto& sums : sums_) all = std::max(all, sums.back());
     std::uint64_t low = 0, high = std::bit_cast<std::uint64_t>(all);

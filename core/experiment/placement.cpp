@@ -74,8 +74,8 @@ void check_several_hosts(const Network& network, Problems& problems) {
 }
 
 // "of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""
-std::string unlike_hosts(const std::vector<int>& group, const collective::Formation& formation,
-                         const std::vector<int>& hosts, const Topology& topology) {
+std::string uneven_hosts_text(const std::vector<int>& group, const collective::Formation& formation,
+                              const std::vector<int>& hosts, const Topology& topology) {
   const auto& first = formation.hosts.front();
   const auto& other = *std::ranges::find_if(
       formation.hosts, [&](const auto& host) { return host.size() != first.size(); });
@@ -103,12 +103,13 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
     for (const int rank : group) theirs.push_back(hosts[static_cast<std::size_t>(rank)]);
     const collective::Formation formation = collective::formation(theirs);
     if (collective::fits(algorithm, formation)) continue;
-    problems.push_back({"hosts_not_even", ProblemCode::bad_input, "strategy.algorithm",
-                        fmt::format("{} needs the same number of ranks on every host: {}",
-                                    base::name_of(algorithm),
-                                    unlike_hosts(group, formation, hosts, experiment.topology)),
-                        "hosts with equal numbers of ranks in every group that reduces",
-                        "Set the role of some devices to idle, or use leader_hierarchical."});
+    problems.push_back(
+        {"hosts_not_even", ProblemCode::bad_input, "strategy.algorithm",
+         fmt::format("{} needs the same number of ranks on every host: {}",
+                     base::name_of(algorithm),
+                     uneven_hosts_text(group, formation, hosts, experiment.topology)),
+         "hosts with equal numbers of ranks in every group that reduces",
+         "Set the role of some devices to idle, or use leader_hierarchical."});
     return;
   }
 }

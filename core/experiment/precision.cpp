@@ -19,7 +19,7 @@ using base::Problem;
 using base::ProblemCode;
 using compute::compression::Scheme;
 
-bool reads_numbers_of_rows(const model::Segment& segment) {
+bool reads_row_numbers(const model::Segment& segment) {
   return segment.looks_up() || segment.kind == model::LayerKind::embedding;
 }
 
@@ -93,7 +93,7 @@ base::DType activation_dtype(const Resolved& e) {
 }
 
 base::DType input_dtype(const Resolved& e) {
-  return std::any_of(e.model.segments.begin(), e.model.segments.end(), reads_numbers_of_rows)
+  return std::any_of(e.model.segments.begin(), e.model.segments.end(), reads_row_numbers)
              ? gradient_dtype(e)
              : activation_dtype(e);
 }

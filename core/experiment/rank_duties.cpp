@@ -83,16 +83,16 @@ Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
 
 // Limit of ranks: rank 0 has a group, and so a channel, with every other rank, and channels within
 // one machine are few.
-constexpr std::int64_t kMostParallel = 16;
+constexpr std::int64_t kMaxParallel = 16;
 
 Problems data_parallel_problems(const Experiment& experiment) {
   Problems problems;
   const std::int64_t ranks = std::ssize(workers(experiment.topology));
-  if (ranks > kMostParallel)
+  if (ranks > kMaxParallel)
     problems.push_back(of_strategy(
         fmt::format("data_parallel sends everything from one device, which is too slow for {}",
                     base::counted(ranks, "worker")),
-        fmt::format("up to {} workers", base::format_count(kMostParallel)),
+        fmt::format("up to {} workers", base::format_count(kMaxParallel)),
         "Set the role of some to idle, or use ddp."));
   else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp"))
     problems.push_back(*several);
@@ -109,14 +109,14 @@ Problems data_parallel_problems(const Experiment& experiment) {
 }  // namespace
 
 int storage_rank(const Experiment& experiment) {
-  if (experiment.strategy.kind != StrategyKind::central_storage) return kNobody;
+  if (experiment.strategy.kind != StrategyKind::central_storage) return kNoRank;
   const auto all = workers(experiment.topology);
-  if (all.size() < 2 || std::count_if(all.begin(), all.end(), is_cpu) != 1) return kNobody;
+  if (all.size() < 2 || std::count_if(all.begin(), all.end(), is_cpu) != 1) return kNoRank;
   return static_cast<int>(std::find_if(all.begin(), all.end(), is_cpu) - all.begin());
 }
 
 std::int64_t count_trainers(const Experiment& experiment) {
-  return std::ssize(workers(experiment.topology)) - (storage_rank(experiment) == kNobody ? 0 : 1);
+  return std::ssize(workers(experiment.topology)) - (storage_rank(experiment) == kNoRank ? 0 : 1);
 }
 
 bool keeps_parameters(const Experiment& experiment, int rank) {
@@ -163,7 +163,7 @@ bool has_local_parameters(StrategyKind kind) {
 
 namespace {
 
-Problems nothing_to_skip_by(const Experiment& experiment) {
+Problems skip_update_problems(const Experiment& experiment) {
   if (!has_local_parameters(experiment.strategy.kind) ||
       experiment.training.non_finite != NonFinite::skip)
     return {};
@@ -191,7 +191,7 @@ Problems no_order(const Experiment& experiment) {
 }
 
 // Refuses imposed links and paced devices on the virtual clock, which uses the drawn speeds anyway.
-Problems imposed_on_a_clock(const Experiment& experiment) {
+Problems virtual_clock_problems(const Experiment& experiment) {
   Problems problems;
   if (experiment.run.clock == RunClock::machine) return problems;
   const std::string why = " on the virtual clock, which has the drawn ones anyway, and no other";
@@ -219,7 +219,7 @@ Problems of_strategy(const Experiment& experiment) {
     case StrategyKind::rpc: return rpc_problems(experiment);
     case StrategyKind::gossip: return gossip_problems(experiment);
     case StrategyKind::local_sgd: return local_sgd_problems(experiment);
-    case StrategyKind::tpu: return other_than_tpus(topology);
+    case StrategyKind::tpu: return non_tpu_problems(topology);
     default: return {};
   }
 }
@@ -228,9 +228,10 @@ Problems of_strategy(const Experiment& experiment) {
 
 Problems duty_problems(const Experiment& experiment) {
   Problems problems = of_strategy(experiment);
-  for (Problem& problem : nothing_to_skip_by(experiment)) problems.push_back(std::move(problem));
+  for (Problem& problem : skip_update_problems(experiment)) problems.push_back(std::move(problem));
   for (Problem& problem : no_order(experiment)) problems.push_back(std::move(problem));
-  for (Problem& problem : imposed_on_a_clock(experiment)) problems.push_back(std::move(problem));
+  for (Problem& problem : virtual_clock_problems(experiment))
+    problems.push_back(std::move(problem));
   return problems;
 }
 

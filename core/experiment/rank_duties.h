@@ -11,7 +11,7 @@
 
 namespace trainyard::experiment {
 
-inline constexpr int kNobody = -1;
+inline constexpr int kNoRank = -1;
 
 // For central_storage, returns the rank that keeps the variables and takes no samples: the worker
 // on a cpu. Returns kNobody for other strategies, if there is not exactly one such worker, or if it

@@ -46,7 +46,7 @@ bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage
   for (const data::Stretch& stretch : shares.stretches()) {
     const auto micro_batches =
         callers.count *
-        static_cast<int>((most_samples(shares, stretch.first_step) + batch - 1) / batch);
+        static_cast<int>((max_samples(shares, stretch.first_step) + batch - 1) / batch);
     const auto cells = cells_of(schedule_of(e.document.strategy), ranks,
                                 ranks[static_cast<std::size_t>(stage)], micro_batches, callers);
     for (std::size_t i = 0; i + 1 < cells.size(); ++i)
@@ -74,7 +74,7 @@ class FreedOutputs {
     for (const Run& run : runs_)
       for (int s = run.first; s <= run.last; ++s)
         given_up_[static_cast<std::size_t>(s)] = stays_in(run, s);
-    for (Run& run : runs_) run.again = made_again(run);
+    for (Run& run : runs_) run.again = recomputed_outputs(run);
     std::erase_if(runs_, [&](const Run& run) {
       return std::none_of(given_up_.begin() + run.first, given_up_.begin() + run.last + 1,
                           [](bool freed) { return freed; });
@@ -88,9 +88,9 @@ class FreedOutputs {
   void find_stages(const Resolved& e, std::int64_t k, int rank) {
     owners_ = owners_of(e);
     own_ = mesh_of(e).place_of(rank).stage;
-    const model::StageGraph course = course_of(e);
-    stages_ = course.stages;
-    paths_ = course.paths;
+    const model::StageGraph stage_graph = stage_graph_of(e);
+    stages_ = stage_graph.stages;
+    paths_ = stage_graph.paths;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (stages_[i].rank != own_) continue;
       if (shards_parameters(e)) add_units(of_rank(e, rank), stages_[i], k);
@@ -118,7 +118,7 @@ class FreedOutputs {
   }
 
   // Other ranks receive what they need as input.
-  bool is_here(int segment) const {
+  bool is_local(int segment) const {
     return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_;
   }
 
@@ -131,15 +131,15 @@ class FreedOutputs {
   bool stays_in(const Run& run, int output) const {
     if (is_sum(output)) return false;
     for (int s = 0; s <= last(); ++s) {
-      if ((run.first <= s && s <= run.last) || !is_here(s)) continue;
+      if ((run.first <= s && s <= run.last) || !is_local(s)) continue;
       for (const auto& read : {model::inputs_of(model_, s), model::backward_inputs_of(model_, s)})
         if (std::find(read.begin(), read.end(), output) != read.end()) return false;
     }
-    return !comes_back(output);
+    return !returns_to_rank(output);
   }
 
   // True if a later stage of the same rank forwards it again.
-  bool comes_back(int output) const {
+  bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
     return std::count_if(path.begin(), path.end(), [&](int stage) {
@@ -147,20 +147,20 @@ class FreedOutputs {
            }) > 1;
   }
 
-  std::vector<int> made_again(const Run& run) const {
+  std::vector<int> recomputed_outputs(const Run& run) const {
     std::vector<bool> wanted(model_.segments.size(), false);
-    const auto want = [&](int output) {
+    const auto want_output = [&](int output) {
       if (run.first <= output && output <= run.last && given_up_[static_cast<std::size_t>(output)])
         wanted[static_cast<std::size_t>(output)] = true;
     };
     if (run.last == last() && (stages_.empty() || stages_.back().rank == own_))
-      want(last());  // Needed by the loss.
+      want_output(last());  // Needed by the loss.
     for (int s = run.first; s <= run.last; ++s)
-      for (const int output : model::backward_inputs_of(model_, s)) want(output);
+      for (const int output : model::backward_inputs_of(model_, s)) want_output(output);
     for (int s = run.last; s >= run.first; --s)
       for (const int output :
            wanted[static_cast<std::size_t>(s)] ? model::inputs_of(model_, s) : std::vector<int>{})
-        want(output);
+        want_output(output);
     std::vector<int> again;
     for (int s = run.first; s <= run.last; ++s)
       if (wanted[static_cast<std::size_t>(s)]) again.push_back(s);

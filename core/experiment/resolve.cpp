@@ -49,7 +49,7 @@ using base::Json;
 using base::ProblemCode;
 using base::Problems;
 
-constexpr double kMostFeatures = 1e9;
+constexpr double kMaxFeatures = 1e9;
 
 // Returns shm if all ranks share a drawn host, zmq if no two do; stays `automatic` for a mixture.
 TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
@@ -93,9 +93,9 @@ void count_steps(Resolved& resolved) {
   resolved.steps = training.steps > 0 ? training.steps : training.epochs * resolved.steps_per_epoch;
 }
 
-void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
+void use_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   const bool chosen = resolved.document.strategy.algorithm == collective::Algorithm::automatic;
-  if (chosen && resolved.world() > 1) resolved.algorithm_reason = torus_in_words(resolved.hosts);
+  if (chosen && resolved.world() > 1) resolved.algorithm_reason = torus_text(resolved.hosts);
   resolved.document.strategy.algorithm = only;
 }
 
@@ -108,7 +108,7 @@ base::Result<void> choose_algorithm(Resolved& resolved) {
     return {};
   }
   if (const auto only = required_all_reduce(strategy.kind)) {
-    take_only_all_reduce(resolved, only->algorithm);
+    use_only_all_reduce(resolved, only->algorithm);
     return {};
   }
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
@@ -176,14 +176,14 @@ void make_absolute(std::string& path, const std::filesystem::path& directory) {
 Problems summary_problems(const data::DataSummary& data) {
   double features = 1;
   for (const std::int64_t extent : data.sample_shape)
-    features *= extent >= 1 ? static_cast<double>(extent) : kMostFeatures + 1;
+    features *= extent >= 1 ? static_cast<double>(extent) : kMaxFeatures + 1;
   const bool labeled =
       data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
   if (!labeled)
     return {{"bad_data_summary", ProblemCode::bad_input, "data.labels_of_sample",
              "the number of labels does not match the sample",
              "1, or one label per element of a sequence", ""}};
-  if (features <= kMostFeatures) return {};
+  if (features <= kMaxFeatures) return {};
   return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",
            "the extents are not those of a sample",
            "extents of 1 or more, with a product of at most 1e9", ""}};
@@ -224,7 +224,7 @@ std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
 }
 
 // Makes all devices but this worker idle.
-void leave_only(topology::Topology& topology, std::size_t worker) {
+void keep_only_worker(topology::Topology& topology, std::size_t worker) {
   std::size_t next = 0;
   for (topology::Host& host : topology.hosts)
     for (topology::Device& device : host.devices)
@@ -335,7 +335,7 @@ std::size_t fastest_worker(const Resolved& resolved) {
 
 Resolved on_one_device(Resolved resolved) {
   const std::size_t fastest = fastest_worker(resolved);
-  leave_only(resolved.document.topology, fastest);
+  keep_only_worker(resolved.document.topology, fastest);
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
   resolved.document.training.accumulation_steps = 1;
@@ -343,7 +343,7 @@ Resolved on_one_device(Resolved resolved) {
   resolved.shards.clear();
   resolved.ranks = {resolved.ranks[fastest]};
   resolved.hosts = {resolved.hosts[fastest]};
-  resolved.storage_rank = kNobody;
+  resolved.storage_rank = kNoRank;
   resolved.servers = resolved.evaluators = resolved.chief = 0;
   count_steps(resolved);
   return resolved;

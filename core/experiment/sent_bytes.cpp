@@ -81,7 +81,7 @@ class Sent {
       among(ranks, Payload{Collective::all_gather, gradient_dtype(own), unit.count},
             passes + (gathers ? rounds : 0));
       among(ranks, Payload{Collective::reduce_scatter, gradient_dtype(own), unit.count},
-            adds_up(own, unit) ? own.steps : micro_steps);
+            accumulates_gradient(own, unit) ? own.steps : micro_steps);
     }
   }
 
@@ -119,7 +119,7 @@ class ShardedBytes {
 class MeshBytes {
  public:
   explicit MeshBytes(const Resolved& e)
-      : e_(e), mesh_(mesh_of(e)), course_(course_of(e)), sent_(e) {}
+      : e_(e), mesh_(mesh_of(e)), course_(stage_graph_of(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
     for (int rank = 0; rank < mesh_.ranks(); ++rank) add_crossings(rank);

@@ -122,7 +122,7 @@ std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
     for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket)
       if (const auto part = within(share, bucket->first, bucket->first + bucket->count))
         list.push_back(*part);
-  return std::ssize(list) > kMostShares ? shares : list;
+  return std::ssize(list) > kMaxShares ? shares : list;
 }
 
 std::string names_of(const model::Model& model) {
@@ -234,7 +234,7 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
   return said + ", for which there is no formula of the mean staleness";
 }
 
-std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step) {
+std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step) {
   const bool apart = has_servers(experiment.strategy.kind) &&
                      !is_lockstep(experiment.strategy.servers) &&
                      experiment.run.clock == RunClock::machine;
@@ -243,7 +243,7 @@ std::optional<std::string> paced_turns_said(const Experiment& experiment, double
          "stale. To watch staleness slowly, slow the devices down instead";
 }
 
-int least_workers(const ServerSpec& servers, int workers) {
+int min_workers(const ServerSpec& servers, int workers) {
   return is_lockstep(servers) ? gradients_per_update(servers, workers) : 1;
 }
 
@@ -254,17 +254,17 @@ bool ranks_are_processes(const RunSpec& run) {
 std::optional<std::string> unused_restarts_line(const Experiment& e) {
   const auto workers = static_cast<int>(count_workers(e.topology));
   const bool goes_on =
-      has_servers(e.strategy.kind) && least_workers(e.strategy.servers, workers) < workers;
+      has_servers(e.strategy.kind) && min_workers(e.strategy.servers, workers) < workers;
   if (e.run.restarts == 0 || (goes_on && ranks_are_processes(e.run))) return std::nullopt;
   return std::string("run.restarts changes nothing: ") +
          (goes_on ? "these ranks are no processes, so none of them is lost"
                   : "without any one of these ranks the run ends");
 }
 
-bool may_be_lost(const Resolved& e, int rank) {
+bool is_loss_allowed(const Resolved& e, int rank) {
   if (!ranks_are_processes(e.document.run) || e.servers == 0) return false;
-  return e.is_evaluator(rank) || (rank < e.workers() && least_workers(e.document.strategy.servers,
-                                                                      e.workers()) < e.workers());
+  return e.is_evaluator(rank) || (rank < e.workers() && min_workers(e.document.strategy.servers,
+                                                                    e.workers()) < e.workers());
 }
 
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
@@ -294,10 +294,10 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
   for (const data::Stretch& stretch : shares.stretches()) {
-    std::int64_t most_samples = 0;  // Per replica.
+    std::int64_t max_samples = 0;  // Per replica.
     for (int replica = 0; replica < mesh.data; ++replica)
-      most_samples = std::max(most_samples, shares.samples(stretch.first_step, replica));
-    const std::int64_t micro_batches = (most_samples + batch - 1) / batch;
+      max_samples = std::max(max_samples, shares.samples(stretch.first_step, replica));
+    const std::int64_t micro_batches = (max_samples + batch - 1) / batch;
     gradients += static_cast<double>(stretch.steps * micro_batches * p);
     for (std::int64_t stage = 0; stage < p; ++stage)
       for (std::int64_t i = 0; i < micro_batches; ++i) {

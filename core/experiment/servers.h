@@ -34,17 +34,17 @@ std::optional<std::string> unused_restarts_line(const Experiment& experiment);
 
 // Message for asynchronous workers with a pace: the pace is kept by giving one worker a turn at a
 // time.
-std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step);
+std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step);
 
 // Minimum number of workers for an update: in lockstep as many as gradients per update, else one.
-int least_workers(const ServerSpec& servers, int workers);
+int min_workers(const ServerSpec& servers, int workers);
 
 // True if each rank is a process; otherwise they are threads of one process, or all in one thread.
 bool ranks_are_processes(const RunSpec& run);
 
 // True if training continues without this rank: a worker if enough others are left, or an
 // evaluator. False if ranks are threads of one process, which dies as a unit.
-bool may_be_lost(const Resolved& experiment, int rank);
+bool is_loss_allowed(const Resolved& experiment, int rank);
 
 // Expected staleness of gradients of λ workers, if a push and the next pull are one request.
 // Nothing if it depends on speeds.
@@ -78,7 +78,7 @@ struct Share {
 // Returns shares that cover all parameters once, in order. Neighbors on one server are merged, but
 // split at bucket boundaries unless that makes more than kMostShares. A table whose rows are pulled
 // has separate shares, and no row is split.
-inline constexpr int kMostShares = 48;
+inline constexpr int kMaxShares = 48;
 std::vector<Share> shares_of_servers(const Resolved& experiment);
 
 // Returns problems of runs that write checkpoints during training, or resume from one.

@@ -93,7 +93,7 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
 }
 
 // Explains why a tied layer and its table must be on one stage.
-std::string why_together(const StrategySpec& strategy) {
+std::string same_stage_reason(const StrategySpec& strategy) {
   if (updates_each_micro_batch(strategy))
     return ": their gradients would have to be summed before every update, but pipedream stages do "
            "not wait for each other";
@@ -116,7 +116,7 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const bool bound = model.ties() && !may_span_stages(experiment.strategy);
   const std::string why =
       bound ? "the last layer is tied to the first and must be on the same " + one +
-                  why_together(experiment.strategy)
+                  same_stage_reason(experiment.strategy)
       : interleaves ? std::string("the places are different")
                     : fmt::format("a {} has layers before and after those of another", one);
   const std::string name(base::name_of(schedule));
@@ -156,7 +156,7 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
                fmt::format("{} uses the weight of layer {}, which is on another {}{}",
                            model.segments[s].name,
                            place_name(model.segments[static_cast<std::size_t>(tied)]), one,
-                           why_together(experiment.strategy)),
+                           same_stage_reason(experiment.strategy)),
                fmt::format("both on one {}", one),
                fmt::format("Place both on one {}, or untie them.", one)}};
   return problems_of_schedule(experiment, model, owners, ranks);

@@ -40,7 +40,7 @@ std::vector<int> owners_by_segment(const Resolved& resolved) {
              : std::vector<int>(resolved.model.segments.size(), 0);
 }
 
-model::StageGraph course_of(const Resolved& resolved) {
+model::StageGraph stage_graph_of(const Resolved& resolved) {
   return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)};
 }
 
@@ -93,7 +93,7 @@ std::optional<double> ideal_bubble_fraction(const Resolved& resolved) {
 namespace {
 
 // "rank 0", "ranks 0 and 1", "ranks 0 to 3"
-std::string ranks_said(int first, int last) {
+std::string ranks_text(int first, int last) {
   if (first == last) return fmt::format("rank {}", first);
   return fmt::format("ranks {} {} {}", first, last - first > 1 ? "to" : "and", last);
 }
@@ -110,14 +110,14 @@ std::optional<std::string> stages_line(const Resolved& resolved) {
     };
     const std::vector<int> ranks = mesh.stage(stage.rank);
     text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ",
-                        ranks_said(ranks.front(), ranks.back()), ranks.size() > 1 ? "have" : "has",
+                        ranks_text(ranks.front(), ranks.back()), ranks.size() > 1 ? "have" : "has",
                         stage.first == stage.last ? "layer" : "layers", name(stage.first));
     if (stage.last > stage.first) text += fmt::format(" to {}", name(stage.last));
   }
   if (mesh.calls)
-    text += fmt::format("; {} {} the layers of the others", ranks_said(0, mesh.data - 1),
+    text += fmt::format("; {} {} the layers of the others", ranks_text(0, mesh.data - 1),
                         mesh.data > 1 ? "call" : "calls");
-  text += times_said(resolved);
+  text += segment_times_text(resolved);
   for (const std::string& said : unused_stage_settings(resolved)) text += "; " + said;
   return text;
 }

@@ -25,7 +25,7 @@ std::vector<int> owners_by_segment(
 
 // Returns the stages that samples pass, in order, and the values sent between them. One stage if
 // nothing is split.
-model::StageGraph course_of(const Resolved& resolved);
+model::StageGraph stage_graph_of(const Resolved& resolved);
 
 // Returns the experiment as the rank sees it: only its local layers have parameters
 // (`model::part_of`), or only its parts of layers (`model::split_of`). Unchanged if nothing is

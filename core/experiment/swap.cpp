@@ -36,7 +36,7 @@ Problem of_optimizer(std::string what, std::string advice) {
 
 // Returns why no file can be created there; empty if it can. Creates a file instead of checking
 // permissions, because root passes every permission check but still may not be able to write.
-std::string why_no_file(const std::string& directory) {
+std::string file_creation_error(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";
   if (!std::filesystem::is_directory(directory, error)) return "it is no directory";
@@ -75,7 +75,7 @@ Problems swap_directory_problems(const Experiment& e) {
   if (std::any_of(e.topology.hosts.begin(), e.topology.hosts.end(),
                   [](const topology::Host& host) { return !host.address.empty(); }))
     return {};
-  const std::string why = why_no_file(directory);
+  const std::string why = file_creation_error(directory);
   if (why.empty()) return {};
   return {{"directory_not_writable", ProblemCode::bad_input, "training.swap.directory",
            fmt::format("cannot create a file in {}: {}", directory, why), "a writable directory",

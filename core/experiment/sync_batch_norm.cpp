@@ -18,7 +18,7 @@ bool is_sync_batch_norm(const model::LayerSpec& layer) {
 }
 
 // Returns why sums over ranks would not be those of one batch; empty if they are.
-std::string reason_against(const Experiment& experiment) {
+std::string unsupported_reason(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
@@ -42,7 +42,7 @@ std::string reason_against(const Experiment& experiment) {
 
 std::int64_t micro_steps(const Resolved& e, const data::Shares& shares, std::int64_t step) {
   const std::int64_t batch = e.document.training.batch_per_rank;
-  return (most_samples(shares, step) + batch - 1) / batch;
+  return (max_samples(shares, step) + batch - 1) / batch;
 }
 
 // For the first `steps` of an epoch.
@@ -62,7 +62,7 @@ bool synchronizes(const Resolved& e) {
   if (splits_model(strategy.kind))
     return false;  // The one rank that has the layer sees the full micro-batch.
   if (e.world() < 2 || strategy.kind == StrategyKind::one_device ||
-      !reason_against(e.document).empty())
+      !unsupported_reason(e.document).empty())
     return false;
   return std::any_of(e.model.segments.begin(), e.model.segments.end(),
                      [](const model::Segment& segment) { return segment.synchronized; });
@@ -83,7 +83,7 @@ std::vector<std::int64_t> summed_elements(const Resolved& e) {
   return list;
 }
 
-std::int64_t most_samples(const data::Shares& shares, std::int64_t step) {
+std::int64_t max_samples(const data::Shares& shares, std::int64_t step) {
   std::int64_t most = 0;
   for (std::int64_t rank = 0; rank < shares.ranks(); ++rank)
     most = std::max(most, shares.samples(step, rank));
@@ -96,7 +96,7 @@ std::int64_t count_micro_steps(const Resolved& e) {
 }
 
 base::Problems sync_batch_norm_problems(const Experiment& experiment) {
-  const std::string reason = reason_against(experiment);
+  const std::string reason = unsupported_reason(experiment);
   if (reason.empty()) return {};
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)

@@ -21,7 +21,7 @@ std::vector<std::int64_t> summed_elements(const Resolved& experiment);
 
 // Returns the samples of the rank with the most samples in a step, which determines the number of
 // micro-steps of all ranks.
-std::int64_t most_samples(const data::Shares& shares, std::int64_t step);
+std::int64_t max_samples(const data::Shares& shares, std::int64_t step);
 
 // Micro-steps of the full run.
 std::int64_t count_micro_steps(const Resolved& experiment);

@@ -99,7 +99,7 @@ bool is_on_several_hosts(const Resolved& e) {
          std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);
 }
 
-std::optional<std::string> split_said(const Resolved& e) {
+std::optional<std::string> tensor_split_text(const Resolved& e) {
   if (!splits_layers(e)) return std::nullopt;
   const model::Model part = model::split_of(e.model, mesh_of(e).tensor, 0);
   std::string text;

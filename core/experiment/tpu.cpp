@@ -16,7 +16,7 @@ using base::ProblemCode;
 using base::Problems;
 using collective::Algorithm;
 
-std::string in_words(const topology::Device& device) {
+std::string describe(const topology::Device& device) {
   return fmt::format("{} ({})", device.name, base::name_of(device.kind));
 }
 
@@ -27,7 +27,7 @@ Problem not_all_tpus(const topology::Device& first, std::int64_t others) {
   return {"workers_not_tpus",
           ProblemCode::bad_input,
           "strategy.kind",
-          fmt::format("tpu needs TPUs, but {}{}", in_words(first), more),
+          fmt::format("tpu needs TPUs, but {}{}", describe(first), more),
           "workers that are all TPUs",
           "Drag TPUs from the palette onto the host and set the other devices idle; or set their "
           "kind to tpu, which is emulated; or use mirrored with training.multiplies=bfloat16."};
@@ -55,7 +55,7 @@ Problem not_our_engine(Engine engine) {
 
 }  // namespace
 
-Problems other_than_tpus(const topology::Topology& topology) {
+Problems non_tpu_problems(const topology::Topology& topology) {
   const topology::Device* first = nullptr;
   std::int64_t count = 0;
   for (const topology::Host& host : topology.hosts)
@@ -76,7 +76,7 @@ Problems torus_problems(const StrategySpec& strategy) {
   return problems;
 }
 
-std::string torus_in_words(const std::vector<int>& hosts) {
+std::string torus_text(const std::vector<int>& hosts) {
   const collective::Formation formation = collective::formation(hosts);
   const std::string columns = base::format_count(formation.columns);
   if (formation.rows() == 1)

@@ -12,7 +12,7 @@
 namespace trainyard::experiment {
 
 // Reports workers that are not TPUs. Expects a valid drawing.
-base::Problems other_than_tpus(const topology::Topology& topology);
+base::Problems non_tpu_problems(const topology::Topology& topology);
 
 // Reports an algorithm or engine that does not sum gradients along the torus.
 base::Problems torus_problems(const StrategySpec& strategy);
@@ -20,6 +20,6 @@ base::Problems torus_problems(const StrategySpec& strategy);
 // Describes the torus of these ranks (`hosts`: host of each rank): "torus: tpu sums gradients along
 // the rows and columns of a torus of 2 x 4". A prime number of ranks makes one row, which is a
 // ring. Needs two ranks or more.
-std::string torus_in_words(const std::vector<int>& hosts);
+std::string torus_text(const std::vector<int>& hosts);
 
 }  // namespace trainyard::experiment

@@ -13,7 +13,7 @@ namespace trainyard::experiment {
 namespace {
 
 template <class Value>
-std::string in_vain(const char* field, Value asked, const std::string& because) {
+std::string unused_setting(const char* field, Value asked, const std::string& because) {
   return fmt::format("{}={} has no effect: {}", field, base::name_of(asked), because);
 }
 
@@ -23,8 +23,9 @@ void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) 
   const char* passed = strategy.kind == StrategyKind::hybrid ? "the only stage"
                        : strategy.kind == StrategyKind::rpc  ? "the servers of its layers"
                                                              : "all stages";
-  said.push_back(in_vain("strategy.stages.schedule", asked,
-                         fmt::format("micro-batches pass through {} one at a time", passed)));
+  said.push_back(
+      unused_setting("strategy.stages.schedule", asked,
+                     fmt::format("micro-batches pass through {} one at a time", passed)));
 }
 
 // Partitions by hand are validated elsewhere.
@@ -34,17 +35,18 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
   const int places = mesh.calls ? mesh.pipeline - 1 : mesh.pipeline;
   if (asked == StageSpec{}.partition || asked == Partition::by_hand) return;
   if (places == 1)
-    said.push_back(in_vain("strategy.stages.partition", asked,
-                           mesh.calls ? "there is only one server" : "there is only one stage"));
+    said.push_back(
+        unused_setting("strategy.stages.partition", asked,
+                       mesh.calls ? "there is only one server" : "there is only one stage"));
   else if (mesh.calls && std::ssize(partitioned_segments(strategy, resolved.model)) == places)
-    said.push_back(in_vain("strategy.stages.partition", asked, "each server has one layer"));
+    said.push_back(unused_setting("strategy.stages.partition", asked, "each server has one layer"));
 }
 
 // A reference only saves traffic between two servers by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
-  said.push_back(in_vain("strategy.rpc.output", rpc.output,
-                         "outputs of the only server return to the trainer that called it"));
+  said.push_back(unused_setting("strategy.rpc.output", rpc.output,
+                                "outputs of the only server return to the trainer that called it"));
 }
 
 }  // namespace
@@ -64,7 +66,8 @@ std::optional<std::string> unused_shard_group(const Resolved& resolved) {
   const ShardGroup asked = resolved.document.strategy.fsdp.group;
   if (!shards(resolved) || asked == FsdpSpec{}.group || !same_shard_groups(resolved).empty())
     return std::nullopt;
-  return in_vain("strategy.fsdp.group", asked, "all ranks of a sharding group are on one host");
+  return unused_setting("strategy.fsdp.group", asked,
+                        "all ranks of a sharding group are on one host");
 }
 
 }  // namespace trainyard::experiment

@@ -52,44 +52,44 @@ Problems form_problems(const Experiment& experiment) {
 }
 
 // " on each of 4 ranks", or " on each of 2 replicas" if the model is split; empty for one.
-std::string on_each(const Experiment& e, std::int64_t takers) {
-  if (takers == 1) return "";
+std::string on_each_rank_text(const Experiment& e, std::int64_t consumers) {
+  if (consumers == 1) return "";
   const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
-  return fmt::format(" on each of {}", base::counted(takers, are_replicas ? "replica" : "rank"));
+  return fmt::format(" on each of {}", base::counted(consumers, are_replicas ? "replica" : "rank"));
 }
 
-std::string more_than_there_are(std::int64_t samples) {
+std::string exceeds_samples_text(std::int64_t samples) {
   return fmt::format(" exceed the {}", base::counted(samples, "training sample"));
 }
 
 // Expects a batch that fits.
-Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
+Problems accumulation_problems(const Experiment& e, std::int64_t consumers, std::int64_t samples) {
   const TrainingSpec& training = e.training;
-  const std::int64_t most = samples / takers / training.batch_per_rank;
+  const std::int64_t most = samples / consumers / training.batch_per_rank;
   if (training.accumulation_steps <= most) return {};
   return {
       {"batch_exceeds_data", ProblemCode::bad_input, "training.accumulation_steps",
        fmt::format("{} micro-steps of {} samples{}{}", format_count(training.accumulation_steps),
-                   format_count(training.batch_per_rank), on_each(e, takers),
-                   more_than_there_are(samples)),
+                   format_count(training.batch_per_rank), on_each_rank_text(e, consumers),
+                   exceeds_samples_text(samples)),
        fmt::format("1 to {}", format_count(most)),
        "Lower it or training.batch_per_rank, or use more samples."}};
 }
 
-Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
+Problems batch_problems(const Experiment& e, std::int64_t consumers, std::int64_t samples) {
   const std::int64_t batch_per_rank = e.training.batch_per_rank;
-  if (takers < 1 || batch_per_rank < 1) return {};
-  if (samples < takers)
+  if (consumers < 1 || batch_per_rank < 1) return {};
+  if (samples < consumers)
     return {{"too_few_samples", ProblemCode::bad_input, "data.train_samples",
              fmt::format("{} cannot be divided among {}", base::counted(samples, "training sample"),
-                         base::counted(takers, "rank")),
-             fmt::format("at least {}", format_count(takers)),
+                         base::counted(consumers, "rank")),
+             fmt::format("at least {}", format_count(consumers)),
              "Use more samples, or fewer workers."}};
-  if (batch_per_rank <= samples / takers) return accumulation_problems(e, takers, samples);
+  if (batch_per_rank <= samples / consumers) return accumulation_problems(e, consumers, samples);
   return {{"batch_exceeds_data", ProblemCode::bad_input, "training.batch_per_rank",
-           fmt::format("{} samples{}{}", format_count(batch_per_rank), on_each(e, takers),
-                       more_than_there_are(samples)),
-           fmt::format("1 to {}", format_count(samples / takers)),
+           fmt::format("{} samples{}{}", format_count(batch_per_rank),
+                       on_each_rank_text(e, consumers), exceeds_samples_text(samples)),
+           fmt::format("1 to {}", format_count(samples / consumers)),
            "Lower it, or use more samples."}};
 }
 
@@ -135,7 +135,7 @@ bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
 }
 
 // True if shards can be counted: no problem in data, topology or training.
-bool may_be_dealt(const Problems& problems) {
+bool can_be_sharded(const Problems& problems) {
   return std::ranges::none_of(problems, [](const Problem& problem) {
     return is_at(problem, {"data", "topology", "training"});
   });
@@ -183,12 +183,12 @@ data::ShardTable count_among_trainers(const Experiment& experiment, const data::
 data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
   data::ShardTable table = count_among_trainers(experiment, survey);
   const int storage = storage_rank(experiment);
-  if (storage != kNobody && !table.empty())
+  if (storage != kNoRank && !table.empty())
     table.insert(table.begin() + storage, std::vector<std::int64_t>(table.front().size()));
   return table;
 }
 
-std::string ranks_in_words(const std::vector<std::size_t>& ranks) {
+std::string ranks_text(const std::vector<std::size_t>& ranks) {
   const std::string first = fmt::format("rank {}", ranks.front());
   return ranks.size() == 1
              ? first
@@ -208,7 +208,7 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
   const bool by_label = sharding.kind == data::ShardingKind::label_skew;
   return {{"rank_without_samples", ProblemCode::bad_input,
            by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
-           fmt::format("{} would own no samples", ranks_in_words(without)),
+           fmt::format("{} would own no samples", ranks_text(without)),
            "shards of at least 1 sample",
            by_label ? "Raise alpha, use another seed, or fewer workers."
                     : "Lower it, use more samples, or fewer workers."}};
@@ -251,7 +251,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   const auto data = looked_at(experiment.data, directory);
   Findings findings{
       semantic_problems(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
-  if (data && data_as_written && may_be_dealt(findings.problems)) {
+  if (data && data_as_written && can_be_sharded(findings.problems)) {
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));
   }

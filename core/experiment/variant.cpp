@@ -51,7 +51,7 @@ bool scales(StrategyKind kind) {
   return kind != StrategyKind::one_device && !has_stages(kind) && !fixed_algorithm(kind);
 }
 
-std::string what_scales() {
+std::string scalable_strategies() {
   std::string kinds;
   for (const auto& [kind, name] : base::Names<StrategyKind>::table)
     if (scales(kind)) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
@@ -59,12 +59,9 @@ std::string what_scales() {
 }
 
 Problem nothing_to_scale() {
-  return {"strategy_does_not_scale",
-          ProblemCode::bad_input,
-          "strategy.kind",
-          "one_device uses one device, so there is nothing to compare",
-          what_scales(),
-          "Set strategy.kind to mirrored."};
+  return {"strategy_does_not_scale", ProblemCode::bad_input,
+          "strategy.kind",           "one_device uses one device, so there is nothing to compare",
+          scalable_strategies(),     "Set strategy.kind to mirrored."};
 }
 
 Problem without_algorithm(StrategyKind kind) {
@@ -74,12 +71,9 @@ Problem without_algorithm(StrategyKind kind) {
       : has_stages(kind)  ? "sends activations between layers, so there is no all-reduce to compare"
       : has_servers(kind) ? "updates on its servers, so there is no all-reduce to compare"
                           : "depends on one rank of the drawing, and has only one way to reduce";
-  return {"strategy_does_not_scale",
-          ProblemCode::bad_input,
-          "strategy.kind",
-          fmt::format("{} {}", base::name_of(kind), why),
-          what_scales(),
-          "Set strategy.kind to mirrored."};
+  return {"strategy_does_not_scale", ProblemCode::bad_input,
+          "strategy.kind",           fmt::format("{} {}", base::name_of(kind), why),
+          scalable_strategies(),     "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {
@@ -124,7 +118,7 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
        "hosts with equal numbers of ranks", ""});
 }
 
-Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
+Problem fixed_all_reduce_problem(const StrategySpec& strategy, const FixedAlgorithm& only) {
   const std::string name(base::name_of(only.algorithm));
   return {"algorithm_is_fixed",
           ProblemCode::bad_input,
@@ -146,7 +140,7 @@ base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std:
 
 }  // namespace
 
-std::string in_words(const Variant& variant) {
+std::string describe(const Variant& variant) {
   if (variant.ranks == 1) return counted_ranks(1);
   return std::string(base::name_of(variant.algorithm)) + " on " + counted_ranks(variant.ranks);
 }
@@ -158,7 +152,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   if (const auto ok = can_scale(whole.strategy); !ok) return base::fail(ok.error());
   if (wanted.ranks < 1 || wanted.ranks > drawn) return base::fail(too_many(wanted.ranks, drawn));
   Experiment e = whole;
-  e.name = (whole.name.empty() ? "" : base::shortened(whole.name) + ", ") + in_words(wanted);
+  e.name = (whole.name.empty() ? "" : base::shortened(whole.name) + ", ") + describe(wanted);
   e.topology = topology::first_ranks(whole.topology, wanted.ranks);
   if (wanted.ranks > 1) e.strategy.algorithm = wanted.algorithm;
   if (wanted.ranks == 1) e.strategy.algorithm = collective::Algorithm::automatic;
@@ -167,7 +161,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.run.seconds_per_step = 0;
   if (const auto only = required_all_reduce(e.strategy.kind);
       only && !torus_problems(e.strategy).empty())
-    return base::fail(another_all_reduce(e.strategy, *only));
+    return base::fail(fixed_all_reduce_problem(e.strategy, *only));
   if (const auto ok = fit_strategy(e.strategy, hosts_of_workers(e.topology)); !ok)
     return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());

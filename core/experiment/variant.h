@@ -28,7 +28,7 @@ struct Variant {
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
 // "ring on 4 ranks", "1 rank".
-std::string in_words(const Variant& variant);
+std::string describe(const Variant& variant);
 
 }  // namespace trainyard::experiment
 

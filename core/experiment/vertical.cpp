@@ -28,7 +28,7 @@ Problem refused(std::string what, std::string advice) {
 }
 
 // Returns why ranks cannot exchange the results of their columns; empty if they can.
-std::string reason_against(const StrategySpec& strategy) {
+std::string unsupported_reason(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
     return "in data_parallel rank 0 reads all samples, and sends full rows";
@@ -62,7 +62,7 @@ std::string reason_against(const StrategySpec& strategy) {
   return "";
 }
 
-std::string advice_against(const StrategySpec& strategy) {
+std::string unsupported_advice(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or use iid.";
   const bool fits = !fixed_algorithm(strategy.kind) && !has_local_parameters(strategy.kind) &&
                     strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp &&
@@ -92,7 +92,7 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
 }
 
 // Applies to every layer, not only the first: a wide layer reads the sample itself.
-base::Problems looked_up_problems(const model::ModelSpec& model) {
+base::Problems lookup_problems(const model::ModelSpec& model) {
   const auto at = std::find_if(model.layers.begin(), model.layers.end(),
                                [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
   if (at == model.layers.end()) return {};
@@ -143,7 +143,7 @@ ColumnTable columns_by_rank(const Resolved& e) {
   return list;
 }
 
-std::vector<std::string> columns_in_words(const Resolved& e) {
+std::vector<std::string> columns_text(const Resolved& e) {
   std::vector<std::string> lines;
   for (const auto& [first, count] : columns_by_rank(e)) {
     const std::string which =
@@ -191,12 +191,12 @@ std::vector<Exchange> exchanges(const Resolved& e) {
 base::Problems vertical_problems(const Experiment& experiment, const data::DataSummary* data) {
   if (!data::owns_columns(experiment.data.sharding)) return {};
   const std::int64_t ranks = count_workers(experiment.topology);
-  if (const std::string reason = reason_against(experiment.strategy);
+  if (const std::string reason = unsupported_reason(experiment.strategy);
       ranks > 1 && experiment.strategy.kind != StrategyKind::one_device && !reason.empty())
-    return {refused(reason, advice_against(experiment.strategy))};
+    return {refused(reason, unsupported_advice(experiment.strategy))};
   if (base::Problems problems = first_layer_problems(experiment.model); !problems.empty())
     return problems;
-  if (base::Problems problems = looked_up_problems(experiment.model); !problems.empty())
+  if (base::Problems problems = lookup_problems(experiment.model); !problems.empty())
     return problems;
   if (data == nullptr || data->features() >= ranks) return {};
   return {

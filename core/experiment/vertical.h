@@ -22,7 +22,7 @@ using ColumnTable = std::vector<std::pair<std::int64_t, std::int64_t>>;
 ColumnTable columns_by_rank(const Resolved& experiment);
 
 // By rank: "196 of 784 feature columns, 196 to 391, of every sample". Empty if a rank has them all.
-std::vector<std::string> columns_in_words(const Resolved& experiment);
+std::vector<std::string> columns_text(const Resolved& experiment);
 
 // Rows of all ranks in each micro-step of one step; each rank has its part (`collective::part`), as
 // in iid sharding.

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 22;  // of a page
-constexpr std::size_t kMostSimilar = 5;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 22;  // of a page
+constexpr std::size_t kMaxSimilar = 5;
 constexpr std::string_view kFields = "fields", kProblemsPage = "problems.md",
                            kAlgorithmsPage = "all_reduce.md", kVerbsPage = "command_line.md";
 
@@ -99,7 +99,7 @@ base::Result<Manual> Manual::load(const fs::path& directory) {
   for (auto at = fs::recursive_directory_iterator(directory, error);
        !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     if (at->path().extension() != ".md") continue;
-    auto text = base::read_file(at->path(), kMostBytes);
+    auto text = base::read_file(at->path(), kMaxBytes);
     if (!text) return base::fail(text.error());
     pages.push_back(parse_page(fs::relative(at->path(), directory).generic_string(), *text));
   }
@@ -289,7 +289,7 @@ base::Result<Place> Manual::find(const std::string& topic) const {
       if (same(topic, section.title)) return Place{page.file, section.slug, ""};
   const std::string guess = base::detail::nearest(lower(topic), topics());
   std::string similar;
-  for (const SearchHit& hit : search(topic, kMostSimilar))
+  for (const SearchHit& hit : search(topic, kMaxSimilar))
     similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
   std::string advice = !guess.empty()     ? "Did you mean \"" + guess + "\"?"
                        : !similar.empty() ? "Sections with these words: " + similar

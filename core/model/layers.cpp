@@ -167,7 +167,7 @@ std::string to_text(const Shape& sample) {
 
 namespace {
 
-constexpr double kMostNumbers = 9007199254740992;  // 2^53: the largest exact integer in JSON.
+constexpr double kMaxNumbers = 9007199254740992;  // 2^53: the largest exact integer in JSON.
 
 double numbers_of(const Shape& shape) {
   double numbers = 1;
@@ -216,7 +216,7 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
       problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;
     const Shape output = output_shape(layer, input, classes);
-    if (work += work_of(layer, input, output); work > kMostNumbers)
+    if (work += work_of(layer, input, output); work > kMaxNumbers)
       problem = at("model_too_large", where, "the model has too many products to be counted",
                    "at most 2^53 products per sample", "Use smaller layers.");
     list.push_back(output);

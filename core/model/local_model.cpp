@@ -99,13 +99,13 @@ std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const bool activates = s.activation != compute::Activation::none,
              learns = model.owner(s).elements > 0;
-  const bool goes_back = segment > model.first_with_parameters ||
-                         (segment == model.first_with_parameters && activates);
+  const bool has_backward = segment > model.first_with_parameters ||
+                            (segment == model.first_with_parameters && activates);
   std::vector<int> inputs;
   if ((learns && !s.looks_up()) ||
       (segment > model.first_with_parameters && backward_needs_input(s)))
     inputs.push_back(segment - 1);
-  if (goes_back && (backward_needs_output(s) || (s.kind == LayerKind::batch_norm && activates)))
+  if (has_backward && (backward_needs_output(s) || (s.kind == LayerKind::batch_norm && activates)))
     inputs.push_back(segment);
   std::erase(inputs, -1);
   return inputs;

@@ -57,7 +57,7 @@ Tensor input_rows(const Segment& s, const Tensor& tensor) {
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
 // For an embedding: each number of each sample as a row, and full samples as rows.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
-Tensor whole_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
+Tensor full_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 
 // Reshapes inputs and outputs, and their gradients, to their full shapes.
 SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
@@ -80,7 +80,7 @@ Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
                                        output_rows(s, t.output), 1, s.split_first, s.split_of}};
   if (s.biased)
     ops.emplace_back(
-        compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)});
+        compute::AddBias{full_rows(s, t.output), bias(s, t.parameters), full_rows(s, t.output)});
   return ops;
 }
 
@@ -166,7 +166,7 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
   Ops ops{compute::EmbeddingBagBackwardWeight{
       numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1, s.split_first, s.split_of}};
   if (!of_places.empty())
-    ops.emplace_back(compute::SumRows{whole_rows(s, t.output_gradient), of_places});
+    ops.emplace_back(compute::SumRows{full_rows(s, t.output_gradient), of_places});
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;
 }
@@ -214,7 +214,7 @@ Ops partial_sums(const Segment& s, const SegmentTensors& tensors) {
 }
 
 Ops activate_sum(const Segment& s, const SegmentTensors& tensors) {
-  const Tensor output = whole_rows(s, tensors.output);
+  const Tensor output = full_rows(s, tensors.output);
   return {compute::AddBias{output, {}, output, s.activation}};
 }
 

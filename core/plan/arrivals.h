@@ -88,7 +88,7 @@ class ArrivalQueue {
   std::int64_t steps() const {
     return rule_.answers_after_update ? version_ : pushed_;
   }  // completed steps, in the unit of `allow`
-  bool spent() const { return steps() >= allowed_; }
+  bool is_exhausted() const { return steps() >= allowed_; }
 
  private:
   enum class State : std::uint8_t {

@@ -12,7 +12,7 @@ namespace trainyard::plan {
 
 inline constexpr char kPiece = '@';
 
-inline std::string_view whole_name(std::string_view name) {
+inline std::string_view base_name(std::string_view name) {
   return name.substr(0, name.find(kPiece));
 }
 

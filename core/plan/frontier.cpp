@@ -7,7 +7,7 @@
 namespace trainyard::plan {
 namespace {
 
-constexpr std::int64_t kMostInFlight = 64;  // bits of finished_ahead
+constexpr std::int64_t kMaxInFlight = 64;  // bits of finished_ahead
 
 std::int64_t round_key(const Op& op) {
   return communicates(op.kind) && op.round >= 0 ? (std::int64_t{op.bucket} << 32) | op.round : -1;
@@ -77,7 +77,7 @@ bool Frontier::may_join(const LaneState& state, std::int64_t round, std::int64_t
                         bool in_order) const {
   const std::int64_t ahead = state.started - state.completed.load(std::memory_order_relaxed);
   if (ahead == 0) return true;
-  return ahead < kMostInFlight && instance == state.open_instance &&
+  return ahead < kMaxInFlight && instance == state.open_instance &&
          (in_order || (round >= 0 && round == state.open_round));
 }
 

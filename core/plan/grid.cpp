@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/plan/rehearsal.h"
+#include "core/plan/dry_run.h"
 #include "core/plan/text.h"
 
 namespace trainyard::plan {
@@ -21,7 +21,7 @@ class Grid {
       const int number = ranks_.back().program(program);
       instances.push_back(number < 0 ? std::vector<int>{} : std::vector{number});
     }
-    run_ = rehearse(ranks_, plan.groups, std::move(instances));
+    run_ = dry_run(ranks_, plan.groups, std::move(instances));
     ticks_ = static_cast<std::size_t>(run_.ticks);
     for (std::size_t r = 0; r < ranks_.size(); ++r)
       for (std::size_t l = 0; l < run_.places[r].size(); ++l)
@@ -55,7 +55,7 @@ class Grid {
     Row row{r, "r" + std::to_string(ranks_[r].rank) + " " + ranks_[r].lanes[l].name,
             std::vector<std::string>(ticks_ + 1)};
     bool stuck = false;
-    for (const Rehearsal::Place& place : run_.places[r][l]) {
+    for (const DryRun::Place& place : run_.places[r][l]) {
       const bool marked = is_marked(r, place);
       if (place.begin < 0 && stuck && !marked)
         continue;  // show only the first op that never starts
@@ -72,7 +72,7 @@ class Grid {
     rows_.push_back(std::move(row));
   }
 
-  std::string cell(std::size_t r, const Rehearsal::Place& place, bool marked) const {
+  std::string cell(std::size_t r, const DryRun::Place& place, bool marked) const {
     const Op& op =
         ranks_[r]
             .programs[static_cast<std::size_t>(run_.program(static_cast<std::int32_t>(r), place))]
@@ -85,7 +85,7 @@ class Grid {
     cell += cell.empty() ? text : "+" + text;
   }
 
-  bool is_marked(std::size_t r, const Rehearsal::Place& place) const {
+  bool is_marked(std::size_t r, const DryRun::Place& place) const {
     return mark_ && mark_->rank == ranks_[r].rank && mark_->op == place.op;
   }
 
@@ -128,7 +128,7 @@ class Grid {
 
   std::vector<RankPlan> ranks_;
   std::optional<Mark> mark_;
-  Rehearsal run_;
+  DryRun run_;
   std::size_t ticks_ = 0, marked_tick_ = 0;
   std::vector<Row> rows_;
 };

@@ -158,13 +158,13 @@ bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
 
 }  // namespace
 
-Liveness::Liveness(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
+Liveness::Liveness(const RankPlan& rank) : written_first_(rank.buffers.size(), true) {
   for (const Program& program : rank.programs) {
     auto& of_program = stretches_.emplace_back();
     const auto touches = touches_of(rank, program);
     for (std::size_t b = 0; b < touches.size(); ++b) {
       Life life = life_of(touches[b]);
-      if (!life.is_written_first) begins_anew_[b] = false;
+      if (!life.is_written_first) written_first_[b] = false;
       if (!is_read(touches[b]) && !life.stretches.empty())
         life.stretches = {{life.stretches.front().first, life.stretches.back().last}};
       of_program.push_back(std::move(life.stretches));

@@ -34,13 +34,13 @@ class Liveness {
   }
   // True if every program writes the buffer before it reads it, and no copy of the buffer is in
   // progress when a program begins or ends: no value survives from program to program.
-  bool is_written_first(std::size_t buffer) const { return begins_anew_[buffer]; }
+  bool is_written_first(std::size_t buffer) const { return written_first_[buffer]; }
   // True if both buffers are live at the same op of some program.
   bool meet(std::size_t a, std::size_t b) const;
 
  private:
   std::vector<std::vector<std::vector<Stretch>>> stretches_;  // by program, by buffer
-  std::vector<bool> begins_anew_;
+  std::vector<bool> written_first_;
 };
 
 }  // namespace trainyard::plan

@@ -25,14 +25,14 @@ class Parser : private WordReader {
 
   bool group_number(std::int32_t& value) {
     const Word at = take();
-    if (!at.text.starts_with('g')) return fail_word(at, "a group, such as g0");
+    if (!at.text.starts_with('g')) return fail_at_word(at, "a group, such as g0");
     return number(at, at.text.substr(1), value);
   }
 
   // Adds a name, which must be new, with the next number.
   bool new_name(Numbers& known, std::string& name) {
     const Word at = take();
-    if (!is_name(at.text)) return fail_word(at, "a name");
+    if (!is_name(at.text)) return fail_at_word(at, "a name");
     if (!known.emplace(at.text, static_cast<std::int32_t>(known.size())).second)
       return fail(at, fmt::format("the name {} is used already", quoted(at.text)),
                   "distinct names");
@@ -75,14 +75,14 @@ class Parser : private WordReader {
   bool line() {
     if (take_if("group")) return group_line();
     if (take_if("rank")) return rank_line();
-    if (ranks_.empty()) return fail_word(peek(), "group, rank");
+    if (ranks_.empty()) return fail_at_word(peek(), "group, rank");
     if (take_if("rule")) return rule_line();
     if (take_if("pair")) return pair_line();
     if (take_if("lane")) return before_programs() && lane_line();
     if (take_if("buffer")) return before_programs() && buffer_line();
     if (take_if("program")) return program_line();
     if (rank().programs.empty())
-      return fail_word(peek(), "rule, pair, lane, buffer, program, rank");
+      return fail_at_word(peek(), "rule, pair, lane, buffer, program, rank");
     if (take_if("bucket")) return wanted_line();
     return op_line();
   }
@@ -96,7 +96,7 @@ class Parser : private WordReader {
   bool group_line() {
     const Word at = take();
     if (at.text != "g" + std::to_string(groups_.size()) + ":" || !ranks_.empty())
-      return fail_word(at, "groups before ranks, numbered from 0, such as g0:");
+      return fail_at_word(at, "groups before ranks, numbered from 0, such as g0:");
     Group group;
     while (more())
       if (!number(group.ranks.emplace_back())) return false;
@@ -109,7 +109,7 @@ class Parser : private WordReader {
     std::int32_t value = -1;
     if (!number(value)) return false;
     if (value != static_cast<std::int32_t>(ranks_.size()))
-      return fail_word(at, fmt::format("rank {}", ranks_.size()));
+      return fail_at_word(at, fmt::format("rank {}", ranks_.size()));
     ranks_.emplace_back().rank = value;
     lanes_.clear();
     buffers_.clear();
@@ -147,7 +147,7 @@ class Parser : private WordReader {
     if (!new_name(lanes_, lane.name)) return false;
     const Word at = take();
     const auto kind = kind_of(at.text, LaneKind::copy);
-    if (!kind) return fail_word(at, "input, compute, comm, send, recv, copy");
+    if (!kind) return fail_at_word(at, "input, compute, comm, send, recv, copy");
     lane.kind = *kind;
     if (more() && !group_number(lane.group)) return false;
     rank().lanes.push_back(std::move(lane));
@@ -162,7 +162,7 @@ class Parser : private WordReader {
                                      std::end(base::Names<base::DType>::table),
                                      [&](const auto& entry) { return entry.second == at.text; });
     if (known == std::end(base::Names<base::DType>::table))
-      return fail_word(at, "fp32, fp64, int32, fp16, bf16, byte");
+      return fail_at_word(at, "fp32, fp64, int32, fp16, bf16, byte");
     buffer.dtype = known->first;
     if (!number(buffer.elements)) return false;
     buffer.shared = take_if("shared");
@@ -227,7 +227,7 @@ class Parser : private WordReader {
   bool row(std::int64_t& elements) {
     if (!take_if("row")) return true;
     const Word at = peek();
-    return number(elements) && (elements > 1 || fail_word(at, "a row of 2 or more elements"));
+    return number(elements) && (elements > 1 || fail_at_word(at, "a row of 2 or more elements"));
   }
 
   bool named(bool& is) {
@@ -240,7 +240,7 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t colon = at.text.find(':'), slash = at.text.find('/');
     if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon)
-      return fail_word(at, "columns, such as 0:196/784");
+      return fail_at_word(at, "columns, such as 0:196/784");
     std::int64_t end = 0;
     if (!number(at, at.text.substr(0, colon), columns.first) ||
         !number(at, at.text.substr(colon + 1, slash - colon - 1), end) ||
@@ -248,7 +248,7 @@ class Parser : private WordReader {
       return false;
     columns.count = end - columns.first;
     return (columns.count > 0 && end <= columns.of) ||
-           fail_word(at, "columns that end after they start, within all columns");
+           fail_at_word(at, "columns that end after they start, within all columns");
   }
 
   static constexpr const char* kWeightsAccepted = "weights, such as 1:1:1/3";
@@ -256,7 +256,7 @@ class Parser : private WordReader {
     if (!take_if("weights")) return true;
     const Word at = take();
     const std::size_t slash = at.text.find('/');
-    if (slash == std::string_view::npos) return fail_word(at, kWeightsAccepted);
+    if (slash == std::string_view::npos) return fail_at_word(at, kWeightsAccepted);
     for (std::string_view rest = at.text.substr(0, slash);
          weights.numerators.empty() || !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
@@ -265,21 +265,21 @@ class Parser : private WordReader {
       if (!number(at, rest.substr(negative ? 1 : 0, colon - (negative ? 1 : 0)), numerator))
         return false;
       if (negative) numerator = -numerator;
-      if (colon + 1 == rest.size()) return fail_word(at, kWeightsAccepted);
+      if (colon + 1 == rest.size()) return fail_at_word(at, kWeightsAccepted);
       rest = rest.substr(std::min(colon + 1, rest.size()));
     }
     return number(at, at.text.substr(slash + 1), weights.denominator) &&
-           (weights.denominator > 0 || fail_word(at, "a denominator above 0"));
+           (weights.denominator > 0 || fail_at_word(at, "a denominator above 0"));
   }
 
   bool lane(LaneId& id) {
     const Word at = take();
-    if (!at.text.starts_with('@')) return fail_word(at, "a lane, such as @compute");
+    if (!at.text.starts_with('@')) return fail_at_word(at, "a lane, such as @compute");
     return lane_named(at, at.text.substr(1), id);
   }
   bool lane_named(const Word& at, std::string_view name, LaneId& id) {
     id = LaneId(number_in(lanes_, name));
-    return id.valid() || fail_word(at, "a lane of this rank");
+    return id.valid() || fail_at_word(at, "a lane of this rank");
   }
 
   bool accesses(std::string_view keyword, std::vector<Access>& list) {
@@ -293,20 +293,20 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t bracket = at.text.find('[');
     access.buffer = BufferId(number_in(buffers_, at.text.substr(0, bracket)));
-    if (!access.buffer.valid()) return fail_word(at, "a buffer of this rank");
+    if (!access.buffer.valid()) return fail_at_word(at, "a buffer of this rank");
     access.count = rank().buffers[access.buffer.index()].elements;
     return bracket == std::string_view::npos || range(at, at.text.substr(bracket), access);
   }
   bool range(const Word& at, std::string_view text, Access& access) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || !text.ends_with(']'))
-      return fail_word(at, "a range, such as grads[100:200]");
+      return fail_at_word(at, "a range, such as grads[100:200]");
     std::int64_t end = 0;
     if (!number(at, text.substr(1, colon - 1), access.first) ||
         !number(at, text.substr(colon + 1, text.size() - colon - 2), end))
       return false;
     access.count = end - access.first;
-    return access.count >= 0 || fail_word(at, "a range that does not end before it starts");
+    return access.count >= 0 || fail_at_word(at, "a range that does not end before it starts");
   }
 
   bool dependencies(std::vector<Dependency>& list) {
@@ -318,7 +318,7 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t colon = at.text.rfind(':');
     if (colon == std::string_view::npos)
-      return fail_word(at, "a lane and a sequence, such as compute:5");
+      return fail_at_word(at, "a lane and a sequence, such as compute:5");
     std::string_view count = at.text.substr(colon + 1);
     if (const std::size_t back = count.find("@-"); back != std::string_view::npos) {
       if (!number(at, count.substr(back + 2), dependency.steps_back)) return false;

@@ -20,7 +20,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
   rest.remove_prefix(prefix.size());
   const auto digits =
       static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_digit) - rest.begin());
-  const auto value = number_of(rest.substr(0, digits), kMostId);
+  const auto value = number_of(rest.substr(0, digits), kMaxId);
   if (!value) return std::nullopt;
   rest.remove_prefix(digits);
   return static_cast<std::int32_t>(*value);
@@ -30,7 +30,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
 bool take_last_chunk(std::string_view& rest, Op& op) {
   if (op.chunk < 0 || !rest.starts_with("-")) return true;
   const auto last = take_field(rest, "-");
-  if (!last || *last <= op.chunk || *last == kMostId) return false;
+  if (!last || *last <= op.chunk || *last == kMaxId) return false;
   op.chunks = *last - op.chunk + 1;
   return true;
 }
@@ -103,7 +103,7 @@ base::Result<Op> parse_token(std::string_view text) {
   if (read.op) return std::move(*read.op);
   return base::fail({"bad_token", base::ProblemCode::bad_input,
                      fmt::format("column {}", read.at + 1),
-                     fmt::format("\"{}\" is not an op: {}", text.substr(0, kMostQuoted), read.what),
+                     fmt::format("\"{}\" is not an op: {}", text.substr(0, kMaxQuoted), read.what),
                      "an op, such as F.s0.m0", ""});
 }
 

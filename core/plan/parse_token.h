@@ -11,11 +11,11 @@
 
 namespace trainyard::plan {
 
-inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
-inline constexpr std::int64_t kMostId = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kMaxNumber = std::int64_t{1} << 53;
+inline constexpr std::int64_t kMaxId = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "writes", "flops",
                                                            "after"};
-inline constexpr std::size_t kMostQuoted = 40;  // characters of a bad word that an error quotes
+inline constexpr std::size_t kMaxQuoted = 40;  // characters of a bad word that an error quotes
 
 // Parses decimal digits as a number from 0 to `most`.
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most);

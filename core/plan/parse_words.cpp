@@ -6,7 +6,7 @@
 namespace trainyard::plan {
 
 std::string quoted(std::string_view text) {
-  return fmt::format("\"{}\"", text.substr(0, kMostQuoted));
+  return fmt::format("\"{}\"", text.substr(0, kMaxQuoted));
 }
 
 bool WordReader::next_line() {
@@ -44,7 +44,7 @@ bool WordReader::fail(const Word& at, std::string what, std::string accepted) {
   return false;
 }
 
-bool WordReader::fail_word(const Word& at, std::string accepted) {
+bool WordReader::fail_at_word(const Word& at, std::string accepted) {
   return fail(at, at.text.empty() ? "the line ends here" : fmt::format("found {}", quoted(at.text)),
               std::move(accepted));
 }

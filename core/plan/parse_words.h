@@ -31,9 +31,9 @@ class WordReader {
   Word take() { return more() ? words_[used_++] : end_; }
   bool take_if(std::string_view text);
   bool expect(std::string_view text) {
-    return take_if(text) || fail_word(peek(), std::string(text));
+    return take_if(text) || fail_at_word(peek(), std::string(text));
   }
-  bool ended() { return !more() || fail_word(peek(), "the end of the line"); }
+  bool ended() { return !more() || fail_at_word(peek(), "the end of the line"); }
 
   template <class Integer>
   bool number(Integer& value) {
@@ -44,15 +44,15 @@ class WordReader {
   bool number(const Word& at, std::string_view text,
               Integer& value) {  // `text`: the digits within the word
     const std::int64_t most =
-        std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
+        std::min<std::int64_t>(kMaxNumber, std::numeric_limits<Integer>::max());
     const auto found = number_of(text, most);
-    if (!found) return fail_word(at, fmt::format("a number from 0 to {}", most));
+    if (!found) return fail_at_word(at, fmt::format("a number from 0 to {}", most));
     value = static_cast<Integer>(*found);
     return true;
   }
 
   bool fail(const Word& at, std::string what, std::string accepted);
-  bool fail_word(const Word& at, std::string accepted);
+  bool fail_at_word(const Word& at, std::string accepted);
   const base::Problem& problem() const { return problem_; }
 
  private:

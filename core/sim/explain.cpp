@@ -15,7 +15,7 @@ using topology::Network;
 
 // Tolerance: with servers a step is the mean time between updates, some of which overlap at the
 // ends of the simulated interval.
-constexpr double kMoreThanAll = 1.005;
+constexpr double kOverTotal = 1.005;
 
 // Bound of the busiest thread or, with one engine per lane, of the busiest lane. Offload copies run
 // on their own thread and do not count.
@@ -69,7 +69,7 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
     std::map<int, std::pair<Picoseconds, std::int64_t>> groups;
     for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) {
       if (!plan::coarse(op.kind)) continue;
-      groups[op.channel].first += simulation.world().gatherings.known_duration(op);
+      groups[op.channel].first += simulation.world().pending_collectives.known_duration(op);
       ++groups[op.channel].second;
     }
     for (const auto& [group, all] : groups)
@@ -84,7 +84,7 @@ struct Words {
   std::string what, how;
 };
 
-Words device_words(const Bound& bound, const Outcome& outcome, const Network& network) {
+Words device_text(const Bound& bound, const Outcome& outcome, const Network& network) {
   const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
   const std::string device =
       network.device(network.ranks()[static_cast<std::size_t>(bound.rank)]).name;
@@ -95,7 +95,7 @@ Words device_words(const Bound& bound, const Outcome& outcome, const Network& ne
   return {what, fmt::format("{} is busy for {}", device, base::format_seconds(bound.seconds))};
 }
 
-Words edge_words(const Bound& bound, const Network& network) {
+Words edge_text(const Bound& bound, const Network& network) {
   std::string name = edge_name(network, bound.edge);
   name.front() = 'T';
   return {name,
@@ -104,14 +104,14 @@ Words edge_words(const Bound& bound, const Network& network) {
                       base::format_seconds(bound.seconds))};
 }
 
-Words latency_words(const Bound& bound) {
+Words latency_text(const Bound& bound) {
   return {
       "Latency",
       fmt::format("{} of messages, one after another, {} {}", base::counted(bound.rounds, "round"),
                   bound.rounds == 1 ? "takes" : "take", base::format_seconds(bound.seconds))};
 }
 
-Words engine_words(const Bound& bound, const Outcome& outcome) {
+Words engine_text(const Bound& bound, const Outcome& outcome) {
   return {fmt::format("Communication by {}", outcome.engine),
           fmt::format("{} {} {} (estimated as a ring)", base::counted(bound.rounds, "collective"),
                       bound.rounds == 1 ? "takes" : "in sequence take",
@@ -120,10 +120,10 @@ Words engine_words(const Bound& bound, const Outcome& outcome) {
 
 Words words(const Bound& bound, const Outcome& outcome, const Network& network) {
   switch (bound.kind) {
-    case BoundKind::device: return device_words(bound, outcome, network);
-    case BoundKind::edge: return edge_words(bound, network);
-    case BoundKind::latency: return latency_words(bound);
-    case BoundKind::engine: return engine_words(bound, outcome);
+    case BoundKind::device: return device_text(bound, outcome, network);
+    case BoundKind::edge: return edge_text(bound, network);
+    case BoundKind::latency: return latency_text(bound);
+    case BoundKind::engine: return engine_text(bound, outcome);
   }
   return {};
 }
@@ -173,7 +173,7 @@ std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);
   auto [what, how] = words(bound, outcome, network);
-  if (bound.seconds > kMoreThanAll * outcome.median_step_seconds)
+  if (bound.seconds > kOverTotal * outcome.median_step_seconds)
     return fmt::format("{} bounds the step of {}: {} per step, and is never idle.", what, step,
                        how);
   if (bound.seconds >= outcome.median_step_seconds / 2)

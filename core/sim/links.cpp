@@ -10,7 +10,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Links::Links(const topology::Network& network) {
   for (const topology::Edge& edge : network.edges()) {
-    WayState state;
+    DirectedLinkState state;
     state.capacity = std::llround(edge.bandwidth_bits_per_second * static_cast<double>(kRateUnit));
     ways_.push_back(state);
     ways_.push_back(state);
@@ -20,21 +20,22 @@ Links::Links(const topology::Network& network) {
   seen_way_.resize(ways_.size(), false);
 }
 
-void Links::change(Way way) {
+void Links::change(DirectedLink way) {
   if (ways_[at(way)].changed) return;
   ways_[at(way)].changed = true;
   changed_.push_back(way);
 }
 
-void Links::start(int transfer, const std::vector<Way>& path, std::int64_t bytes, Picoseconds now) {
+void Links::start(int transfer, const std::vector<DirectedLink>& path, std::int64_t bytes,
+                  Picoseconds now) {
   if (transfers_.size() <= at(transfer)) {
     transfers_.resize(at(transfer) + 1);
     open_.resize(transfers_.size(), false);
   }
   transfers_[at(transfer)] = {
       &path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
-  for (const Way way : path) {
-    WayState& state = ways_[at(way)];
+  for (const DirectedLink way : path) {
+    DirectedLinkState& state = ways_[at(way)];
     if (state.transfers.empty()) state.busy_since = now;
     state.transfers.push_back(transfer);
     state.bytes += bytes;
@@ -48,7 +49,7 @@ bool Links::stale(const End& end) const {
 }
 
 Picoseconds Links::next_end(Picoseconds now) {
-  if (!changed_.empty()) share_again(now);
+  if (!changed_.empty()) recompute_shares(now);
   while (!ends_.empty() && stale(ends_.top())) ends_.pop();
   return ends_.empty() ? kNever : std::get<0>(ends_.top());
 }
@@ -60,8 +61,8 @@ std::vector<int> Links::take_ended(Picoseconds now) {
     const int number = std::get<1>(ends_.top());
     ended.push_back(number);
     transfers_[at(number)].active = false;
-    for (const Way way : *transfers_[at(number)].path) {
-      WayState& state = ways_[at(way)];
+    for (const DirectedLink way : *transfers_[at(number)].path) {
+      DirectedLinkState& state = ways_[at(way)];
       state.transfers.erase(std::find(state.transfers.begin(), state.transfers.end(), number));
       if (state.transfers.empty()) state.busy += now - state.busy_since;
       change(way);
@@ -70,22 +71,22 @@ std::vector<int> Links::take_ended(Picoseconds now) {
   return ended;
 }
 
-void Links::share_again(Picoseconds now) {
+void Links::recompute_shares(Picoseconds now) {
   std::vector<int> transfers;
-  const std::vector<Way> ways = touched_ways(transfers);
+  const std::vector<DirectedLink> ways = affected_links(transfers);
   share(ways, transfers, now);
-  for (const Way way : ways) seen_way_[at(way)] = false;
+  for (const DirectedLink way : ways) seen_way_[at(way)] = false;
 }
 
 // Returns the changed ways and those connected to them by transfers, directly or through others, in
 // order. Marks their transfers as open.
-std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
-  std::vector<Way> ways;
-  const auto add = [&](Way way) {
+std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
+  std::vector<DirectedLink> ways;
+  const auto add = [&](DirectedLink way) {
     if (!seen_way_[at(way)]) ways.push_back(way);
     seen_way_[at(way)] = true;
   };
-  for (const Way way : changed_) {
+  for (const DirectedLink way : changed_) {
     ways_[at(way)].changed = false;
     add(way);
   }
@@ -95,22 +96,22 @@ std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
       if (open_[at(transfer)]) continue;
       open_[at(transfer)] = true;
       transfers.push_back(transfer);
-      for (const Way way : *transfers_[at(transfer)].path) add(way);
+      for (const DirectedLink way : *transfers_[at(transfer)].path) add(way);
     }
   std::sort(ways.begin(), ways.end());
   return ways;
 }
 
-void Links::share(const std::vector<Way>& ways, const std::vector<int>& transfers,
+void Links::share(const std::vector<DirectedLink>& ways, const std::vector<int>& transfers,
                   Picoseconds now) {
-  for (const Way way : ways) {
+  for (const DirectedLink way : ways) {
     left_[at(way)] = ways_[at(way)].capacity;
     sharers_[at(way)] = static_cast<std::int64_t>(ways_[at(way)].transfers.size());
   }
   for (std::size_t settled = 0; settled < transfers.size();) {
-    Way narrowest = -1;
+    DirectedLink narrowest = -1;
     std::int64_t rate = 0;
-    for (const Way way : ways) {
+    for (const DirectedLink way : ways) {
       if (sharers_[at(way)] == 0) continue;
       const std::int64_t offer = std::max<std::int64_t>(left_[at(way)] / sharers_[at(way)], 1);
       if (narrowest < 0 || offer < rate) narrowest = way, rate = offer;
@@ -120,7 +121,7 @@ void Links::share(const std::vector<Way>& ways, const std::vector<int>& transfer
       open_[at(transfer)] = false;
       ++settled;
       set_rate(transfer, rate, now);
-      for (const Way way : *transfers_[at(transfer)].path) {
+      for (const DirectedLink way : *transfers_[at(transfer)].path) {
         left_[at(way)] -= rate;
         --sharers_[at(way)];
       }

@@ -18,8 +18,10 @@
 namespace trainyard::sim {
 
 // One direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
-using Way = int;
-inline Way way(const topology::Hop& hop) { return 2 * hop.edge.value + (hop.forward ? 0 : 1); }
+using DirectedLink = int;
+inline DirectedLink way(const topology::Hop& hop) {
+  return 2 * hop.edge.value + (hop.forward ? 0 : 1);
+}
 
 class Links {
  public:
@@ -29,7 +31,8 @@ class Links {
 
   // Starts a transfer of `bytes` over `path` (not empty) at `now`. The path must stay valid until
   // the transfer ends.
-  void start(int transfer, const std::vector<Way>& path, std::int64_t bytes, Picoseconds now);
+  void start(int transfer, const std::vector<DirectedLink>& path, std::int64_t bytes,
+             Picoseconds now);
 
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none.
   // `now` must be the time of all starts since the last call.
@@ -37,10 +40,10 @@ class Links {
   // Returns the transfers that end at `now`, a result of `next_end`, by number.
   std::vector<int> take_ended(Picoseconds now);
 
-  std::int64_t bytes(Way way) const {
+  std::int64_t bytes(DirectedLink way) const {
     return ways_[static_cast<std::size_t>(way)].bytes;
   }  // bytes started so far
-  Picoseconds busy(Way way) const {
+  Picoseconds busy(DirectedLink way) const {
     return ways_[static_cast<std::size_t>(way)].busy;
   }  // time with at least one transfer
   int ways() const { return static_cast<int>(ways_.size()); }
@@ -52,14 +55,14 @@ class Links {
       512;  // rates are in units of 1/512 bit/s: 1e16 bit/s fit, and shares of 1 kbit/s are precise
 
   struct Transfer {
-    const std::vector<Way>* path = nullptr;
+    const std::vector<DirectedLink>* path = nullptr;
     Amount remaining = 0;
     std::int64_t rate = 0;
     Picoseconds since = 0;  // time at which `remaining` was valid
     Picoseconds ends = kNever;
     bool active = false;
   };
-  struct WayState {
+  struct DirectedLinkState {
     std::int64_t capacity = 0;
     std::vector<int> transfers;
     std::int64_t bytes = 0;
@@ -68,16 +71,17 @@ class Links {
   };
   using End = std::tuple<Picoseconds, int>;
 
-  void share_again(Picoseconds now);
-  std::vector<Way> touched_ways(std::vector<int>& transfers);
-  void share(const std::vector<Way>& ways, const std::vector<int>& transfers, Picoseconds now);
+  void recompute_shares(Picoseconds now);
+  std::vector<DirectedLink> affected_links(std::vector<int>& transfers);
+  void share(const std::vector<DirectedLink>& ways, const std::vector<int>& transfers,
+             Picoseconds now);
   void set_rate(int transfer, std::int64_t rate, Picoseconds now);
-  void change(Way way);
+  void change(DirectedLink way);
   bool stale(const End& end) const;
 
-  std::vector<WayState> ways_;
+  std::vector<DirectedLinkState> ways_;
   std::vector<Transfer> transfers_;
-  std::vector<Way> changed_;
+  std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // Scratch of `share`, by way and by transfer.
   std::vector<std::int64_t> left_, sharers_;

@@ -30,7 +30,7 @@ std::vector<WireBytes> wire_bytes(const Wire& wire, int ranks) {
 std::vector<EdgeUse> edge_uses(const Wire& wire, Picoseconds now) {
   std::vector<EdgeUse> uses;
   const Links& links = wire.links();
-  for (Way way = 0; way < links.ways(); ++way)
+  for (DirectedLink way = 0; way < links.ways(); ++way)
     if (links.bytes(way) > 0)
       uses.push_back({topology::EdgeId(way / 2), way % 2 == 0,
                       wire.sent().first_step_ways[static_cast<std::size_t>(way)], links.bytes(way),
@@ -110,7 +110,7 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
   outcome.bubble_fraction = bubble_fraction(outcome.ranks);
   outcome.bounds = bounds(simulation, outcome, schedule.program(0), network, lanes_per_thread);
   outcome.explain = explain(outcome, network);
-  outcome.fingerprint = world.tape.fingerprint();
+  outcome.fingerprint = world.event_sink.fingerprint();
   return outcome;
 }
 

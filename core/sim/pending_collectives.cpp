@@ -11,21 +11,21 @@ base::Result<int> PendingCollectives::join(int rank, const OpModel& op, std::int
   std::vector<int>& numbers = of_group_[op.channel];
   const std::size_t turn = next_of_rank_[{op.channel, rank}]++;
   if (turn == numbers.size()) {
-    numbers.push_back(static_cast<int>(gatherings_.size()));
-    gatherings_.push_back({&op, step, 0, false});
+    numbers.push_back(static_cast<int>(collectives_.size()));
+    collectives_.push_back({&op, step, 0, false});
   }
   const int number = numbers[turn];
-  Gathering& gathering = gatherings_[static_cast<std::size_t>(number)];
-  const OpModel& first = *gathering.op;
-  if (gathering.step != step ||
+  PendingCollective& pending = collectives_[static_cast<std::size_t>(number)];
+  const OpModel& first = *pending.op;
+  if (pending.step != step ||
       std::tie(first.kind, first.bucket, first.bytes) != std::tie(op.kind, op.bucket, op.bytes))
     return base::fail({"collectives_differ", base::ProblemCode::bad_input,
                        fmt::format("rank {}, step {}", rank, step),
                        fmt::format("the rank reached the collective of bucket {}, {} B, but a peer "
                                    "reached bucket {}, {} B, of step {}",
-                                   op.bucket, op.bytes, first.bucket, first.bytes, gathering.step),
+                                   op.bucket, op.bytes, first.bucket, first.bytes, pending.step),
                        "collectives in the same order on all ranks", ""});
-  if (++gathering.here == op.members.size()) complete_.push_back(number);
+  if (++pending.here == op.members.size()) complete_.push_back(number);
   return number;
 }
 

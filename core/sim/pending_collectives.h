@@ -20,7 +20,7 @@ class PendingCollectives {
   explicit PendingCollectives(const topology::Network& network)
       : network_(network), ranks_(network.ranks()) {}
 
-  struct Gathering {
+  struct PendingCollective {
     const OpModel* op = nullptr;  // op of the first member that joined
     std::int64_t step = 0;
     std::size_t here = 0;
@@ -33,8 +33,10 @@ class PendingCollectives {
   bool complete(int number) const {
     return at(number).here == at(number).op->members.size();
   }  // true if all members have joined
-  void end(int number) { gatherings_[static_cast<std::size_t>(number)].over = true; }
-  const Gathering& at(int number) const { return gatherings_[static_cast<std::size_t>(number)]; }
+  void end(int number) { collectives_[static_cast<std::size_t>(number)].over = true; }
+  const PendingCollective& at(int number) const {
+    return collectives_[static_cast<std::size_t>(number)];
+  }
   // those that became complete since the last call
   std::vector<int> take_complete() { return std::exchange(complete_, {}); }
 
@@ -49,7 +51,7 @@ class PendingCollectives {
 
   const topology::Network& network_;
   std::vector<topology::DeviceId> ranks_;
-  std::vector<Gathering> gatherings_;
+  std::vector<PendingCollective> collectives_;
   std::vector<int> complete_;
   std::map<int, std::vector<int>> of_group_;                 // in the order of the group
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank

@@ -25,7 +25,7 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
 }
 
 // Returns the maximum number of named rows of an op: the capacity of one worker's list.
-std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
+std::int64_t max_rows(const Op& op, const plan::RankPlan& rank) {
   if (!op.named) return 0;
   if (op.kind == OpKind::push) return op.reads.front().count / op.row;
   const std::int64_t lists = rank.rule ? rank.rule->workers : 1;
@@ -69,16 +69,17 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
   const std::int64_t arrived =
       model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
   // rows are read, and added or written, at both their packed and their table location
-  const std::int64_t rows = model.most_rows * model.row_bytes;
+  const std::int64_t rows = model.max_rows * model.row_bytes;
   const auto moved = static_cast<double>(
       op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops,
                                moved / device.memory_bandwidth_bytes_per_second);
   if (exchanges(op.kind)) return picoseconds(busy);
-  const Picoseconds unslowed = picoseconds(busy) + launch;
+  const Picoseconds without_slowdown = picoseconds(busy) + launch;
   const double mean_factor = device.slow_down * (1 + device.jitter / 2);
-  return mean_factor == 1 || op.kind == OpKind::load ? unslowed
-                                                     : picoseconds(seconds(unslowed) * mean_factor);
+  return mean_factor == 1 || op.kind == OpKind::load
+             ? without_slowdown
+             : picoseconds(seconds(without_slowdown) * mean_factor);
 }
 
 OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan,
@@ -99,7 +100,7 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
   if (op.named) {
     const plan::Access& span = op.kind == OpKind::pack ? op.reads.front() : *plan::carried(op);
     model.row_bytes = op.row * base::size_of(rank.buffers[span.buffer.index()].dtype);
-    model.most_rows = most_rows(op, rank);
+    model.max_rows = max_rows(op, rank);
   }
   model.takes = time_of(op, model, rank, device, to_host, launch);
   return model;

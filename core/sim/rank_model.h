@@ -42,7 +42,7 @@ struct OpModel {
   std::int64_t engine_bytes = 0;  // bytes sent for it, by formula
   // ops with named table rows: bytes of a row, and maximum number of rows; `bytes` are those of all
   // rows
-  std::int64_t row_bytes = 0, most_rows = 0;
+  std::int64_t row_bytes = 0, max_rows = 0;
 };
 
 struct ProgramModel {

@@ -18,7 +18,7 @@ Picoseconds slowed(const OpModel& op, double factor) {
                                                 : picoseconds(seconds(op.takes) * factor);
 }
 
-std::int64_t bytes_given(const ProgramModel& answer) {
+std::int64_t answer_bytes(const ProgramModel& answer) {
   std::int64_t bytes = 0;
   for (const OpModel& op : answer.ops) bytes += op.bucket >= 0 ? op.bytes : 0;
   return bytes;
@@ -67,7 +67,7 @@ Result<void> ServerClock::open() {
     servers_[s]->listed.resize(workers_.size());
     if (s > 0)
       for_each_table(0, static_cast<int>(s),
-                     [&](const OpModel&) { servers_[s]->waits_for_names = true; });
+                     [&](const OpModel&) { servers_[s]->awaits_row_list = true; });
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].pushes_missing.resize(servers_.size());
@@ -97,12 +97,12 @@ std::int64_t ServerClock::bytes_sent(int from, int to) const {
 void ServerClock::allow(std::int64_t steps, bool last) {
   allowed_ = std::max(allowed_, steps);
   last_ = last_ || last;
-  if (!stands()) begin_job(0);
+  if (!is_at_limit()) begin_job(0);
 }
 
 // True when the allowed steps are complete. Virtual time then stops, with all workers at work, so
 // that the time at which more steps are allowed does not affect events.
-bool ServerClock::stands() const {
+bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
 
@@ -120,14 +120,14 @@ Result<std::optional<ServerEvent>> ServerClock::next() {
   if (!std::exchange(begun_, true))
     for (std::size_t w = 0; w < workers_.size(); ++w)
       for (std::size_t s = 0; s < servers_.size(); ++s)
-        send(PayloadKind::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
-  while (out_.empty() && !stands())
+        send(PayloadKind::request, static_cast<int>(w), static_cast<int>(s), sizeof(double));
+  while (out_.empty() && !is_at_limit())
     if (!advance()) break;
   if (now_ > kLongest)
     return base::fail({"virtual_time_too_long", base::ProblemCode::bad_input, "topology",
                        "the virtual clock exceeds 46 days", "",
                        "Draw faster devices and links, or train fewer steps."});
-  if (out_.empty() && stands() && last_ && !ended_) end();
+  if (out_.empty() && is_at_limit() && last_ && !ended_) end();
   if (out_.empty()) return std::nullopt;
   const ServerEvent event = out_.front();
   out_.pop_front();
@@ -136,19 +136,19 @@ Result<std::optional<ServerEvent>> ServerClock::next() {
 
 // Processes the next event; returns false if there is none within the limit.
 bool ServerClock::advance() {
-  const Picoseconds next = agenda_.empty() ? Links::kNever : agenda_.top().time;
+  const Picoseconds next = events_.empty() ? Links::kNever : events_.top().time;
   if (const Picoseconds sent = links_.next_end(now_); sent < Links::kNever && sent <= next) {
     now_ = sent;
     for (const int number : links_.take_ended(sent)) {
       const Message& message = messages_[static_cast<std::size_t>(number)];
-      agenda_.push({now_ + message.path->latency, MomentKind::arrives, message.worker,
+      events_.push({now_ + message.path->latency, MomentKind::arrives, message.worker,
                     message.server, number});
     }
     return true;
   }
   if (next == Links::kNever) return false;
-  const Moment moment = agenda_.top();
-  agenda_.pop();
+  const Moment moment = events_.top();
+  events_.pop();
   now_ = moment.time;
   handle(moment);
   return true;
@@ -181,7 +181,8 @@ void ServerClock::send(PayloadKind carries, int worker, int server, std::int64_t
 
 void ServerClock::arrive(const Message& message) {
   Worker& to = worker(message.worker);
-  if (message.carries == PayloadKind::names) return take_names(message.worker, message.server);
+  if (message.carries == PayloadKind::names)
+    return receive_row_list(message.worker, message.server);
   if (message.carries == PayloadKind::parameters || message.carries == PayloadKind::rows) {
     if (message.carries == PayloadKind::rows) to.rows_missing = false;
     else --to.answers_missing;
@@ -193,7 +194,7 @@ void ServerClock::arrive(const Message& message) {
   if (message.carries == PayloadKind::gradient &&
       --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0)
     return;
-  server(message.server).jobs.push_back({message.worker, message.carries == PayloadKind::wish});
+  server(message.server).jobs.push_back({message.worker, message.carries == PayloadKind::request});
   begin_job(message.server);
 }
 
@@ -229,7 +230,7 @@ void ServerClock::begin_job(int number) {
     if (!serves.push->dropped) add("arrival");
     if (serves.push->completes) add("update");
   }
-  agenda_.push({now_ + takes, MomentKind::served, serves.jobs.front().worker, number, 0});
+  events_.push({now_ + takes, MomentKind::served, serves.jobs.front().worker, number, 0});
 }
 
 void ServerClock::end_job(int number) {
@@ -249,7 +250,7 @@ void ServerClock::end_job(int number) {
     out_.push_back(taken);
   }
   answer(number);
-  if (number > 0 || !stands()) begin_job(number);
+  if (number > 0 || !is_at_limit()) begin_job(number);
 }
 
 // Answers waiting workers after the current job, so that the worker whose gradient it processed is
@@ -258,7 +259,7 @@ void ServerClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
   const auto ready = [&](int to) {
-    return !serves.waits_for_names || serves.listed[static_cast<std::size_t>(to)];
+    return !serves.awaits_row_list || serves.listed[static_cast<std::size_t>(to)];
   };
   while (const auto given = serves.arrivals.answer(ready)) {
     run::WorkAssignment turn;
@@ -267,9 +268,9 @@ void ServerClock::answer(int number) {
     const auto& answer =
         serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
     std::int64_t bytes =
-        bytes_given(answer) +
+        answer_bytes(answer) +
         (number == 0 ? run::WorkAssignment::kNumbers * std::int64_t{sizeof(double)} : 0);
-    if (serves.waits_for_names)
+    if (serves.awaits_row_list)
       bytes += bytes_of_rows(given->worker, number),
           serves.listed[static_cast<std::size_t>(given->worker)] = false;
     send(PayloadKind::parameters, given->worker, number, bytes);
@@ -298,7 +299,7 @@ ServerEvent ServerClock::event(ServerEvent::Kind kind, int number, int to) const
 // Workers
 // ------------------------------------------------------------------------------------------
 
-Picoseconds ServerClock::evaluation_takes(const Worker& who) const {
+Picoseconds ServerClock::evaluation_time(const Worker& who) const {
   Picoseconds takes = 0;
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int at = who.model.program(name);
@@ -323,7 +324,7 @@ std::int64_t ServerClock::rows_of(int number, const OpModel& op) const {
   return parts_.row_count
              ? parts_.row_count(number, workers_[static_cast<std::size_t>(number)].turn.step,
                                 op.bucket)
-             : op.most_rows;
+             : op.max_rows;
 }
 
 void ServerClock::name_rows(int number) {
@@ -340,7 +341,7 @@ void ServerClock::name_rows(int number) {
 }
 
 // The first server has answered already.
-void ServerClock::take_names(int number, int server) {
+void ServerClock::receive_row_list(int number, int server) {
   if (server == 0) return send(PayloadKind::rows, number, server, bytes_of_rows(number, server));
   servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;
   answer(server);
@@ -362,14 +363,14 @@ void ServerClock::begin_round(int number) {
   who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
   const ProgramModel& program = who.model.programs[static_cast<std::size_t>(who.program)];
   const double factor = who.slowness->factor(who.turn.step);
-  Picoseconds at = now_ + (who.turn.evaluates ? evaluation_takes(who) : 0);
+  Picoseconds at = now_ + (who.turn.evaluates ? evaluation_time(who) : 0);
   std::fill(who.pushes_missing.begin(), who.pushes_missing.end(), 0);
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const OpModel& does = program.ops[op];
     if (does.kind == OpKind::push) {
       ++who.pushes_missing[static_cast<std::size_t>(does.peers.front() -
                                                     static_cast<int>(workers_.size()))];
-      agenda_.push({at, MomentKind::posts, number, 0, static_cast<int>(op)});
+      events_.push({at, MomentKind::posts, number, 0, static_cast<int>(op)});
     } else if (computes(does)) {
       const Picoseconds takes = slowed(does, factor);
       op_event(number, who.program, static_cast<int>(op), who.turn.step, at, at + takes, 0);

@@ -58,9 +58,9 @@ class ServerClock final : public plan::ServerEventSource {
 
  private:
   // Message of a worker to a server, or an answer.
-  enum class PayloadKind : std::uint8_t { wish, gradient, names, parameters, rows };
+  enum class PayloadKind : std::uint8_t { request, gradient, names, parameters, rows };
   struct Message {
-    PayloadKind carries = PayloadKind::wish;
+    PayloadKind carries = PayloadKind::request;
     int worker = 0, server = 0;
     const Path* path = nullptr;
   };
@@ -100,7 +100,7 @@ class ServerClock final : public plan::ServerEventSource {
     std::int64_t gathered = 0;
     std::vector<std::int64_t> taken;  // gradients, by worker
     std::vector<bool> listed;         // by worker: has named its rows
-    bool waits_for_names = false;     // waits for names before it answers
+    bool awaits_row_list = false;     // waits for names before it answers
     bool busy = false;
   };
 
@@ -108,7 +108,7 @@ class ServerClock final : public plan::ServerEventSource {
   base::Result<void> open();
   base::Result<const Path*> path(int from, int to);
   bool advance();
-  bool stands() const;
+  bool is_at_limit() const;
   void handle(const Moment& moment);
   void send(PayloadKind carries, int worker, int server, std::int64_t bytes);
   void arrive(const Message& message);
@@ -117,7 +117,7 @@ class ServerClock final : public plan::ServerEventSource {
   void answer(int number);
   void give(int number, int to, const run::WorkAssignment& turn, bool last);
   void name_rows(int number);
-  void take_names(int number, int server);
+  void receive_row_list(int number, int server);
   std::int64_t bytes_of_rows(int number, int server) const;
   std::int64_t rows_of(int number, const OpModel& op) const;
   template <class Visit>
@@ -129,7 +129,7 @@ class ServerClock final : public plan::ServerEventSource {
   plan::ServerEvent event(plan::ServerEvent::Kind kind, int number, int to) const;
   void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
                 Picoseconds end, std::int64_t bytes);
-  Picoseconds evaluation_takes(const Worker& who) const;
+  Picoseconds evaluation_time(const Worker& who) const;
   Worker& worker(int number) { return workers_[static_cast<std::size_t>(number)]; }
   Server& server(int number) { return *servers_[static_cast<std::size_t>(number)]; }
   int rank_of(int server) const { return static_cast<int>(workers_.size()) + server; }
@@ -141,7 +141,7 @@ class ServerClock final : public plan::ServerEventSource {
   std::vector<std::unique_ptr<Server>> servers_;
   std::vector<Message> messages_;
   std::vector<int> free_;
-  std::priority_queue<Moment, std::vector<Moment>, std::greater<>> agenda_;
+  std::priority_queue<Moment, std::vector<Moment>, std::greater<>> events_;
   std::deque<plan::ServerEvent> out_;
   std::map<std::pair<int, int>, std::int64_t> sent_;
   Picoseconds now_ = 0;

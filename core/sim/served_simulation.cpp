@@ -21,9 +21,10 @@ using plan::ServerEvent;
 // Measurements collected while the clock runs.
 struct Heard {
   std::vector<std::int64_t> ends_ns;  // end time of each step
-  std::vector<double> own_seconds;    // between a worker's consecutive gradients, over all workers
-  double staleness = 0;               // sum
-  std::int64_t gradients = 0;         // counted applied gradients, the divisor of `staleness`
+  std::vector<double>
+      gradient_intervals;      // between a worker's consecutive gradients, over all workers
+  double staleness = 0;        // sum
+  std::int64_t gradients = 0;  // counted applied gradients, the divisor of `staleness`
   // applied gradients; the first n, for n workers, are less stale and not counted in `gradients`
   std::int64_t warm = 0;
   std::int64_t last_ns = 0;
@@ -44,7 +45,8 @@ base::Result<Heard> listen(ServerClock& clock, bool is_lockstep, int workers,
     if ((*event)->kind != ServerEvent::Kind::takes || (*event)->server != 0) continue;
     const std::int64_t before =
         std::exchange(before_ns[static_cast<std::size_t>((*event)->worker)], heard.last_ns);
-    if (before > 0) heard.own_seconds.push_back(static_cast<double>(heard.last_ns - before) * 1e-9);
+    if (before > 0)
+      heard.gradient_intervals.push_back(static_cast<double>(heard.last_ns - before) * 1e-9);
     if (!is_lockstep || (*event)->completes) heard.ends_ns.push_back((*event)->time_ns);
     if (!(*event)->dropped && ++heard.warm > workers)
       heard.staleness += static_cast<double>((*event)->staleness), ++heard.gradients;
@@ -72,7 +74,7 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
     for (int to = 0; to < ranks; ++to)
       if (const std::int64_t bytes = clock.bytes_sent(from, to); bytes > 0)
         outcome.wire.push_back({from, to, bytes / outcome.steps, bytes});
-  for (Way way = 0; way < clock.links().ways(); ++way)
+  for (DirectedLink way = 0; way < clock.links().ways(); ++way)
     if (const std::int64_t bytes = clock.links().bytes(way); bytes > 0)
       outcome.edges.push_back({topology::EdgeId(way / 2), way % 2 == 0, bytes / outcome.steps,
                                bytes,
@@ -147,7 +149,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   const plan::RankPlan last = plan.rank_plan(plan.ranks - 1);
   const int workers = last.rule->workers;
   std::vector<double> busy(static_cast<std::size_t>(plan.ranks));
-  EventSink tape(options.on_event);
+  EventSink event_sink(options.on_event);
   ServedClockParts parts;
   parts.plan = &plan;
   parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(),
@@ -159,7 +161,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   parts.on_event = [&](int rank, const telemetry::Event& event) {
     busy[static_cast<std::size_t>(rank)] +=
         static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
-    tape.write(rank, event);
+    event_sink.write(rank, event);
   };
   auto clock = ServerClock::make(std::move(parts));
   if (!clock) return base::fail(clock.error());
@@ -174,16 +176,16 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
                        "a plan that passes the check", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
-  outcome.local_step_seconds = is_lockstep || heard->own_seconds.empty()
+  outcome.local_step_seconds = is_lockstep || heard->gradient_intervals.empty()
                                    ? outcome.median_step_seconds
-                                   : telemetry::quantiles(heard->own_seconds).median;
+                                   : telemetry::quantiles(heard->gradient_intervals).median;
   add_traffic(**clock, plan.ranks, outcome);
   add_ranks(plan, network, busy, outcome);
   add_constraints(workers, network, outcome);
   predict(plan, outcome);
   outcome.mean_staleness =
       heard->gradients > 0 ? heard->staleness / static_cast<double>(heard->gradients) : 0;
-  outcome.fingerprint = tape.fingerprint();
+  outcome.fingerprint = event_sink.fingerprint();
   return outcome;
 }
 

@@ -37,7 +37,7 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
                           picoseconds(options.launch_seconds));
   if (!model) return base::fail(model.error());
   const auto shared = std::make_shared<const RankModel>(std::move(*model));
-  if (auto ok = ask_paths(*shared); !ok) return ok;
+  if (auto ok = resolve_paths(*shared); !ok) return ok;
   auto script = ProgramSequence::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
   ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script),
@@ -46,11 +46,11 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   return {};
 }
 
-base::Result<void> Simulation::ask_paths(const RankModel& model) {
+base::Result<void> Simulation::resolve_paths(const RankModel& model) {
   for (const ProgramModel& program : model.programs)
     for (const OpModel& op : program.ops) {
       if (plan::coarse(op.kind))
-        if (const auto known = world_.gatherings.duration(op); !known)
+        if (const auto known = world_.pending_collectives.duration(op); !known)
           return base::fail(known.error());
       if (op.kind != plan::OpKind::send) continue;
       if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path)
@@ -62,7 +62,8 @@ base::Result<void> Simulation::ask_paths(const RankModel& model) {
 base::Result<void> Simulation::loop() {
   while (true) {
     if (auto ok = check_wanted(); !ok) return ok;
-    const Picoseconds next = world_.agenda.empty() ? Links::kNever : world_.agenda.top().time;
+    const Picoseconds next =
+        world_.event_queue.empty() ? Links::kNever : world_.event_queue.top().time;
     if (next > now_) {
       if (const Picoseconds sent = world_.wire.next_end(now_);
           sent < Links::kNever && sent <= next) {
@@ -75,8 +76,8 @@ base::Result<void> Simulation::loop() {
       return base::fail({"virtual_time_too_long", base::ProblemCode::bad_input, "topology",
                          "the simulation exceeds 46 days of virtual time", "",
                          "Draw faster devices and links, or simulate fewer steps."});
-    const Moment moment = world_.agenda.top();
-    world_.agenda.pop();
+    const Moment moment = world_.event_queue.top();
+    world_.event_queue.pop();
     if (auto ok = handle(moment); !ok) return ok;
   }
 }
@@ -91,15 +92,15 @@ void Simulation::send_on(Picoseconds now) {
   now_ = now;
   for (const int number : world_.wire.take_sent(now)) {
     const Message& message = world_.wire.message(number);
-    world_.agenda.push({now + world_.wire.latency(message.from, message.to), MomentKind::arrives,
-                        message.to, number});
+    world_.event_queue.push({now + world_.wire.latency(message.from, message.to),
+                             MomentKind::arrives, message.to, number});
   }
 }
 
 base::Result<void> Simulation::handle(const Moment& moment) {
   now_ = moment.time;
   switch (moment.kind) {
-    case MomentKind::goes_on: return go_on(moment.rank);
+    case MomentKind::goes_on: return advance(moment.rank);
     case MomentKind::collective_ends: return end_collective(moment.number), base::Result<void>();
     case MomentKind::busy_ends:
       rank(moment.rank).end_busy(static_cast<std::size_t>(moment.number), now_);
@@ -115,24 +116,24 @@ base::Result<void> Simulation::handle(const Moment& moment) {
   return {};
 }
 
-base::Result<void> Simulation::go_on(int number) {
-  auto ok = rank(number).go_on(now_);
+base::Result<void> Simulation::advance(int number) {
+  auto ok = rank(number).advance(now_);
   for (const int message : world_.wire.take_posted()) {
     rank(number).crossing(true, now_);
     rank(world_.wire.message(message).to).crossing(true, now_);
   }
-  for (const int gathering : world_.gatherings.take_complete()) {
-    const OpModel& op = *world_.gatherings.at(gathering).op;
+  for (const int pending : world_.pending_collectives.take_complete()) {
+    const OpModel& op = *world_.pending_collectives.at(pending).op;
     for (const int member : op.members) rank(member).crossing(true, now_);
-    world_.agenda.push({now_ + world_.gatherings.known_duration(op), MomentKind::collective_ends,
-                        op.members.front(), gathering});
+    world_.event_queue.push({now_ + world_.pending_collectives.known_duration(op),
+                             MomentKind::collective_ends, op.members.front(), pending});
   }
   return ok;
 }
 
 void Simulation::end_collective(int number) {
-  world_.gatherings.end(number);
-  for (const int member : world_.gatherings.at(number).op->members) {
+  world_.pending_collectives.end(number);
+  for (const int member : world_.pending_collectives.at(number).op->members) {
     rank(member).crossing(false, now_);
     rank(member).wake(now_);
   }

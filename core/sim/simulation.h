@@ -34,10 +34,10 @@ class Simulation {
 
   base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps,
                               const Options& options);
-  base::Result<void> ask_paths(const RankModel& model);
+  base::Result<void> resolve_paths(const RankModel& model);
   base::Result<void> loop();
   base::Result<void> check_wanted() const;
-  base::Result<void> go_on(int number);
+  base::Result<void> advance(int number);
   void end_collective(int number);
   void send_on(Picoseconds now);
   base::Result<void> handle(const Moment& moment);

@@ -24,14 +24,16 @@ struct Counts {
 std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
   const std::int64_t evaluate = schedule.evaluate_every_steps,
                      average = schedule.average_every_steps;
-  const auto every = [&](std::int64_t so_many) { return so_many > 0 ? steps / so_many : 0; };
+  const auto every = [&](std::int64_t interval) { return interval > 0 ? steps / interval : 0; };
   const std::int64_t both =
       evaluate > 0 && average > 0 && evaluate / std::gcd(evaluate, average) <= steps / average
           ? every(std::lcm(evaluate, average))
           : 0;
-  const auto falls_on = [&](std::int64_t so_many) { return so_many > 0 && steps % so_many == 0; };
+  const auto is_multiple = [&](std::int64_t interval) {
+    return interval > 0 && steps % interval == 0;
+  };
   const bool last =
-      steps == schedule.steps && steps > 0 && !falls_on(evaluate) && !falls_on(average);
+      steps == schedule.steps && steps > 0 && !is_multiple(evaluate) && !is_multiple(average);
   return every(evaluate) + every(average) - both + (last ? 1 : 0);
 }
 

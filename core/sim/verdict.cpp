@@ -14,7 +14,7 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr double kAsFast = 1.05;  // smaller factors are within the error of a prediction
+constexpr double kSpeedTolerance = 1.05;  // smaller factors are within the error of a prediction
 
 std::string times(double factor) {
   std::array<char, 32> text{};
@@ -98,7 +98,7 @@ struct Reason {
 };
 
 // Some ranks run out of samples before the epoch ends.
-Reason runs_out(const Outcome& plan) {
+Reason uneven_samples_reason(const Outcome& plan) {
   return {
       VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
       fmt::format(
@@ -109,7 +109,7 @@ Reason runs_out(const Outcome& plan) {
 }
 
 // All ranks wait for the slowest: a straggler, a slower device, or one with more samples.
-Reason waits_for_one(const Outcome& plan) {
+Reason straggler_reason(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
           fmt::format("all ranks wait for rank {}, which computes for {} per step; the fastest "
@@ -124,7 +124,7 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
   const Cost part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
   const std::string cost =
-      part.seconds * kAsFast > saved
+      part.seconds * kSpeedTolerance > saved
           ? fmt::format("each step {}, which takes {}", part.does, takes)
           : fmt::format("each step spends {} on communication and waiting, {} of it {}",
                         base::format_seconds(spent), takes, part.doing);
@@ -135,17 +135,18 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
 
 // Returns the most expensive reason.
 Reason main_reason(const Outcome& plan, const Outcome& one_device) {
-  const std::array reasons{exchanges(plan, one_device), runs_out(plan), waits_for_one(plan)};
+  const std::array reasons{exchanges(plan, one_device), uneven_samples_reason(plan),
+                           straggler_reason(plan)};
   return *std::ranges::max_element(reasons, {}, &Reason::seconds);
 }
 
 // Compares by speed, if both fit in memory.
 std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
-  if (verdict.speedup >= kAsFast)
+  if (verdict.speedup >= kSpeedTolerance)
     return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));
   const Reason reason = main_reason(plan, one_device);
   verdict.cause = reason.cause;
-  return verdict.speedup > 1 / kAsFast
+  return verdict.speedup > 1 / kSpeedTolerance
              ? fmt::format("{} devices are no faster than one, because {}", verdict.ranks,
                            reason.because)
              : fmt::format("one device would be {} faster here, because {}",
@@ -186,9 +187,9 @@ base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Net
                             const Options& options) {
   const auto outcome = simulate(expanded_plan, network, options);
   if (!outcome) return base::fail(outcome.error());
-  Options quiet = options;
-  quiet.on_event = nullptr;
-  const auto alone = simulate(one_device, of_one_device, quiet);
+  Options without_events = options;
+  without_events.on_event = nullptr;
+  const auto alone = simulate(one_device, of_one_device, without_events);
   if (!alone) return base::fail(alone.error());
   return judge(*outcome, *alone);
 }

@@ -43,11 +43,11 @@ void VirtualRank::add_engines(LanesPerThread lanes_per_thread) {
   for (std::size_t l = 0; l < model_->lanes.size(); ++l) {
     const bool apart = one && model_->lanes[l].kind == LaneKind::copy;
     if (apart) engines_.emplace_back();
-    give_lane(apart ? engines_.back() : engines_[one ? 0 : l], l);
+    assign_lane(apart ? engines_.back() : engines_[one ? 0 : l], l);
   }
 }
 
-void VirtualRank::give_lane(Engine& engine, std::size_t lane) {
+void VirtualRank::assign_lane(Engine& engine, std::size_t lane) {
   const LaneKind kind = model_->lanes[lane].kind;
   if (kind == LaneKind::input) engine.input = LaneId(lane);
   else if (kind == LaneKind::compute) engine.compute = LaneId(lane);
@@ -58,10 +58,10 @@ void VirtualRank::give_lane(Engine& engine, std::size_t lane) {
 void VirtualRank::wake(Picoseconds now) {
   if (woken_) return;
   woken_ = true;
-  world_.agenda.push({now, MomentKind::goes_on, rank(), 0});
+  world_.event_queue.push({now, MomentKind::goes_on, rank(), 0});
 }
 
-base::Result<void> VirtualRank::go_on(Picoseconds now) {
+base::Result<void> VirtualRank::advance(Picoseconds now) {
   woken_ = false;
   for (bool any = true; any;) {
     any = false;
@@ -130,7 +130,7 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
       if (poll_send(work, now, engine)) engine.done.push_back(work);
       else engine.under_way[engine.kept++] = work;
     } else if (plan::coarse(work.op->kind)) {
-      const auto over = poll_whole(work, engine);
+      const auto over = poll_coarse(work, engine);
       if (!over) return base::fail(over.error());
       if (*over) engine.done.push_back(work);
       else engine.under_way[engine.kept++] = work;
@@ -155,15 +155,15 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
 }
 
 // A coarse collective has no peer-ready time: its single bar begins at submission.
-base::Result<bool> VirtualRank::poll_whole(Work& work, Engine& engine) {
+base::Result<bool> VirtualRank::poll_coarse(Work& work, Engine& engine) {
   if (work.message < 0) {
-    const auto number = world_.gatherings.join(rank(), *work.op, work.ready.step);
+    const auto number = world_.pending_collectives.join(rank(), *work.op, work.ready.step);
     if (!number) return base::fail(number.error());
     work.message = *number;
     engine.moved = true;
   }
-  engine.moved = engine.moved || world_.gatherings.at(work.message).over;
-  return world_.gatherings.at(work.message).over;
+  engine.moved = engine.moved || world_.pending_collectives.at(work.message).over;
+  return world_.pending_collectives.at(work.message).over;
 }
 
 bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
@@ -221,7 +221,7 @@ void VirtualRank::work_on(std::size_t number, const Work& work, Activity activit
   engine.activity = activity;
   engine.busy = engine.moved = true;
   if (activity != kOtherThread) account_.start(activity, now);
-  world_.agenda.push(
+  world_.event_queue.push(
       {now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
 }
 
@@ -244,7 +244,7 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
 
 void VirtualRank::finish(const Work& work, Picoseconds end) {
   frontier_.finish(work.op->lane, work.ready);
-  world_.tape.op(
+  world_.event_sink.op(
       rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
       work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
@@ -287,7 +287,7 @@ void VirtualRank::end_part(const Part& part, Picoseconds now) {
 void VirtualRank::write_metrics(std::int64_t step, const Times& times, Picoseconds now) {
   const auto time = [&](Activity activity) { return times[static_cast<std::size_t>(activity)]; };
   const auto metric = [&](Metric name, Picoseconds value) {
-    world_.tape.metric(rank(), name, step, now, seconds(value));
+    world_.event_sink.metric(rank(), name, step, now, seconds(value));
   };
   metric(Metric::step_seconds, now - part_began_);
   metric(Metric::compute_seconds, time(Activity::computing));
@@ -295,18 +295,18 @@ void VirtualRank::write_metrics(std::int64_t step, const Times& times, Picosecon
   metric(Metric::wait_seconds, time(Activity::waiting));
   metric(Metric::input_seconds, time(Activity::loading));
   for (const auto& [peer, traffic] : world_.wire.traffic(rank())) {
-    world_.tape.metric(rank(), Metric::sent_payload_bytes, step, now,
-                       static_cast<double>(traffic.sent), peer);
-    world_.tape.metric(rank(), Metric::received_payload_bytes, step, now,
-                       static_cast<double>(traffic.received), peer);
+    world_.event_sink.metric(rank(), Metric::sent_payload_bytes, step, now,
+                             static_cast<double>(traffic.sent), peer);
+    world_.event_sink.metric(rank(), Metric::received_payload_bytes, step, now,
+                             static_cast<double>(traffic.received), peer);
   }
 }
 
-std::optional<VirtualRank::Stuck> VirtualRank::stuck() const {
+std::optional<VirtualRank::BlockedOp> VirtualRank::stuck() const {
   for (const Engine& engine : engines_)
     if (!engine.under_way.empty()) {
       const plan::Frontier::Ready& ready = engine.under_way.front().ready;
-      return Stuck{ready.program, ready.op, ready.step};
+      return BlockedOp{ready.program, ready.op, ready.step};
     }
   return std::nullopt;
 }

@@ -20,9 +20,9 @@ namespace trainyard::sim {
 // State that all ranks of a simulation share.
 struct SimulationState {
   Wire wire;
-  PendingCollectives gatherings;
-  EventQueue agenda;
-  EventSink tape;
+  PendingCollectives pending_collectives;
+  EventQueue event_queue;
+  EventSink event_sink;
   std::vector<double> step_seconds;  // by step: maximum over ranks so far
   double evaluation_seconds = 0;     // longest first evaluation so far
   double average_seconds = 0;        // longest first average so far
@@ -36,7 +36,7 @@ class VirtualRank {
               ProgramSequence script, LanesPerThread lanes_per_thread, SimulationState& world);
 
   void wake(Picoseconds now);  // makes the rank continue after all other events of this time
-  base::Result<void> go_on(Picoseconds now);  // runs until every engine works or waits
+  base::Result<void> advance(Picoseconds now);  // runs until every engine works or waits
   void end_busy(std::size_t number, Picoseconds now);
   void crossing(bool begins, Picoseconds now) {
     begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now);
@@ -49,11 +49,11 @@ class VirtualRank {
   const Times& training_times() const { return training_times_; }
 
   // Oldest transfer in progress, for deadlock messages.
-  struct Stuck {
+  struct BlockedOp {
     int program = 0, op = 0;
     std::int64_t step = 0;
   };
-  std::optional<Stuck> stuck() const;
+  std::optional<BlockedOp> stuck() const;
 
  private:
   struct Work {
@@ -76,12 +76,12 @@ class VirtualRank {
   };
 
   void add_engines(LanesPerThread lanes_per_thread);
-  void give_lane(Engine& engine, std::size_t lane);
+  void assign_lane(Engine& engine, std::size_t lane);
   base::Result<bool> run(std::size_t engine, Picoseconds now);
   base::Result<void> run_stage(std::size_t number, Picoseconds now);
   void start_transfers(Engine& engine, Picoseconds now);
   base::Result<void> poll(std::size_t number, Picoseconds now);
-  base::Result<bool> poll_whole(Work& work, Engine& engine);
+  base::Result<bool> poll_coarse(Work& work, Engine& engine);
   bool poll_send(Work& work, Picoseconds now, Engine& engine);
   base::Result<bool> arrived(const Engine& engine, Work& work) const;
   void try_lane(plan::LaneId lane, Activity activity, std::size_t engine, Picoseconds now);

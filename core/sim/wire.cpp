@@ -63,7 +63,8 @@ void Wire::count(const Message& message, const Path& path, plan::Purpose purpose
   sent_.by_step[step] += bytes;
   if (step > 0) return;
   sent_.first_step[{message.from, message.to}] += bytes;
-  for (const Way way : path.ways) sent_.first_step_ways[static_cast<std::size_t>(way)] += bytes;
+  for (const DirectedLink way : path.ways)
+    sent_.first_step_ways[static_cast<std::size_t>(way)] += bytes;
 }
 
 int Wire::oldest(int to, int from, int channel) const {

@@ -16,7 +16,7 @@
 namespace trainyard::sim {
 
 struct Path {
-  std::vector<Way> ways;
+  std::vector<DirectedLink> ways;
   Picoseconds latency = 0;
 };
 

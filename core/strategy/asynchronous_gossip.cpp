@@ -65,8 +65,8 @@ class PairWriter {
 
   plan::RankPlan make() {
     for (plan::Program& program : plan_.programs) {
-      if (!is_training(program)) mean_->evaluate_by(program, mean_->buffer());
-      else plan_.answers() ? compute_by_what_was(program) : ask(program);
+      if (!is_training(program)) mean_->evaluate_with(program, mean_->buffer());
+      else plan_.answers() ? compute_with_old_parameters(program) : ask(program);
     }
     plan_.programs.push_back({"average", 0, 0, 1, mean_->average(kept_), {}});
     plan_.programs.push_back({"end", 0, 0, 1, mean_->end(mean_->buffer()), {}});
@@ -124,7 +124,7 @@ class PairWriter {
   }
 
   // Shifts dependencies on compute ops by one, for the copy in front.
-  void compute_by_what_was(plan::Program& program) const {
+  void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))
         for (Access& read : op.reads)
@@ -167,7 +167,7 @@ base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experim
     return base::fail(problems.front());
   if (auto problems = experiment::pair_problems(experiment.document, graph); !problems.empty())
     return base::fail(problems.front());
-  const plan::Group all = everyone(experiment);
+  const plan::Group all = world_group(experiment);
   plan::Schedule steps = schedule(experiment);
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
   return plan::Plan{experiment.world(),

@@ -129,7 +129,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
 
 base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment) {
   if (auto refused = refusal(experiment)) return base::fail(*refused);
-  const plan::Group all = everyone(experiment);
+  const plan::Group all = world_group(experiment);
   return plan::Plan{experiment.world(),
                     {all, all},
                     schedule(experiment),

@@ -38,8 +38,8 @@ Access beside(const Replica& r, const Access& all, std::int32_t bucket, std::siz
   return part;
 }
 
-Access own_part(const experiment::Payload& payload, const Access& whole, std::int32_t rank,
-                int world) {
+Access local_part(const experiment::Payload& payload, const Access& whole, std::int32_t rank,
+                  int world) {
   if (payload.collective != collective::Collective::all_gather) return whole;
   const auto [first, count] = collective::part(whole.count, world, rank);
   return {whole.buffer, whole.first + first, count};
@@ -120,7 +120,7 @@ CompressionBuffers compression_buffers(const experiment::Resolved& e, std::int32
       const bool gathers = payloads[stage].collective == collective::Collective::all_gather;
       const Access whole{end.buffer, end.first, payloads[stage].elements};
       b.encoded[i].push_back({number++, gathers ? OpKind::all_gather : OpKind::all_reduce, whole,
-                              own_part(payloads[stage], whole, rank, e.world())});
+                              local_part(payloads[stage], whole, rank, e.world())});
       end.first += whole.count;
     }
   list[end.buffer.index()].elements = end.first;

@@ -21,7 +21,7 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kEverybody = 0;
+constexpr std::int32_t kWorldGroup = 0;
 
 // Rows of the global batch that a rank computes in a step.
 struct Rows {
@@ -71,7 +71,7 @@ bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
 // start of every step, after they are updated there and the other ranks have finished using the old
 // ones.
 void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
-  const LaneId lane = lane_of(rank, kEverybody);
+  const LaneId lane = lane_of(rank, kWorldGroup);
   for (Op& op : program.ops) {
     if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = 0;
     for (Dependency& dependency : op.after)
@@ -80,7 +80,7 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   std::vector<Op> first;
   for (std::int32_t b = p.bucket_count() - 1; b >= 0; --b) {
     const Bucket& bucket = p.buckets[static_cast<std::size_t>(b)];
-    first.push_back(rooted(OpKind::broadcast, lane, kEverybody, p.bucket_count() + b, 0,
+    first.push_back(rooted(OpKind::broadcast, lane, kWorldGroup, p.bucket_count() + b, 0,
                            {rank.buffer("params"), bucket.first, bucket.count}));
     first.back().after = {{kCompute, Dependency::end, 1}};
   }
@@ -137,8 +137,8 @@ void load_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
   }
 }
 
-void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
-              std::int64_t step) {
+void compute_full_loss(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
+                       std::int64_t step) {
   const std::int64_t samples = program.global_samples;
   for (Op& op : program.ops) {
     if (op.kind != OpKind::loss) continue;
@@ -155,7 +155,7 @@ void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
 void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
             std::int64_t step) {
   load_all(p, rank, program);
-  lose_all(p, rank, program, step);
+  compute_full_loss(p, rank, program, step);
   const Waits waits{{{kInput, 1, 0}},
                     {{kCompute, Dependency::end, 1}},
                     {{kCompute, computed_until(program, OpKind::loss), 0}}};
@@ -195,18 +195,19 @@ bool is_of_rank_0(const Op& op) {
 // Adds dependencies of compute on received data: inputs and parameters before forward, the gradient
 // of the outputs after it.
 void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
-  const LaneId everybody = lane_of(rank, kEverybody), rows = lane_of(rank, rank.rank);
+  const LaneId world_lane = lane_of(rank, kWorldGroup), rows = lane_of(rank, rank.rank);
   const plan::BufferId parameters = rank.buffer("params"), outputs = rank.buffer("act." + p.last());
-  bool goes_back = false;
+  bool has_backward = false;
   for (Op& op : program.ops) {
     std::erase_if(op.after, [](const Dependency& dependency) { return dependency.lane == kInput; });
     if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({rows, p.of_input(), 0});
     if (op.kind == OpKind::forward && touches(op.reads, parameters))
-      op.after.push_back({everybody, p.broadcasts_until(op.segment), 0});
+      op.after.push_back({world_lane, p.broadcasts_until(op.segment), 0});
     if (op.kind == OpKind::forward && touches(op.writes, outputs))
       op.after.push_back({rows, Dependency::end, 1});
     const bool back = op.kind == OpKind::backward_input || op.kind == OpKind::backward_weight;
-    if (back && !std::exchange(goes_back, true)) op.after.push_back({rows, p.gradients() + 1, 0});
+    if (back && !std::exchange(has_backward, true))
+      op.after.push_back({rows, p.gradients() + 1, 0});
   }
 }
 
@@ -234,7 +235,7 @@ std::int64_t first_step_of(const experiment::Resolved& e, const std::string& pro
 plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number,
                        const std::vector<Bucket>& buckets) {
   const Parallel p{e, buckets};
-  plan::RankPlan rank = replica(e, number, buckets, kEverybody);
+  plan::RankPlan rank = replica(e, number, buckets, kWorldGroup);
   for (std::int32_t r = 1; r < p.ranks(); ++r)
     if (number == 0 || number == r) add_comm_lane(rank, r);
   if (number == 0) make_room(p, rank);
@@ -253,7 +254,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number,
 }
 
 std::vector<plan::Group> groups_of(const experiment::Resolved& e) {
-  std::vector<plan::Group> groups{everyone(e)};
+  std::vector<plan::Group> groups{world_group(e)};
   for (std::int32_t r = 1; r < e.world(); ++r) groups.push_back({{0, r}});
   return groups;
 }

@@ -15,7 +15,7 @@ namespace {
 
 struct ShardRank : Shards {
   // groups that shard a model; that hold the same shard; that sum batch norm statistics
-  Line shards, replicas, everyone;
+  Line shards, replicas, world_group;
 };
 
 class ShardWriter : private UnitOps {
@@ -57,7 +57,7 @@ class ShardWriter : private UnitOps {
     for (int s = last(); s >= 0; --s) {
       gather_for(s);
       free_gradient_slot(s);
-      samples_ > 0 ? go_back(s) : go_back_without(s);
+      samples_ > 0 ? go_backward(s) : go_backward_without_samples(s);
       sum_gradient(s);
     }
   }
@@ -73,13 +73,13 @@ class ShardWriter : private UnitOps {
   void go_forward(int s) {
     if (synchronizes(s)) {
       add(statistics(s));
-      collective(OpKind::all_reduce, s_.everyone, number_of_sums(s), sums(s));
+      collective(OpKind::all_reduce, s_.world_group, number_of_sums(s), sums(s));
     }
     add(forward(s));
   }
 
-  void go_back(int s) {
-    make_again(s, [&](Op op) { add(std::move(op)); });
+  void go_backward(int s) {
+    add_recomputation(s, [&](Op op) { add(std::move(op)); });
     const bool weight_first = is(s, Kind::batch_norm);
     if (weight_first) add_weight(s);
     if (weight_first && sums_gradients(s)) sum_gradient_sums(s);
@@ -88,7 +88,7 @@ class ShardWriter : private UnitOps {
   }
 
   // Gradients of zero, and zeros added to the common sums.
-  void go_back_without(int s) {
+  void go_backward_without_samples(int s) {
     Op op = zero_gradient(s);
     if (s == last() && micro_ == 0) op.writes.push_back(b_.metrics);
     if (sums_gradients(s)) op.writes.push_back(of(b_.gradient_sums, s));
@@ -97,13 +97,13 @@ class ShardWriter : private UnitOps {
   }
 
   void sum_gradient_sums(int s) {
-    collective(OpKind::all_reduce, s_.everyone, number_of_sums(s) + 1, of(b_.gradient_sums, s));
+    collective(OpKind::all_reduce, s_.world_group, number_of_sums(s) + 1, of(b_.gradient_sums, s));
   }
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
-    add(backward_weight(s, leaves_norms() && learns_last()));
-    if (adds_to_tied(s) || (micro_ > 0 && adds_up(s))) with_sum(ops_.back());
+    add(backward_weight(s, leaves_norms() && is_last_with_samples()));
+    if (adds_to_tied(s) || (micro_ > 0 && accumulates_gradient(s))) with_sum(ops_.back());
   }
 
   // Once per step
@@ -147,7 +147,7 @@ struct Groups {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
     for (const auto& ranks : experiment::same_shard_groups(e))
       list.push_back({{ranks.begin(), ranks.end()}});
-    if (experiment::synchronizes(e)) list.push_back(everyone(e));
+    if (experiment::synchronizes(e)) list.push_back(world_group(e));
   }
 
   // Returns the rank's first group from `first` on.
@@ -173,7 +173,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
   shards.shards = add_line(plan, groups.with(rank, 0));
   if (replicates) shards.replicas = add_line(plan, groups.with(rank, groups.shards.size()));
   if (synchronizes)
-    shards.everyone = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
+    shards.world_group = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
   Replica parts{
       e,
@@ -186,7 +186,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
   parts.recomputation = experiment::recomputation_of(e, rank);
   if (synchronizes)
     parts.statistics =
-        summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
+        summed_statistics(e.model, shards.world_group.group, 5 * shards.units.count() + 1);
   add_shard_buffers(shards, experiment::gradient_dtype(e), replicates, plan);
   for (const plan::Access& read : {parts.buffers.parameters, parts.buffers.gradients,
                                    parts.buffers.statistics, parts.buffers.reduced_norms})

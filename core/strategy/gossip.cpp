@@ -60,7 +60,7 @@ class RankWriter {
     for (plan::Program& program : plan_.programs)
       if (is_training(program)) mix_before_updates(program);
     for (plan::Program& program : plan_.programs)
-      is_training(program) ? exchange(program) : mean_->evaluate_by(program, mean_->buffer());
+      is_training(program) ? exchange(program) : mean_->evaluate_with(program, mean_->buffer());
     plan_.programs.push_back({"average", 0, 0, 1, mean_->average(mixed_), {}});
     plan_.programs.push_back({"end", 0, 0, 1, mean_->end(mean_->buffer()), {}});
     return std::move(plan_);
@@ -181,7 +181,7 @@ base::Result<plan::Plan> gossip(const experiment::Resolved& experiment) {
   if (const auto problems = experiment::mixing_problems(mixing, "strategy.gossip");
       !problems.empty())
     return base::fail(problems.front());
-  const plan::Group all = everyone(experiment);
+  const plan::Group all = world_group(experiment);
   plan::Schedule steps = schedule(experiment);
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
   return plan::Plan{experiment.world(),

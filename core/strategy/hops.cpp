@@ -8,7 +8,7 @@
 namespace trainyard::strategy {
 
 Split::Split(const experiment::Resolved& e)
-    : StageGraph(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
+    : StageGraph(experiment::stage_graph_of(e)), owners(e.model.segments.size(), 0) {
   for (const model::Stage& stage : stages)
     for (int s = stage.first; s <= stage.last; ++s)
       owners[static_cast<std::size_t>(s)] = stage.rank;

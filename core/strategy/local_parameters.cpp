@@ -102,7 +102,7 @@ void MeanOfRanks::add_distance(int s, bool first_of_bucket, const Access& scratc
   ops.push_back(std::move(norm));
 }
 
-void MeanOfRanks::evaluate_by(plan::Program& program, const Access& parameters) const {
+void MeanOfRanks::evaluate_with(plan::Program& program, const Access& parameters) const {
   for (Op& op : program.ops) {
     for (Access& read : op.reads)
       if (read.buffer == parameters_.buffer) read.buffer = parameters.buffer;

@@ -39,7 +39,7 @@ class MeanOfRanks {
   // Returns the program "average": the mean, and the rank's distance from it. `scratch` is as long
   // as the parameters, and its contents are overwritten.
   std::vector<plan::Op> average(const plan::Access& scratch) const;
-  void evaluate_by(plan::Program& program, const plan::Access& parameters) const;
+  void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
                              const plan::Access& to) const;  // by segment
   std::vector<plan::Op> end(

@@ -42,7 +42,7 @@ class RoundWriter {
     std::vector<plan::Program> programs;
     for (plan::Program& program : plan_.programs) {
       programs.push_back(std::move(program));
-      if (!is_training(programs.back())) mean_.evaluate_by(programs.back(), kept_);
+      if (!is_training(programs.back())) mean_.evaluate_with(programs.back(), kept_);
       else programs.push_back(averaging(programs.back()));
     }
     programs.push_back({"average", 0, 0, 1, mean_.average(whole(plan_, "grads")), {}});
@@ -123,7 +123,7 @@ base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment) {
   steps.local_steps = experiment.document.strategy.local_sgd.average_every_steps;
   return plan::Plan{
       experiment.world(),
-      {everyone(experiment)},
+      {world_group(experiment)},
       steps,
       [local = LocalSgd{experiment, buckets(experiment), experiment::elasticity(experiment)}](
           std::int32_t rank) { return RoundWriter(local, rank).make(); }};

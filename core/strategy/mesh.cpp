@@ -25,14 +25,14 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
   rank.replicas = add_line(plan, groups.replicas(rank.rank));
   rank.alike = add_line(plan, groups.alike(rank.rank));
   rank.ties = add_line(plan, groups.ties(rank.rank));
-  rank.speaks = groups.speaks(rank.rank);
-  const auto known_or_new = [&](std::int32_t group) {
+  rank.reports_parameters = groups.reports_parameters(rank.rank);
+  const auto find_or_add_line = [&](std::int32_t group) {
     for (const Line& line : {rank.parts, rank.replicas})
       if (line.group == group) return line;
     return add_line(plan, group);
   };
-  rank.statistics = known_or_new(groups.statistics(rank.rank));
-  rank.norms = known_or_new(groups.norms());
+  rank.statistics = find_or_add_line(groups.statistics(rank.rank));
+  rank.norms = find_or_add_line(groups.norms());
 }
 
 // Marks the buffers that peers read in place, other than summed gradients.
@@ -69,11 +69,11 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split,
                 experiment::schedule_of(e.document.strategy)};
   add_lines(groups, rank, plan);
   const experiment::Recomputation recomputation = experiment::recomputation_of(whole, number);
-  const Slots slots = room_for(e, rank, recomputation);
+  const Slots slots = make_slots(e, rank, recomputation);
   const bool reduces = rank.replicas.group >= 0, is_read = reduces || rank.ties.group >= 0;
   const std::vector<Bucket> buckets = reduces ? experiment::buckets(e) : std::vector<Bucket>{};
   if (experiment::shards(whole)) rank.shards = Shards{Units(e, number)};
-  const Flat flat = rank.shards ? rank.shards->units.flat() : whole_model(e);
+  const Flat flat = rank.shards ? rank.shards->units.flat() : full_model(e);
   Replica parts{e,
                 buckets,
                 rank.replicas.group,

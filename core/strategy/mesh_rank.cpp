@@ -39,7 +39,7 @@ class Room {
       slots.sums.push_back(kept);
       slots.activations.push_back(
           recomputation_.frees(static_cast<int>(value))
-              ? std::min(kept, made_twice(made, s_.sends(static_cast<int>(value), true)))
+              ? std::min(kept, slots_for_recomputed(made, s_.sends(static_cast<int>(value), true)))
               : kept);
       slots.gradients.push_back(held(
           [&](const Cell& cell) {
@@ -67,23 +67,23 @@ class Room {
   template <class IsMeant>
   std::int32_t held(IsMeant is_meant, bool one_more) const {
     std::int32_t most = 1;
-    for (const auto& cells : cells_) most = std::max(most, experiment::most_held(cells, is_meant));
+    for (const auto& cells : cells_) most = std::max(most, experiment::max_held(cells, is_meant));
     const bool ahead = one_more && s_.schedule != experiment::PipelineSchedule::naive;
     return std::clamp(most + (ahead ? 1 : 0), 1, micro_batches_);
   }
 
   // Returns the minimum number of slots for a recomputed output such that no micro-batch overwrites
   // another. The output exists in the forward cell, and from the backward cell to the last.
-  std::int32_t made_twice(int stage, bool sent) const {
+  std::int32_t slots_for_recomputed(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
     while (std::any_of(cells_.begin(), cells_.end(),
-                       [&](const auto& cells) { return clash(cells, stage, count); }))
+                       [&](const auto& cells) { return slots_conflict(cells, stage, count); }))
       ++count;
     return count;
   }
 
-  static bool clash(const std::vector<Cell>& cells, int stage, std::int32_t count) {
+  static bool slots_conflict(const std::vector<Cell>& cells, int stage, std::int32_t count) {
     const bool waits = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
       return cell.pass == Pass::backward_weight;
     });
@@ -127,7 +127,7 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (!e.document.training.needs_gradient_norm() || !mesh_.sums_norms(shards_)) return;
   all_ranks_ =
       mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
-  if (all_ranks_ != parts_.front()) list_.push_back(everyone(e));
+  if (all_ranks_ != parts_.front()) list_.push_back(world_group(e));
 }
 
 // Adds groups; returns the group number by rank, -1 for ranks in none.
@@ -175,7 +175,7 @@ std::int32_t MeshGroups::statistics(int rank) const {
   return mesh_.tensor > 1 ? stages_[static_cast<std::size_t>(rank)] : replicas(rank);
 }
 
-bool MeshGroups::speaks(int rank) const {
+bool MeshGroups::reports_parameters(int rank) const {
   if (!shards_) return mesh_.place_of(rank).replica == 0;
   return alike(rank) < 0 || list_[static_cast<std::size_t>(alike(rank))].position(rank) == 0;
 }
@@ -186,8 +186,8 @@ bool MeshRank::sends(int value, bool forward) const {
   });
 }
 
-Slots room_for(const experiment::Resolved& e, const MeshRank& rank,
-               const experiment::Recomputation& recomputation) {
+Slots make_slots(const experiment::Resolved& e, const MeshRank& rank,
+                 const experiment::Recomputation& recomputation) {
   return Room(e, rank, recomputation).slots();
 }
 

@@ -36,7 +36,7 @@ class MeshGroups {
       int rank) const;  // ranks that update parts of the same segments as this rank
   std::int32_t norms() const { return all_ranks_; }
   // True if the rank is the first of those that update the same parameters.
-  bool speaks(int rank) const;
+  bool reports_parameters(int rank) const;
 
  private:
   using ByRank = std::vector<std::int32_t>;
@@ -62,7 +62,7 @@ struct MeshRank {
   std::vector<std::vector<Line>> ways =
       {};  // by way and replica if the rank is called remotely, else by way
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
-  bool speaks = true;  // first of the ranks that update the same parameters
+  bool reports_parameters = true;  // first of the ranks that update the same parameters
   std::optional<Shards> shards =
       {};  // sharding of common state among replicas, each of which updates its shard
   // softmax summaries of all tensor ranks' logits, contiguous; invalid if every rank has all
@@ -94,7 +94,7 @@ struct MeshRank {
 // have one more, so that the next can arrive during compute. ReplayResult values have one for the
 // current micro-batch, one for each that waits for its weight gradients and, if they are sent, one
 // more.
-Slots room_for(const experiment::Resolved& experiment, const MeshRank& rank,
-               const experiment::Recomputation& recomputation);
+Slots make_slots(const experiment::Resolved& experiment, const MeshRank& rank,
+                 const experiment::Recomputation& recomputation);
 
 }  // namespace trainyard::strategy

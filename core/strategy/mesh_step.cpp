@@ -65,7 +65,7 @@ class MeshWriter : private UnitOps {
     samples_ = samples_of(micro_);
     switch (cell.pass) {
       case Pass::forward: return go_forward(m_.stage(cell.stage), cell.stage);
-      case Pass::backward: return go_back(m_.stage(cell.stage), cell.stage);
+      case Pass::backward: return go_backward(m_.stage(cell.stage), cell.stage);
       case Pass::backward_weight: return learn(m_.stage(cell.stage));
     }
   }
@@ -87,7 +87,7 @@ class MeshWriter : private UnitOps {
 
   // The last run is recomputed before gradients arrive, and before the loss, which reads its
   // output.
-  void go_back(const model::Stage& stage, int k) {
+  void go_backward(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
     if (!stage.empty()) gather_and_recompute(stage.last);
     if (k == m_.split.last()) end_forward(stage);
@@ -110,7 +110,7 @@ class MeshWriter : private UnitOps {
   void gather_and_recompute(int s) {
     gather_for(s);
     if (samples_ == 0) return;
-    make_again(s, [&](Op op) {
+    add_recomputation(s, [&](Op op) {
       op.columns = columns(op.segment);
       add(std::move(op));
     });
@@ -124,10 +124,10 @@ class MeshWriter : private UnitOps {
 
   // Runs the backward ops of a segment. If `is_last`, its weight gradient is then complete, and a
   // bucket that ends with it is summed.
-  template <class GoBack>
-  void learning(int s, bool is_last, GoBack go_back) {
+  template <class GoBackward>
+  void learning(int s, bool is_last, GoBackward go_backward) {
     if (is_last) free_gradient_slot(s);
-    if (samples_ > 0) go_back();
+    if (samples_ > 0) go_backward();
     else if (is_last) add_zero_gradient(s);
     if (!is_last) return;
     sum_gradient(s);
@@ -187,8 +187,9 @@ class MeshWriter : private UnitOps {
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
-    add(backward_weight(s, leaves_norms() && learns_last()));
-    if (adds_to_tied(s) || (micro_ > first_micro_ && adds_up(s))) with_sum(ops_.back());
+    add(backward_weight(s, leaves_norms() && is_last_with_samples()));
+    if (adds_to_tied(s) || (micro_ > first_micro_ && accumulates_gradient(s)))
+      with_sum(ops_.back());
   }
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
@@ -242,11 +243,11 @@ class MeshWriter : private UnitOps {
   void add_load() {
     Op op = load();
     loaded_ = micro_;
-    std::erase_if(op.writes, [&](const Access& write) { return !looks_at(write.buffer); });
+    std::erase_if(op.writes, [&](const Access& write) { return !reads_buffer(write.buffer); });
     if (!op.writes.empty()) add(std::move(op));
   }
 
-  bool looks_at(plan::BufferId buffer) const {
+  bool reads_buffer(plan::BufferId buffer) const {
     if (buffer == b_.labels.buffer) return m_.has_loss();
     if (m_.mesh.is_called(m_.at)) return false;
     if (buffer == b_.input.buffer && m_.sends(model::kSamples, true)) return true;
@@ -291,7 +292,7 @@ class MeshWriter : private UnitOps {
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
-      if (m_.norms.group >= 0 && !(tells(s) && m_.owns(s) && m_.speaks)) return;
+      if (m_.norms.group >= 0 && !(tells(s) && m_.owns(s) && m_.reports_parameters)) return;
       counts[static_cast<std::size_t>(s)] = true;
       add(std::move(norm));
     };

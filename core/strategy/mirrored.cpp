@@ -16,7 +16,7 @@ base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
   const std::size_t groups = alone ? 0
                                    : 1U + (experiment::synchronizes(experiment) ? 1 : 0) +
                                          (experiment::shards_columns(experiment) ? 1 : 0);
-  return plan::Plan{experiment.world(), std::vector(groups, everyone(experiment)),
+  return plan::Plan{experiment.world(), std::vector(groups, world_group(experiment)),
                     schedule(experiment), [experiment, cuts, alone](std::int32_t rank) {
                       return replica(experiment, rank, cuts, alone ? -1 : 0);
                     }};

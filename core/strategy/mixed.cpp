@@ -41,7 +41,8 @@ class Caster {
     if (!cast_parameters_.valid()) return;
     for (std::size_t p = 0; p < rank_.programs.size(); ++p)
       cast(rank_.programs[p], casts_before_[p]);
-    for (std::size_t p = 0; p < rank_.programs.size(); ++p) wait_for_as_much(rank_.programs[p], p);
+    for (std::size_t p = 0; p < rank_.programs.size(); ++p)
+      shift_dependencies(rank_.programs[p], p);
   }
 
  private:
@@ -108,7 +109,7 @@ class Caster {
 
   // Adjusts dependencies on compute ops for the added casts. A dependency on the previous instance
   // may refer to any program, so it uses the largest number of casts of all programs.
-  void wait_for_as_much(plan::Program& program, std::size_t number) const {
+  void shift_dependencies(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {
         if (dependency.lane != kCompute || dependency.sequence <= 0) continue;
@@ -137,7 +138,7 @@ class Caster {
 // Loss scale
 // ------------------------------------------------------------------------------------------
 
-bool loses(const plan::RankPlan& rank, const Op& op) {
+bool writes_loss_gradient(const plan::RankPlan& rank, const Op& op) {
   return op.kind == OpKind::loss &&
          std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) {
            return rank.buffers[write.buffer.index()].name.starts_with("grad.");
@@ -151,7 +152,7 @@ class Scaler {
     const bool scales =
         std::any_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
           return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-            return loses(rank, op) || op.kind == OpKind::clip;
+            return writes_loss_gradient(rank, op) || op.kind == OpKind::clip;
           });
         });
     if (scales)
@@ -163,12 +164,12 @@ class Scaler {
     for (plan::Program& program : rank_.programs) {
       bool judges = false;
       for (Op& op : program.ops) {
-        if (loses(rank_, op)) op.reads.insert(op.reads.end() - 1, scale_);
+        if (writes_loss_gradient(rank_, op)) op.reads.insert(op.reads.end() - 1, scale_);
         if (op.kind == OpKind::clip) op.reads.push_back(scale_), judges = true;
       }
       if (judges) program.ops.push_back(scale());
       if (storage_ >= 0 && plan::purpose(program.name) == plan::Purpose::training)
-        hand_out(program, judges);
+        broadcast_scale(program, judges);
     }
   }
 
@@ -184,11 +185,11 @@ class Scaler {
 
   // For central_storage: the updating rank determines the scale and broadcasts it after the
   // parameters; ranks that compute the loss wait for that of the previous step.
-  void hand_out(plan::Program& program, bool judges) const {
+  void broadcast_scale(plan::Program& program, bool judges) const {
     const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
                                    [](const Op& op) { return op.kind == OpKind::broadcast; });
     if (last == program.ops.rend()) return;
-    Op hands =
+    Op broadcast_op =
         rooted(OpKind::broadcast, last->lane, last->group, last->bucket + 1, storage_, scale_);
     const auto on_lane = [](const plan::Program& of, LaneId lane) {
       return static_cast<std::int32_t>(std::count_if(
@@ -197,9 +198,9 @@ class Scaler {
     const Dependency of_last{last->lane, on_lane(program, last->lane) + 1, 1};
     if (judges) program.ops.back().after.push_back(of_last);
     for (Op& op : program.ops)
-      if (loses(rank_, op)) op.after.push_back(of_last);
-    hands.after = {{kCompute, on_lane(program, kCompute), 0}};
-    program.ops.push_back(std::move(hands));
+      if (writes_loss_gradient(rank_, op)) op.after.push_back(of_last);
+    broadcast_op.after = {{kCompute, on_lane(program, kCompute), 0}};
+    program.ops.push_back(std::move(broadcast_op));
   }
 
   plan::RankPlan& rank_;

@@ -49,7 +49,7 @@ std::vector<plan::Group> groups_of(const Serving& serving) {
   return groups;
 }
 
-constexpr std::size_t kMostGroups = 64;  // channels of a transport
+constexpr std::size_t kMaxGroups = 64;  // channels of a transport
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e, const Serving& serving) {
   if (e.servers < 1 || e.workers() < 1)
@@ -71,20 +71,20 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
           "a variable on every server, or a row of a table",
           "Draw fewer servers, or change the placement of variables (strategy.servers.placement)."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
-  if (groups <= kMostGroups) return std::nullopt;
+  if (groups <= kMaxGroups) return std::nullopt;
   return base::Problem{
       "too_many_pieces",
       base::ProblemCode::bad_input,
       "strategy.servers.placement",
       fmt::format("the servers would keep {} pieces, each of which is sent separately",
                   serving.shares.size()),
-      fmt::format("at most {}", kMostGroups - static_cast<std::size_t>(e.servers)),
+      fmt::format("at most {}", kMaxGroups - static_cast<std::size_t>(e.servers)),
       "Set it to balanced, or draw fewer servers."};
 }
 
 }  // namespace
 
-std::int64_t Serving::most_named(const Share& share) const {
+std::int64_t Serving::max_named(const Share& share) const {
   const data::Shares of_step = experiment.shares();
   std::int64_t samples = 0;
   for (std::int64_t rank = 0; rank < of_step.ranks(); ++rank)

@@ -40,7 +40,7 @@ void add_training(const experiment::Resolved& e, const Replica& parts, plan::Ran
   const auto stretches = shares.stretches();
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const std::int64_t step = stretches[i].first_step;
-    SamplesOfStep samples{shares.samples(step, plan.rank), experiment::most_samples(shares, step)};
+    SamplesOfStep samples{shares.samples(step, plan.rank), experiment::max_samples(shares, step)};
     if (parts.shards_columns())
       samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
     plan.programs.push_back({i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own,
@@ -134,7 +134,7 @@ void order_loads(plan::RankPlan& rank) {
     if (waits(program)) program.ops.front().after.front().sequence = longest;
 }
 
-plan::Group everyone(const experiment::Resolved& e) {
+plan::Group world_group(const experiment::Resolved& e) {
   plan::Group group;
   group.ranks.resize(static_cast<std::size_t>(e.world()));
   std::iota(group.ranks.begin(), group.ranks.end(), 0);

@@ -36,7 +36,7 @@ plan::RankPlan evaluator(const experiment::Resolved& experiment, std::int32_t ra
 plan::Schedule schedule(const experiment::Resolved& experiment);
 
 // Returns the group of all ranks, in order.
-plan::Group everyone(const experiment::Resolved& experiment);
+plan::Group world_group(const experiment::Resolved& experiment);
 
 bool is_training(const plan::Program& program);
 

@@ -19,13 +19,13 @@ std::int64_t largest_segment(const model::Model& model) {
 
 }  // namespace
 
-Flat whole_model(const experiment::Resolved& e) {
+Flat full_model(const experiment::Resolved& e) {
   return {e.model.elements, e.model.elements, e.model.elements};
 }
 
 ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronizes,
                            std::vector<plan::Buffer>& list, const Slots& slots) {
-  return add_buffers(e, peers_read, synchronizes, list, slots, whole_model(e));
+  return add_buffers(e, peers_read, synchronizes, list, slots, full_model(e));
 }
 
 ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronizes,

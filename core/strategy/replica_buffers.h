@@ -28,7 +28,7 @@ struct Slots {
 struct Flat {
   std::int64_t parameters = 0, gradients = 0, moments = 0;
 };
-Flat whole_model(const experiment::Resolved& experiment);
+Flat full_model(const experiment::Resolved& experiment);
 
 // Appends all buffers of the model of `experiment`. `synchronizes`: peers read batch norm sums.
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read,

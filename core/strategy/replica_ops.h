@@ -39,7 +39,7 @@ class ReplicaOps : protected ReplicaSpans {
   // Calls `add(op)` with the ops that recompute the run of dropped outputs ending with
   // segment `s`, before the segment's backward pass.
   template <class Add>
-  void make_again(int s, Add add) const {
+  void add_recomputation(int s, Add add) const {
     if (const experiment::Run* run = r_.recomputation.ending_with(s))
       for (const int t : run->again) add(recompute(t));
   }

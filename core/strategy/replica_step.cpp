@@ -61,7 +61,7 @@ class StepWriter : private ReplicaOps {
     if (r_.shards_columns()) sum_over_columns();
     empty ? forward_without_samples() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
-      if (!empty) make_again(s, [&](Op op) { add(std::move(op)); });
+      if (!empty) add_recomputation(s, [&](Op op) { add(std::move(op)); });
       empty ? backward_without_samples(s, bucket) : add_backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });
@@ -136,7 +136,7 @@ class StepWriter : private ReplicaOps {
     if (synchronizes(s)) add_statistics(s);
     Op& op = add(forward(s));
     if (synchronizes(s)) after_statistics(op);
-    else if (shards_columns(s)) go_on_with_own_rows(op);
+    else if (shards_columns(s)) finish_with_own_rows(op);
     else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
     if (s == 0 && micro_ == 0 && averages_weights())
       op.after.push_back({kComm, Dependency::end, 1});
@@ -146,7 +146,7 @@ class StepWriter : private ReplicaOps {
     Op& op = add(statistics(s));
     if (s == 0 && samples_ > 0) op.after = {{kInput, micro_ + 1, 0}};
     after_last_statistics(op);
-    add_up(sums(s), number_of_sums(s));
+    reduce_statistics(sums(s), number_of_sums(s));
   }
 
   // Peers may read the sums of the last micro-step until its collectives are complete on both
@@ -157,7 +157,7 @@ class StepWriter : private ReplicaOps {
                                     : Dependency{kStatistics, Dependency::end, 1});
   }
 
-  void add_up(const Access& of, std::int32_t number) {
+  void reduce_statistics(const Access& of, std::int32_t number) {
     collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, of);
   }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
@@ -172,7 +172,7 @@ class StepWriter : private ReplicaOps {
   void add_backward(int s, std::int32_t bucket) {
     if (is(s, Kind::batch_norm)) {
       add_backward_weight(s, bucket);
-      if (sums_gradients(s)) add_up_gradients(s);
+      if (sums_gradients(s)) reduce_gradients(s);
       if (s > first()) add_backward_input(s);
       return;
     }
@@ -190,7 +190,9 @@ class StepWriter : private ReplicaOps {
                                      r_.buckets.begin());
   }
 
-  void add_up_gradients(int s) { add_up(of(b_.gradient_sums, s), number_of_sums(s) + 1); }
+  void reduce_gradients(int s) {
+    reduce_statistics(of(b_.gradient_sums, s), number_of_sums(s) + 1);
+  }
 
   // A rank without samples in the step has zero gradients; one that has run out of samples adds
   // zeros to the common sums.
@@ -202,7 +204,7 @@ class StepWriter : private ReplicaOps {
     }
     if (!sums_gradients(s)) return;
     if (micro_ > 0) zero_sums(s);
-    add_up_gradients(s);
+    reduce_gradients(s);
   }
 
   void add_backward_weight(int s, std::int32_t bucket) {
@@ -257,7 +259,7 @@ class StepWriter : private ReplicaOps {
     exchange(OpKind::reduce_scatter, number_of_sum(), sums_of(r_, rows_now()));
   }
 
-  void go_on_with_own_rows(Op& op) {
+  void finish_with_own_rows(Op& op) {
     finish_forward(r_, rows_now(), op);
     op.after = {{rows_lane(), exchanges_, 0}};
   }

@@ -23,7 +23,7 @@ bool overlap(const Share& share, const Access& span) {
 class WorkerPlan {
  public:
   WorkerPlan(const Serving& serving, std::int32_t rank)
-      : s_(serving), plan_(replica(serving.experiment, sampled_as(rank), one_bucket(), -1)) {
+      : s_(serving), plan_(replica(serving.experiment, sampling_rank(rank), one_bucket(), -1)) {
     plan_.rank = rank;
     for (plan::Program& program : plan_.programs) drop_ops(program, makes_updates);
     drop_unused_buffers(plan_);
@@ -57,7 +57,7 @@ class WorkerPlan {
  private:
   // Under asynchronous rules a worker that asks takes the next batch, so every worker has the
   // programs of a single worker that processes all batches.
-  std::int32_t sampled_as(std::int32_t rank) const {
+  std::int32_t sampling_rank(std::int32_t rank) const {
     return s_.rule.answers_after_update ? rank : 0;
   }
   std::vector<Bucket> one_bucket() const {
@@ -78,7 +78,7 @@ class WorkerPlan {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (!is_table(i)) continue;
       const std::string number = std::to_string(i);
-      const std::int64_t most = s_.most_named(s_.shares[i]);
+      const std::int64_t most = s_.max_named(s_.shares[i]);
       lists_[i] = add_buffer("rows.b" + number, base::DType::int32, plan::kListHead + most, true);
       packed_[i] = add_buffer("packed.b" + number, plan_.buffers[gradients_.index()].dtype,
                               most * s_.row_of(s_.shares[i]), true);
@@ -141,7 +141,7 @@ class WorkerPlan {
     name_rows(ops);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (is_table(i)) {
-        ops.push_back(want(i));
+        ops.push_back(push_list_op(i));
         ops.back().after = {named(i)};
       }
       ops.push_back(pull(i));
@@ -172,7 +172,7 @@ class WorkerPlan {
     return {kInput, static_cast<std::int32_t>(lists), 0};
   }
 
-  Op want(std::size_t share) const {
+  Op push_list_op(std::size_t share) const {
     Op op = op_of(OpKind::push, pushes_[share], s_.group_of(share),
                   static_cast<std::int32_t>(share), s_.rank_of(s_.shares[share].server));
     const Access& list = lists_[share];
@@ -188,7 +188,7 @@ class WorkerPlan {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        ops.push_back(want(
+        ops.push_back(push_list_op(
             // all rows, as in the turn before; after the server knows that no gradient follows
             i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
@@ -209,7 +209,7 @@ class WorkerPlan {
 
   // Returns, by share, the number of compute ops after which its gradient of the last micro-step is
   // complete or packed.
-  std::vector<std::int32_t> whole_after(const plan::Program& program) const {
+  std::vector<std::int32_t> full_dependencies(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
     for (const Op& op : program.ops) {
@@ -224,7 +224,7 @@ class WorkerPlan {
   }
 
   void pack_named_rows(plan::Program& program) const {
-    const std::vector<std::int32_t> after = whole_after(program);
+    const std::vector<std::int32_t> after = full_dependencies(program);
     std::vector<Op> ops;
     std::int32_t done = 0;
     for (Op& op : program.ops) {
@@ -249,7 +249,7 @@ class WorkerPlan {
 
   // Pushes a share when its gradient is complete.
   void push_gradients(plan::Program& program) const {
-    const std::vector<std::int32_t> after = whole_after(program);
+    const std::vector<std::int32_t> after = full_dependencies(program);
     program.global_samples = scaled(program.global_samples);
     for (std::size_t i = s_.shares.size(); i-- > 0;) {
       const Share& share = s_.shares[i];

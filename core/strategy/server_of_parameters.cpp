@@ -57,7 +57,7 @@ class ServerPlan {
     for (const std::size_t i : own_) {
       const Share& share = s_.shares[i];
       if (share.table < 0) continue;
-      const std::int64_t most = s_.most_named(share), workers = s_.workers();
+      const std::int64_t most = s_.max_named(share), workers = s_.workers();
       wanted_[i] = add_buffer("wanted.b" + std::to_string(i), base::DType::int32,
                               (plan::kListHead + most) * workers);
       handed_[i] = add_buffer("handed.b" + std::to_string(i), dtype,

@@ -31,7 +31,7 @@ struct Serving {
   }
   // Maximum number of rows that a round can name: at most the rows of the share, and at most the
   // lookups of its samples.
-  std::int64_t most_named(const experiment::Share& share) const;
+  std::int64_t max_named(const experiment::Share& share) const;
 };
 
 // Returns the plan of a worker. In addition to a replica's buffers it has: wish and turn, for

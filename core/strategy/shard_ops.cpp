@@ -23,10 +23,10 @@ plan::Access ShardOps::part_of(const Access& span, const experiment::Part& own,
 plan::Op ShardOps::update_of_part(const Unit& unit, int s) const {
   const auto part = [&](const Access& span) { return part_of(span, unit.own, segment(s)); };
   const Access parameters =
-      units().gathers ? own_in(shards_->parameters, unit) : as_in_model(b_.parameters, unit);
+      units().gathers ? shard_in(shards_->parameters, unit) : as_in_model(b_.parameters, unit);
   std::vector<Access> moments;
-  for (const Access& moment : b_.moments) moments.push_back(part(own_in(moment, unit)));
-  return update(s, part(own_gradient(unit)), part(parameters), moments);
+  for (const Access& moment : b_.moments) moments.push_back(part(shard_in(moment, unit)));
+  return update(s, part(shard_gradient(unit)), part(parameters), moments);
 }
 
 }  // namespace trainyard::strategy

@@ -23,14 +23,14 @@ class ShardOps : protected ReplicaOps {
   ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
-  static Access own_in(const Access& side_by_side, const Unit& unit) {
-    return {side_by_side.buffer, unit.own_at, unit.own.count};
+  static Access shard_in(const Access& side_by_side, const Unit& unit) {
+    return {side_by_side.buffer, unit.shard_offset, unit.own.count};
   }
-  static Access own_in_whole(const Access& whole, const Unit& unit) {
+  static Access shard_in_full(const Access& whole, const Unit& unit) {
     return {whole.buffer, whole.first + unit.own.first - unit.bucket.first, unit.own.count};
   }
-  Access own_gradient(const Unit& unit) const {
-    return units().scatters ? own_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit);
+  Access shard_gradient(const Unit& unit) const {
+    return units().scatters ? shard_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit);
   }
 
   // Visits from the last unit to the first: `visit(unit, segment that overlaps the rank's shard)`.
@@ -39,11 +39,11 @@ class ShardOps : protected ReplicaOps {
     for (std::int32_t u = units().count() - 1; u >= 0; --u) {
       const Unit& unit = units().at(u);
       for (int s = unit.bucket.first_segment; s <= unit.bucket.last_segment; ++s)
-        if (part_of(own_gradient(unit), unit.own, segment(s)).count > 0) visit(unit, s);
+        if (part_of(shard_gradient(unit), unit.own, segment(s)).count > 0) visit(unit, s);
     }
   }
   Op norm_of_part(const Unit& unit, int s) const {
-    return norm(s, part_of(own_gradient(unit), unit.own, segment(s)));
+    return norm(s, part_of(shard_gradient(unit), unit.own, segment(s)));
   }
   Op update_of_part(const Unit& unit, int s) const;
 

@@ -179,9 +179,9 @@ std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const
   return touches;
 }
 
-class Aside {
+class OffloadWriter {
  public:
-  Aside(plan::RankPlan& rank, Place place) : rank_(rank), place_(place) {}
+  OffloadWriter(plan::RankPlan& rank, Place place) : rank_(rank), place_(place) {}
 
   // Returns the home of an output's span, which is created on first use.
   Access of(const Access& span) {
@@ -205,7 +205,7 @@ class Aside {
 };
 
 void offload_outputs(const plan::Program& program, const Timeline& timeline, plan::BufferId buffer,
-                     Aside& aside, std::vector<Copy>& copies) {
+                     OffloadWriter& aside, std::vector<Copy>& copies) {
   const auto touches = touches_of(program, timeline, buffer);
   if (!touches) return;
   const Op* made_by = nullptr;
@@ -359,7 +359,7 @@ void add_offloading(plan::RankPlan& rank, const experiment::OffloadSpec& spec) {
     moment.near =
         add_buffer(rank, home.name + plan::kPiece + "near", home.dtype, moment.room).buffer;
   }
-  Aside aside(rank, place_of(spec.activations));
+  OffloadWriter aside(rank, place_of(spec.activations));
   bool any = false;
   for (plan::Program& program : rank.programs) {
     if (!trains(program)) continue;

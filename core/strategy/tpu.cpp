@@ -7,7 +7,7 @@
 namespace trainyard::strategy {
 
 base::Result<plan::Plan> tpu(const experiment::Resolved& experiment) {
-  for (const base::Problems& problems : {experiment::other_than_tpus(experiment.document.topology),
+  for (const base::Problems& problems : {experiment::non_tpu_problems(experiment.document.topology),
                                          experiment::torus_problems(experiment.document.strategy),
                                          experiment::multiplies_problems(experiment.document)})
     if (!problems.empty()) return base::fail(problems.front());

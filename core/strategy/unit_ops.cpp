@@ -68,7 +68,7 @@ void UnitOps::gather(std::int32_t u) {
   move(unit.bucket, units().parameters.first(u, pass_), parameter_offsets_);
   const Access whole = parameters_of(u);
   if (unit.own.count > 0) {
-    add(mix({own_in(shards_->parameters, unit)}, {1}, 1, own_in_whole(whole, unit)));
+    add(mix({shard_in(shards_->parameters, unit)}, {1}, 1, shard_in_full(whole, unit)));
     ops_.back().bucket = number;
   }
   collective(OpKind::all_gather, line_, number, whole);
@@ -110,8 +110,8 @@ void UnitOps::keep_own_part() {
   const auto [u, adds] = summed_.front();
   summed_.pop_front();
   if (units().at(u).own.count == 0) return;
-  const Access part = own_in_whole(gradients_of(u), units().at(u)),
-               own = own_in(shards_->gradients, units().at(u));
+  const Access part = shard_in_full(gradients_of(u), units().at(u)),
+               own = shard_in(shards_->gradients, units().at(u));
   add(adds ? mix({own, part}, {1, 1}, 1, own) : mix({part}, {1}, 1, own));
   ops_.back().bucket = unit_number(UnitWay::gradients, u);
 }
@@ -120,12 +120,12 @@ void UnitOps::sum_shards(const Line& alike) {
   for (std::int32_t u = units().count() - 1; u >= 0; --u)
     if (units().at(u).own.count > 0)
       collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u),
-                 own_gradient(units().at(u)));
+                 shard_gradient(units().at(u)));
 }
 
 plan::Op UnitOps::zero_gradient(int s) const {
   Op op = op_of(OpKind::zero, s);
-  if (!has_separate_gradient(s) || (micro_ > first_micro_ && adds_up(s))) return op;
+  if (!has_separate_gradient(s) || (micro_ > first_micro_ && accumulates_gradient(s))) return op;
   op.writes.push_back(segment_of(b_.gradients, s));
   if (leaves_norms() && micro_ == first_micro_)
     op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});

@@ -53,7 +53,7 @@ class UnitOps : protected ShardOps {
       const Line& alike);  // sums with the ranks that hold the same shards, in other shard groups
 
   // True if the segment's gradient accumulates over micro-steps in place.
-  bool adds_up(int s) const {
+  bool accumulates_gradient(int s) const {
     return shards_ == nullptr ? !learns_each_
                               : units().gradients.stays(units().of(model_.owner(s)));
   }
@@ -66,7 +66,7 @@ class UnitOps : protected ShardOps {
   // stored.
   Op zero_gradient(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }
-  bool learns_last() const { return micro_ == last_with_samples_; }
+  bool is_last_with_samples() const { return micro_ == last_with_samples_; }
 
   void gather_updated();  // gathers all parameters, each shard from the rank that updated it
 

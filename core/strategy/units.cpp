@@ -20,7 +20,7 @@ std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::ve
   return list;
 }
 
-std::int64_t most_of_a_stage(const std::vector<Places::Turns>& stages) {
+std::int64_t max_stage_elements(const std::vector<Places::Turns>& stages) {
   std::ptrdiff_t most = 0;
   for (const Places::Turns& one : stages) most = std::max(most, std::ssize(one.backward));
   return most;
@@ -32,16 +32,17 @@ Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& u
     return Places::as_in_model(units, e.model.elements);
   std::vector<Places::Turns> stages = turns_of(e, units, experiment::stays_gathered);
   for (Places::Turns& one : stages) one.forward.assign(one.backward.rbegin(), one.backward.rend());
-  return {units, stages,
-          std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, most_of_a_stage(stages))};
+  return {
+      units, stages,
+      std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, max_stage_elements(stages))};
 }
 
 // Two slots: one unit is reduced while the next is computed.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer)
     return Places::as_in_model(units, e.model.elements);
-  const std::vector<Places::Turns> stages = turns_of(e, units, experiment::adds_up);
-  return {units, stages, std::min<std::int64_t>(2, most_of_a_stage(stages))};
+  const std::vector<Places::Turns> stages = turns_of(e, units, experiment::accumulates_gradient);
+  return {units, stages, std::min<std::int64_t>(2, max_stage_elements(stages))};
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ class Places {
 // Shard of a rank in a unit.
 struct Unit {
   Bucket bucket;
-  experiment::Part own;     // in the flat parameters
-  std::int64_t own_at = 0;  // offset among the rank's contiguous shards
+  experiment::Part own;           // in the flat parameters
+  std::int64_t shard_offset = 0;  // offset among the rank's contiguous shards
 };
 
 // Units of an experiment as seen by one rank.

@@ -17,7 +17,9 @@ using plan::OpKind;
 // Start of a segment's parameters.
 using First = std::int64_t;
 
-bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::recompute; }
+bool has_backward(OpKind kind) {
+  return kind == OpKind::backward_input || kind == OpKind::recompute;
+}
 
 // Lifetime of a stashed version: from before the update that overwrites it to the last op that
 // reads it.
@@ -74,12 +76,12 @@ class Versions {
     if (op.kind == OpKind::update) updates.push_back(number);
     if (op.kind == OpKind::forward || op.kind == OpKind::partial)
       forward_[{op.segment, op.micro}] = newest;
-    if (!goes_back(op.kind)) return;
+    if (!has_backward(op.kind)) return;
     if (const std::int32_t wanted = forward_.at({op.segment, op.micro}); wanted < newest)
-      want(read->first, wanted, number);
+      push_list_op(read->first, wanted, number);
   }
 
-  void want(First first, std::int32_t version, std::size_t reader) {
+  void push_list_op(First first, std::int32_t version, std::size_t reader) {
     std::vector<Life>& lives = lives_[first];
     const std::size_t update = updates_[first][static_cast<std::size_t>(version)];
     if (lives.empty() || lives.back().version != version)
@@ -104,14 +106,14 @@ struct StashSlots {
     return {stash, first + number % room * elements, elements};
   }
 };
-using Shelves = std::map<First, StashSlots>;
+using StashSlotMap = std::map<First, StashSlots>;
 
 Access& parameters_of(std::vector<Access>& accesses, plan::BufferId parameters) {
   return *std::find_if(accesses.begin(), accesses.end(),
                        [&](const Access& access) { return access.buffer == parameters; });
 }
 
-Op put_aside(const Op& update, const Access& parameters, const Access& place) {
+Op stash_op(const Op& update, const Access& parameters, const Access& place) {
   Op op;
   op.kind = OpKind::stash;
   op.lane = update.lane;
@@ -122,18 +124,18 @@ Op put_aside(const Op& update, const Access& parameters, const Access& place) {
   return op;
 }
 
-void rewrite(plan::Program& program, const Versions& versions, const Shelves& shelves,
+void rewrite(plan::Program& program, const Versions& versions, const StashSlotMap& stash_slots,
              plan::BufferId parameters, plan::BufferId stash) {
   std::vector<Op> ops;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];
     if (const std::int64_t number = versions.ended_by(i); number >= 0) {
       const Access span = parameters_of(op.writes, parameters);
-      ops.push_back(put_aside(op, span, shelves.at(span.first).place(stash, number)));
+      ops.push_back(stash_op(op, span, stash_slots.at(span.first).place(stash, number)));
     }
     if (const std::int64_t number = versions.read_by(i); number >= 0) {
       Access& read = parameters_of(op.reads, parameters);
-      read = shelves.at(read.first).place(stash, number);
+      read = stash_slots.at(read.first).place(stash, number);
     }
     ops.push_back(std::move(op));
   }
@@ -146,23 +148,23 @@ void keep_versions(plan::RankPlan& rank) {
   const plan::BufferId parameters = rank.buffer("params");
   if (!parameters.valid()) return;
   std::vector<Versions> programs;
-  Shelves shelves;
+  StashSlotMap stash_slots;
   for (const plan::Program& program : rank.programs) {
     const Versions& versions = programs.emplace_back(program, parameters);
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::update) continue;
-      StashSlots& shelf = shelves[op.writes.front().first];
-      shelf.elements = op.writes.front().count;
-      shelf.room = std::max(shelf.room, versions.at_once(op.writes.front().first));
+      StashSlots& slots = stash_slots[op.writes.front().first];
+      slots.elements = op.writes.front().count;
+      slots.room = std::max(slots.room, versions.at_once(op.writes.front().first));
     }
   }
   std::int64_t elements = 0;
-  for (auto& [first, shelf] : shelves)
-    shelf.first = std::exchange(elements, elements + shelf.room * shelf.elements);
+  for (auto& [first, slots] : stash_slots)
+    slots.first = std::exchange(elements, elements + slots.room * slots.elements);
   if (elements == 0) return;
   const Access stash = add_buffer(rank, "stash", rank.buffers[parameters.index()].dtype, elements);
   for (std::size_t p = 0; p < programs.size(); ++p)
-    rewrite(rank.programs[p], programs[p], shelves, parameters, stash.buffer);
+    rewrite(rank.programs[p], programs[p], stash_slots, parameters, stash.buffer);
 }
 
 }  // namespace trainyard::strategy

@@ -18,7 +18,7 @@ const model::Segment& first_of(const Replica& r) { return r.resolved.model.segme
 Access rows(const Access& whole, std::int64_t first, std::int64_t count, std::int64_t width) {
   return {whole.buffer, first * width, count * width};
 }
-Access own_rows(const Replica& r, const Access& whole, const MicroRows& of) {
+Access local_rows(const Replica& r, const Access& whole, const MicroRows& of) {
   return rows(whole, of.own_first, of.own, row_of(r));
 }
 Access input_of(const Replica& r, const MicroRows& of) {
@@ -36,7 +36,7 @@ std::int64_t products(const Replica& r, const MicroRows& of) {
 }
 
 // Returns the maximum number of rows in any micro-step or round.
-std::int64_t most_rows(const experiment::Resolved& e) {
+std::int64_t max_rows(const experiment::Resolved& e) {
   std::int64_t most = experiment::rows_of_micro_steps(e, 0).front();
   for (const std::int64_t rows_of_round : experiment::rows_of_evaluation(e))
     most = std::max(most, rows_of_round);
@@ -58,7 +58,7 @@ SharedColumns share_columns(const experiment::Resolved& e, std::int32_t rank, st
   plan.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
   const auto [first, count] = experiment::columns_by_rank(e)[static_cast<std::size_t>(rank)];
   shared.columns = {first, count, e.data.features()};
-  const std::int64_t most = most_rows(e), outputs = e.model.segments.front().outputs;
+  const std::int64_t most = max_rows(e), outputs = e.model.segments.front().outputs;
   input.count = plan.buffers[input.buffer.index()].elements = most * count;
   shared.sums = add("pre.s0", most * outputs, true);
   shared.gradients = add("pre_grad.s0", most * outputs, true);
@@ -95,19 +95,19 @@ Op partial_products(const Replica& r, const MicroRows& of) {
 
 // Bias and activation, applied to the sum over columns.
 void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
-  forward.reads = {own_rows(r, r.shared_columns.sums, of), bias_of(r)};
+  forward.reads = {local_rows(r, r.shared_columns.sums, of), bias_of(r)};
   forward.flops = 2 * of.own * row_of(r);
 }
 
 void scatter_gradient_rows(const Replica& r, const MicroRows& of, Op& backward) {
-  backward.writes.push_back(own_rows(r, r.shared_columns.gradients, of));
+  backward.writes.push_back(local_rows(r, r.shared_columns.gradients, of));
 }
 
 // The bias gradient is over local rows, the weight gradient over local columns.
 void take_columns_of_weight(const Replica& r, const MicroRows& of, Op& backward) {
   backward.columns = r.shared_columns.columns;
   backward.reads = {input_of(r, of), gradients_of(r, of),
-                    own_rows(r, r.shared_columns.gradients, of)};
+                    local_rows(r, r.shared_columns.gradients, of)};
   backward.writes.push_back(r.shared_columns.weights);
   backward.flops = products(r, of) + of.own * row_of(r) + 3 * first_of(r).elements;
 }

@@ -35,11 +35,11 @@ base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes) {
   if (header.crc != checksum(header))
     return base::fail(damaged("bad_frame_header",
                               "the header of the frame is damaged: its checksum does not match"));
-  if (header.length > kMaximumPayload) {
+  if (header.length > kMaxPayload) {
     auto problem =
         damaged("frame_too_long",
                 fmt::format("the header of the frame says that it has {} bytes", header.length));
-    problem.accepted = fmt::format("at most {} bytes", kMaximumPayload);
+    problem.accepted = fmt::format("at most {} bytes", kMaxPayload);
     return base::fail(std::move(problem));
   }
   return header;

@@ -17,8 +17,8 @@ namespace trainyard::telemetry {
 static_assert(std::endian::native == std::endian::little,
               "recordings are written as they lie in memory");
 
-inline constexpr std::uint32_t kFrameMagic = 0x44525954;   // "TYRD".
-inline constexpr std::size_t kMaximumPayload = 64u << 20;  // Bytes.
+inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD".
+inline constexpr std::size_t kMaxPayload = 64u << 20;     // Bytes.
 inline constexpr std::size_t kFrameHeaderBytes = 20;
 // Header and payload checksum.
 inline constexpr std::size_t kFrameOverhead = kFrameHeaderBytes + 4;

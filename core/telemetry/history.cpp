@@ -14,7 +14,7 @@
 namespace trainyard::telemetry {
 namespace {
 
-constexpr int kMaximumRanks = 1 << 16;
+constexpr int kMaxRanks = 1 << 16;
 
 base::Problem not_understood(std::string what, std::string accepted) {
   return {"bad_recording", base::ProblemCode::bad_input, "recording",
@@ -26,7 +26,7 @@ std::string text_at(const base::Json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-std::int64_t whole_at(const base::Json& object, const char* key, std::int64_t otherwise) {
+std::int64_t integer_at(const base::Json& object, const char* key, std::int64_t otherwise) {
   const auto at = object.find(key);
   return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
 }
@@ -84,9 +84,9 @@ void History::conclude() {
 
 base::Result<void> History::take_header(const base::Json& json) {
   const auto ranks = json.find("ranks");
-  if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaximumRanks)
+  if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaxRanks)
     return base::fail(not_understood("the header has no valid number of ranks",
-                                     fmt::format("ranks: 1 to {}", kMaximumRanks)));
+                                     fmt::format("ranks: 1 to {}", kMaxRanks)));
   std::vector<std::string> segments;
   if (const auto names = json.find("segments"); names != json.end())
     for (const auto& name : *names)
@@ -103,7 +103,7 @@ base::Result<void> History::take_header(const base::Json& json) {
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
-    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaximumRanks
+    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaxRanks
                ? at->get<int>()
                : otherwise;
   };
@@ -117,7 +117,7 @@ void History::take_reports(const base::Json& header) {
                          ? 0
                          : number("steps_apart", 1);  // An evaluator reports checkpoints in order.
   const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-      whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
+      integer_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
   train_.next = first;
   if (held_out_.stride > 0) held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
 }
@@ -133,9 +133,9 @@ void History::take_state(const base::Json& json) {
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // It may be the first timed entry.
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
-                       static_cast<int>(whole_at(*fault, "rank", -1)),
-                       whole_at(*fault, "step", whole_at(json, "step", 0)), seconds,
-                       static_cast<int>(whole_at(*fault, "link", -1))});
+                       static_cast<int>(integer_at(*fault, "rank", -1)),
+                       integer_at(*fault, "step", integer_at(json, "step", 0)), seconds,
+                       static_cast<int>(integer_at(*fault, "link", -1))});
   state_ = base::SharedJson(json);
   states_.push_back(state_);
 }
@@ -168,7 +168,7 @@ base::Result<void> History::take_values(const Frame& frame) {
 void History::take_op(int rank, const Event& event) {
   if (ops_.size() >= kept_ops + kept_ops / 4) {
     ops_.erase(ops_.begin(), ops_.begin() + kept_ops / 4);
-    forgotten_ops_ += kept_ops / 4;
+    evicted_ops_ += kept_ops / 4;
   }
   ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns),
                   seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value,

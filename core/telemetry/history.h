@@ -110,10 +110,10 @@ class History {
   const std::map<ChunkValuesKey, ChunkValues>& chunk_values() const { return chunk_values_; }
 
   // The last ops, at least `kept_ops`, in order of arrival. Older ops are removed in blocks of a
-  // quarter of `kept_ops` and counted by `forgotten_ops`, so ops()[i] is op number forgotten_ops()
+  // quarter of `kept_ops` and counted by `evicted_ops`, so ops()[i] is op number forgotten_ops()
   // + i of the recording.
   const std::vector<OpRecord>& ops() const { return ops_; }
-  std::uint64_t forgotten_ops() const { return forgotten_ops_; }
+  std::uint64_t evicted_ops() const { return evicted_ops_; }
 
   // Train loss, train accuracy, held-out loss and accuracy, weighted by samples over all ranks, for
   // steps that all ranks involved have fully reported, in order. A rank reports a sum, the number
@@ -138,7 +138,7 @@ class History {
   // the header names it); or of stages that update after every micro-batch.
   const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
   const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
-  const std::vector<StepValue>& staleness_most() const { return staleness_.most(); }
+  const std::vector<StepValue>& staleness_max() const { return staleness_.most(); }
 
   static constexpr std::size_t kept_ops = 200'000;
   static constexpr std::int32_t kDecaySteps = 100;
@@ -201,7 +201,7 @@ class History {
   std::vector<base::SharedJson> states_;
   std::vector<Fault> faults_;
   std::vector<OpRecord> ops_;
-  std::uint64_t forgotten_ops_ = 0;
+  std::uint64_t evicted_ops_ = 0;
   std::map<int, std::string> plans_;
   std::map<ChunkValuesKey, ChunkValues> chunk_values_;
   // First non-finite norm in the order in which gradients are computed: step, local or summed,

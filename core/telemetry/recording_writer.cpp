@@ -39,7 +39,7 @@ struct RecordingWriter::State {
   base::Result<void> usable() const;
   base::Result<void> fail_for_good(const char* what, int error_number);
   base::Result<void> append_index();
-  void keep_whole_frames();
+  void keep_complete_frames();
 
   std::filesystem::path path;
   base::Descriptor file;
@@ -60,10 +60,10 @@ base::Result<void> RecordingWriter::State::usable() const {
 base::Result<void> RecordingWriter::State::append(FrameType type, int rank,
                                                   std::span<const std::byte> payload) {
   if (auto ready = usable(); !ready) return ready;
-  if (payload.size() > kMaximumPayload)
+  if (payload.size() > kMaxPayload)
     return base::fail({"frame_too_long", base::ProblemCode::bad_input, path.string(),
                        fmt::format("a frame of {} bytes is too long", payload.size()),
-                       fmt::format("at most {} bytes", kMaximumPayload), ""});
+                       fmt::format("at most {} bytes", kMaxPayload), ""});
   const FrameHeader header =
       make_frame_header(static_cast<std::uint32_t>(type), rank, payload.size());
   frames.push_back({on_disk + buffer.size(), header.type, rank});
@@ -83,7 +83,7 @@ base::Result<void> RecordingWriter::State::flush() {
     if (written < 0) {
       const int reason = errno;
       on_disk += done;
-      keep_whole_frames();
+      keep_complete_frames();
       return fail_for_good("cannot write the recording; it keeps everything written before",
                            reason);
     }
@@ -100,7 +100,7 @@ base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int e
 }
 
 // Cuts off the partial frame left by an interrupted write.
-void RecordingWriter::State::keep_whole_frames() {
+void RecordingWriter::State::keep_complete_frames() {
   const auto next =
       std::upper_bound(frames.begin(), frames.end(), on_disk,
                        [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
@@ -117,7 +117,7 @@ base::Result<void> RecordingWriter::State::append_index() {
   append_bytes(payload, std::as_bytes(std::span(frames)));
   const std::uint64_t own_offset = on_disk + buffer.size();
   append_bytes(payload, bytes_of(own_offset));
-  if (payload.size() > kMaximumPayload) return {};
+  if (payload.size() > kMaxPayload) return {};
   return append(FrameType::index, -1, payload);
 }
 

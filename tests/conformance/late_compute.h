@@ -147,8 +147,9 @@ class AsynchronousCompute final : public compute::Compute {
                                                           const std::string& where) override {
     return compute_->allocate_exported(bytes, to, where);
   }
-  base::Result<compute::Memory> borrow(const std::string& name, const std::string& where) override {
-    return compute_->borrow(name, where);
+  base::Result<compute::Memory> import_memory(const std::string& name,
+                                              const std::string& where) override {
+    return compute_->import_memory(name, where);
   }
   bool on_host() const override { return compute_->on_host(); }
   std::optional<compute::DeviceUse> use() const override { return compute_->use(); }

@@ -195,7 +195,7 @@ TEST(BuffersInMemory, are_told_apart_by_where_they_were_put_aside) {
   const run::MemoryUse use = run::memory_use(one, run::layout(one));
   EXPECT_GT(use.of(run::MemoryPurpose::disk), 0);
   EXPECT_GT(use.of(run::MemoryPurpose::host), 0);
-  EXPECT_THAT(run::in_words(use),
+  EXPECT_THAT(run::describe(use),
               testing::AllOf(testing::HasSubstr(base::format_bytes(
                                  static_cast<double>(use.of(run::MemoryPurpose::host)))),
                              testing::HasSubstr(base::format_bytes(

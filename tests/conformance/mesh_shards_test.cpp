@@ -265,7 +265,7 @@ TEST(ShardedMeshMemory, is_advised_where_a_plan_does_not_fit) {
     device.memory_bytes = most(sharded(e, kGradients));
   const auto problems = [](const Experiment& of) {
     const experiment::Resolved resolved = experiment::resolve(of, ".").value();
-    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+    return session::find_memory_problems(resolved, strategy::make_plan(resolved).value());
   };
   const base::Problems refused = problems(e);
   ASSERT_FALSE(refused.empty());

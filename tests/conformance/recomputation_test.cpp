@@ -107,7 +107,7 @@ TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
     Experiment drawn = tried;
     for (topology::Device& device : drawn.topology.hosts[0].devices) device.memory_bytes = kept / 2;
     const experiment::Resolved resolved = experiment::resolve(drawn, ".").value();
-    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+    return session::find_memory_problems(resolved, strategy::make_plan(resolved).value());
   };
   const base::Problems refused = problems_with(e);
   ASSERT_FALSE(refused.empty());

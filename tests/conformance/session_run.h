@@ -197,7 +197,7 @@ inline std::string state_of(const session::CoordinatorResult& outcome) {
 class SessionRun {
  public:
   explicit SessionRun(const experiment::Experiment& e, SessionPieces pieces = {},
-                      double silent_seconds = 30)
+                      double unresponsive_seconds = 30)
       : pieces_(std::move(pieces)), directory_(scratch()), server_(hub_.server()) {
     session::CoordinatorParts parts;
     parts.given = e;
@@ -207,7 +207,7 @@ class SessionRun {
     parts.launch = [this](const session::LaunchRequest& request) { return launch(request); };
     parts.interrupts = [this] { return interrupts_.load(); };
     parts.started_ns = base::now_nanoseconds();
-    parts.silent_seconds = silent_seconds;
+    parts.unresponsive_seconds = unresponsive_seconds;
     parts.make_compute =
         [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> {
       return compute::reference::make();

@@ -127,7 +127,7 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
 
     struct Sent {
       comm::LaneName lane;
-      std::vector<sim::Way> path;
+      std::vector<sim::DirectedLink> path;
       std::int64_t bytes = 0;
       sim::Picoseconds at = 0;
     };
@@ -163,7 +163,7 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
       const auto& route =
           plan_is_of_drawing
               .routes[static_cast<std::size_t>(all[i].lane.from * 8 + all[i].lane.to)];
-      EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).look_again,
+      EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).next_check,
                 ends[i] + sim::picoseconds(route.latency_seconds))
           << round << " " << i;
     }

@@ -92,7 +92,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
 
   run::Gate gate;
   gate.open(resolved.steps, true);
-  run::RankProgress whereabouts;
+  run::RankProgress rank_progress;
   telemetry::EventRing events(1 << 18);
   run::InterpreterParts parts{&rank_plan,
                               plan.schedule,
@@ -108,7 +108,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
                               telemetry == Telemetry::on ? &events : nullptr,
                               true,
                               &gate,
-                              seen != nullptr ? seen : &whereabouts};
+                              seen != nullptr ? seen : &rank_progress};
   parts.share = experiment::share_of(resolved, rank);
   parts.order = order;
   const std::int64_t begin = base::now_nanoseconds();

@@ -77,7 +77,7 @@ TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
-  for (int i = 0; i < 3; ++i) stranger.send({std::string(zmq::kMaximumControlBytes + 1, 'x')});
+  for (int i = 0; i < 3; ++i) stranger.send({std::string(zmq::kMaxControlBytes + 1, 'x')});
   Viewer viewer(run.client());
   viewer.wait_for_step(viewer.ask().step + 20);
   expect_unharmed(run, 20);

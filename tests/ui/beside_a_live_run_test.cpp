@@ -100,7 +100,7 @@ TEST_F(BesideALiveRun, every_way_that_leads_to_the_welcome_page_leads_back) {
 
 TEST_F(BesideALiveRun, the_log_that_a_banner_offers_comes_in_place_of_the_welcome_page) {
   ASSERT_TRUE(open_live_run());
-  emit window_->runs().trouble(window_->runs().current(), "A part of it is lost.");
+  emit window_->runs().error_reported(window_->runs().current(), "A part of it is lost.");
   window_->center().show_welcome(true);
   window_->center().errors().findChild<QPushButton*>()->click();
   EXPECT_FALSE(window_->center().shows_welcome());

@@ -151,8 +151,8 @@ TEST_F(MainWindowTest, what_devices_have_no_room_for_is_not_run_and_it_is_said_w
   window_->document().edit("Small", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices[0].memory_bytes = 1'000'000;
   });
-  ASSERT_TRUE(
-      QTest::qWaitFor([&] { return !window_->panels().inspector.cost().room().empty(); }, 20'000));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return !window_->panels().inspector.cost().memory_problems().empty(); }, 20'000));
   window_->start_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().errors().isVisible(); }));
   EXPECT_TRUE(window_->center().errors().text().startsWith("This experiment cannot run yet"))

@@ -312,21 +312,21 @@ TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
     record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
   SpanStore names;
   names.read(history_);
-  TrafficMeter cargo;
-  cargo.read(history_, names);
-  const Overlay shown = overlay_.overlay(history_, &status_, true, &cargo);
+  TrafficMeter payload;
+  payload.read(history_, names);
+  const Overlay shown = overlay_.overlay(history_, &status_, true, &payload);
   const LinkOverlay& link = shown.links.at({"host0", "host1"});
-  ASSERT_EQ(link.cargo.size(), 2U);
-  EXPECT_EQ(link.cargo[0].cargo, PayloadKind::activations) << "most first";
-  EXPECT_NEAR(link.cargo[0].forward, 4000, 1);
-  EXPECT_EQ(link.cargo[0].backward, 0);
-  EXPECT_EQ(link.cargo[1].cargo, PayloadKind::activation_gradients);
-  EXPECT_NEAR(link.cargo[1].backward, 3000, 1);
-  EXPECT_EQ(shown.buses.at("host0").cargo.size(), 2U) << "it crosses the bus, too";
+  ASSERT_EQ(link.payload.size(), 2U);
+  EXPECT_EQ(link.payload[0].payload, PayloadKind::activations) << "most first";
+  EXPECT_NEAR(link.payload[0].forward, 4000, 1);
+  EXPECT_EQ(link.payload[0].backward, 0);
+  EXPECT_EQ(link.payload[1].payload, PayloadKind::activation_gradients);
+  EXPECT_NEAR(link.payload[1].backward, 3000, 1);
+  EXPECT_EQ(shown.buses.at("host0").payload.size(), 2U) << "it crosses the bus, too";
   EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1)
       << "what the counters say stays what is said of all";
   EXPECT_TRUE(
-      overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).cargo.empty());
+      overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).payload.empty());
 }
 
 TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {

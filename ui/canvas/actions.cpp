@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ui/model/document/clipboard.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {

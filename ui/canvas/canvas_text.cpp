@@ -14,9 +14,9 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kSmallest = 4;            // pixels on the screen
-constexpr double kSmallestReadable = 5;    // the same
-constexpr qsizetype kMostWritings = 4096;  // maximum number of cached texts
+constexpr double kSmallest = 4;           // pixels on the screen
+constexpr double kSmallestReadable = 5;   // the same
+constexpr qsizetype kMaxWritings = 4096;  // maximum number of cached texts
 constexpr int kAnyWidth = 0xffff;
 
 struct Writing {
@@ -26,7 +26,7 @@ struct Writing {
 
 // Fonts must be destroyed before the application.
 QCache<QString, Writing>& writings() {
-  static QCache<QString, Writing> kept(kMostWritings);
+  static QCache<QString, Writing> kept(kMaxWritings);
   static const bool cleared = (qAddPostRoutine([] { writings().clear(); }), true);
   Q_UNUSED(cleared)
   return kept;

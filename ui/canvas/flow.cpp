@@ -30,7 +30,7 @@ void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_se
   stroke(painter, path, pen);
 }
 
-QPointF aside(const QPainterPath& path, double distance) {
+QPointF offset_point(const QPainterPath& path, double distance) {
   const QLineF along(path.pointAtPercent(0), path.pointAtPercent(1));
   return along.length() > 0 ? QPointF(-along.dy(), along.dx()) / along.length() * distance
                             : QPointF();

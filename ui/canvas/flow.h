@@ -17,6 +17,6 @@ void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_se
                 double clock_seconds);
 
 // offset to the right of the path's direction
-QPointF aside(const QPainterPath& path, double distance);
+QPointF offset_point(const QPainterPath& path, double distance);
 
 }  // namespace trainyard::ui

@@ -127,7 +127,7 @@ QPointF border_point(const QRectF& rect, QPointF to) {
   return rect.center() + d * share;
 }
 
-SelectedObjects picked_of(const Part& part) {
+SelectedObjects selection_of(const Part& part) {
   if (!part) return {};
   if (part.kind == Part::Kind::link) return {.names = {}, .links = {part.link}};
   return {.names = {part.name}, .links = {}};

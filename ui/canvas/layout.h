@@ -24,7 +24,7 @@ struct Part {
   bool is_node() const { return kind == Kind::host || kind == Kind::network_switch; }
   bool operator==(const Part&) const = default;
 };
-SelectedObjects picked_of(const Part& part);
+SelectedObjects selection_of(const Part& part);
 
 struct TileBox {
   std::string name;

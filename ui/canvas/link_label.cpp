@@ -6,16 +6,16 @@
 
 #include "ui/canvas/canvas_text.h"
 #include "ui/canvas/traffic_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr double kLine = 15, kSeenOfLine = 24;
+constexpr double kLine = 15, kMinVisibleLine = 24;
 
 // Returns "CUT" or "SLOWED to 10 %"; empty if the link has its drawn bandwidth.
-QString harm(const LinkAppearance& look) {
+QString link_fault_text(const LinkAppearance& look) {
   if (look.part >= 1) return {};
   return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100))
                        : QObject::tr("CUT");
@@ -24,7 +24,7 @@ QString harm(const LinkAppearance& look) {
 // Returns the traffic's lines: kinds and directions if the link is selected or hovered, otherwise
 // only the kinds.
 QStringList crossing(const LinkAppearance& look) {
-  if (!look.live || look.live->cargo.empty()) return {};
+  if (!look.live || look.live->payload.empty()) return {};
   if (look.marks.selected || look.marks.hovered)
     return lines_of_link(*look.live, {look.link.from, look.link.to});
   return {traffic_kinds(*look.live)};
@@ -32,10 +32,10 @@ QStringList crossing(const LinkAppearance& look) {
 
 QStringList everything(const LinkAppearance& look) {
   QStringList lines;
-  if (const QString befell = harm(look); !befell.isEmpty()) lines << befell;
+  if (const QString fault = link_fault_text(look); !fault.isEmpty()) lines << fault;
   if (look.live) lines << QObject::tr("%1, both directions").arg(rate(look.live->total()));
   lines << crossing(look);
-  lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
+  lines << speed_text(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
   if (!look.speeds.isEmpty()) lines << look.speeds;
   return lines;
 }
@@ -53,9 +53,9 @@ QPointF along(const LinkShape& shape) {
   return shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0);
 }
 
-bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
-  return std::fabs(along(shape).x()) > label.width() + kSeenOfLine ||
-         std::fabs(along(shape).y()) > label.height() + kSeenOfLine;
+bool leaves_line_visible(const LinkShape& shape, const QRectF& label) {
+  return std::fabs(along(shape).x()) > label.width() + kMinVisibleLine ||
+         std::fabs(along(shape).y()) > label.height() + kMinVisibleLine;
 }
 
 }  // namespace
@@ -63,11 +63,11 @@ bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
 LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look) {
   LinkLabel whole = label_with(everything(look), shape, look);
   if (look.marks.selected || look.marks.hovered) return whole;
-  if (const QString befell = harm(look);
-      !befell.isEmpty() && (shape.within_host || !leaves_line_in_sight(shape, whole.rect)))
-    return label_with({befell}, shape, look);
+  if (const QString fault = link_fault_text(look);
+      !fault.isEmpty() && (shape.within_host || !leaves_line_visible(shape, whole.rect)))
+    return label_with({fault}, shape, look);
   if (shape.within_host) return {};
-  if (leaves_line_in_sight(shape, whole.rect)) return whole;
+  if (leaves_line_visible(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};
   LinkLabel traffic =
       label_with({rate(look.live->total()), QObject::tr("both directions")}, shape, look);

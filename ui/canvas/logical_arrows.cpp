@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kThinnest = 1.5, kWidest = 6;
 constexpr double kNeighbors = 160;  // pixels between the centers of adjacent tiles
-constexpr double kLeastBend = 16, kMostBend = 64,
+constexpr double kMinBend = 16, kMaxBend = 64,
                  kBend = 0.2;  // pixels; bend per pixel beyond the distance of neighbors
 // numbers of arrows: above kFew no rims, above kMany no heads
 constexpr std::size_t kFew = 150, kMany = 1000;
@@ -35,7 +35,7 @@ std::map<std::string, QRectF> tiles_of(const Layout& layout) {
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
   const double bend =
-      std::clamp(kLeastBend + (way.length() - kNeighbors) * kBend, kLeastBend, kMostBend);
+      std::clamp(kMinBend + (way.length() - kNeighbors) * kBend, kMinBend, kMaxBend);
   const QPointF aside = QPointF(-way.dy(), way.dx()) / std::max(way.length(), 1.0) * bend,
                 control = way.center() + 2 * aside;
   QPainterPath path(border_point(from, way.center() + aside));

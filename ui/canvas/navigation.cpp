@@ -7,7 +7,7 @@
 
 #include "core/base/fields.h"
 #include "ui/model/text/count_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -19,15 +19,15 @@ QString describe_link(const topology::Topology& topology, const LinkName& name) 
   if (link == topology.links.end()) return {};
   return QObject::tr("Link from %1 to %2: %3.")
       .arg(words(link->from), words(link->to),
-           speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
+           speed_text(link->bandwidth_bits_per_second, link->latency_seconds));
 }
 
 QString describe_device(const topology::Topology& topology, const topology::Device& device,
                         bool emulated, const QStringList& imposed, const QString& holding) {
   const QString host = words(host_of(topology, device.name)->name);
   const QString what = QObject::tr("%1: %2, %3, on %4. %5.")
-                           .arg(words(device.name), kind_words(device.kind, emulated),
-                                role_words(topology, device), host, device_figures(device));
+                           .arg(words(device.name), device_kind_text(device.kind, emulated),
+                                role_text(topology, device), host, device_figures(device));
   const QString marked = imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
   return holding.isEmpty() ? marked : marked + QObject::tr(" It %1.").arg(holding);
 }
@@ -35,7 +35,7 @@ QString describe_device(const topology::Topology& topology, const topology::Devi
 QString describe_host(const topology::Host& host) {
   const QString devices =
       counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
-  return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_words(host));
+  return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_text(host));
 }
 
 }  // namespace
@@ -66,12 +66,12 @@ Part nearest_object(const Layout& layout, const Part& from, QPointF direction) {
   for (const Part& part : reading_order(layout)) {
     const QPointF way = layout.rect_of(part).center() - start;
     const double ahead = QPointF::dotProduct(way, direction),
-                 astray = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
+                 off_axis = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
     if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device))
       continue;  // arrow keys go from tile to tile; Tab enters and leaves hosts
     const double cost =
-        ahead + 2 * astray + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
-    if (part != from && ahead > std::max(1.0, astray / 2) && cost < least)
+        ahead + 2 * off_axis + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
+    if (part != from && ahead > std::max(1.0, off_axis / 2) && cost < least)
       least = cost, best = part;
   }
   return best;

@@ -35,7 +35,7 @@ struct DeviceOverlay {
 
 // Bytes per second of one payload kind, in each direction.
 struct PayloadRate {
-  PayloadKind cargo = PayloadKind::other;
+  PayloadKind payload = PayloadKind::other;
   double forward = 0, backward = 0;
 
   double total() const { return forward + backward; }
@@ -46,13 +46,13 @@ struct PayloadRate {
 // counts everything as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
-  std::vector<PayloadRate> cargo =
+  std::vector<PayloadRate> payload =
       {};  // split by payload kind where recorded ops allow it, largest first; otherwise empty
 
   double total() const { return bytes_per_second_forward + bytes_per_second_backward; }
-  double told() const {
+  double known_total() const {
     double sum = 0;
-    for (const PayloadRate& one : cargo) sum += one.total();
+    for (const PayloadRate& one : payload) sum += one.total();
     return sum;
   }
   bool operator==(const LinkOverlay&) const = default;

@@ -9,7 +9,7 @@
 #include "ui/canvas/flow.h"
 #include "ui/canvas/traffic_text.h"
 #include "ui/model/text/count_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -107,7 +107,7 @@ void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& l
   painter.drawRoundedRect(tile.adjusted(2, 2, -2, -2), 5, 5);
 }
 
-QString absence_words(Absence absence) {
+QString absence_text(Absence absence) {
   switch (absence) {
     case Absence::stalled: return "STALLED";
     case Absence::lost: return "LOST";
@@ -118,7 +118,7 @@ QString absence_words(Absence absence) {
 }
 
 // Returns the symbol beside the rank's number, where text has no room.
-QString far_mark(const TileAppearance& look) {
+QString state_symbol(const TileAppearance& look) {
   switch (look.absence()) {
     case Absence::stalled: return QStringLiteral(" ‖");
     case Absence::lost: return QStringLiteral(" ×");
@@ -167,7 +167,7 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileAppearance&
     paint_icon(painter, look.badge,
                QRectF(rect.right() - badge - 8, rect.center().y() - badge / 2, badge, badge), ink);
   write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter,
-        QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
+        QString::number(*rank) + state_symbol(look), far_size(painter, 48), ink, true);
 }
 
 // Returns "12 steps", or "100,000" if there is no room for the word. If the step is not a count:
@@ -270,7 +270,7 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostAppearance& look,
               Qt::FlatCap));
   const QString drawn =
       QObject::tr("bus") + " " +
-      speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
+      speed_text(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
   if (!look.live)
     return write(painter, QRectF(bus.left(), bus.top() + 18, bus.width(), 16), Qt::AlignLeft, drawn,
                  kSmallSize, colors().dim);
@@ -313,7 +313,7 @@ void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags
   if (tags.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
   double left = tile.left() + 6;
   if (tags.absence != Absence::none)
-    left = paint_tag(painter, left, tile.top(), absence_words(tags.absence));
+    left = paint_tag(painter, left, tile.top(), absence_text(tags.absence));
   for (const QString& mark : tags.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 
@@ -326,7 +326,7 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
                  Qt::AlignLeft, words(look.host.name), far_size(painter, 30), colors().text, true);
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
   paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colors().text);
-  const QString name = words(look.host.name), address = address_words(look.host);
+  const QString name = words(look.host.name), address = address_text(look.host);
   const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
   write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
         Qt::AlignLeft, name, kNameSize, colors().text, true);
@@ -350,9 +350,9 @@ void paint_switch(QPainter& painter, const QRectF& rect, const SwitchAppearance&
 
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance& look,
                 double clock_seconds) {
-  const bool harmed = look.part < 1;
+  const bool degraded = look.part < 1;
   const QColor color = look.marks.selected  ? colors().accent
-                       : harmed             ? colors().warning
+                       : degraded           ? colors().warning
                        : look.marks.hovered ? colors().dim
                                             : colors().link;
   painter.setBrush(Qt::NoBrush);
@@ -360,7 +360,8 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance&
       shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // other links end under their cards
   if (look.marks.selected)
     stroke(painter, shape.path, QPen(colors().selection, shape.width + 6, Qt::SolidLine, cap));
-  stroke(painter, shape.path, QPen(color, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
+  stroke(painter, shape.path,
+         QPen(color, shape.width, degraded ? Qt::DashLine : Qt::SolidLine, cap));
   if (!look.live) return;
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ui/canvas/arrange.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -20,18 +20,18 @@ bool far_enough(QPointF from, QPointF to) {
 }
 
 // Returns a unique key for each gesture, so that two drags of the same object are two undo steps.
-QString fresh_key(const char* what) {
+QString unique_merge_key(const char* what) {
   static int count = 0;
   return QString("%1#%2").arg(what).arg(++count);
 }
 
 class MoveNodes : public Gesture {
  public:
-  MoveNodes(GestureContext& workplace, QPointF from)
-      : workplace_(workplace),
+  MoveNodes(GestureContext& context, QPointF from)
+      : context_(context),
         from_(from),
-        start_(workplace.document.experiment().topology),
-        key_(fresh_key("move")) {}
+        start_(context.document.experiment().topology),
+        key_(unique_merge_key("move")) {}
 
   void move(QPointF at, Qt::KeyboardModifiers modifiers) override {
     moving_ = moving_ || far_enough(from_, at);
@@ -47,13 +47,13 @@ class MoveNodes : public Gesture {
       for (auto& one : now) {
         const auto at =
             std::ranges::find(before, one.name, &std::remove_reference_t<decltype(one)>::name);
-        if (at == before.end() || !workplace_.selection.contains(one.name)) continue;
+        if (at == before.end() || !context_.selection.contains(one.name)) continue;
         const Place to =
             by.isNull() ? Place{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
         one.x = to.x, one.y = to.y;
       }
     };
-    workplace_.document.edit(
+    context_.document.edit(
         QObject::tr("Move"),
         [&](experiment::Experiment& e) {
           put(e.topology.hosts, start_.hosts), put(e.topology.switches, start_.switches);
@@ -61,7 +61,7 @@ class MoveNodes : public Gesture {
         key_);
   }
 
-  GestureContext& workplace_;
+  GestureContext& context_;
   QPointF from_;
   topology::Topology start_;
   QString key_;
@@ -70,21 +70,21 @@ class MoveNodes : public Gesture {
 
 class CarryDevice : public Gesture {
  public:
-  CarryDevice(GestureContext& workplace, std::string device, QPointF from)
-      : workplace_(workplace), device_(std::move(device)), from_(from), at_(from) {}
+  CarryDevice(GestureContext& context, std::string device, QPointF from)
+      : context_(context), device_(std::move(device)), from_(from), at_(from) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     carrying_ = carrying_ || far_enough(from_, at);
     at_ = at;
   }
   void release(QPointF at) override {
-    const topology::Topology& topology = workplace_.document.experiment().topology;
+    const topology::Topology& topology = context_.document.experiment().topology;
     if (!carrying_ || !find_device(topology, device_)) return;
     const std::string target = host_at(at);
     if (target == host_of(topology, device_)->name) return;
-    const bool lonely = target.empty() && host_of(topology, device_)->devices.size() == 1;
-    if (lonely || under(at).kind == Part::Kind::network_switch) return;
-    workplace_.document.edit(
+    const bool is_only_device = target.empty() && host_of(topology, device_)->devices.size() == 1;
+    if (is_only_device || under(at).kind == Part::Kind::network_switch) return;
+    context_.document.edit(
         QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
           const QPointF corner =
               at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
@@ -95,8 +95,7 @@ class CarryDevice : public Gesture {
         });
   }
   void paint(QPainter& painter) const override {
-    const topology::Device* device =
-        find_device(workplace_.document.experiment().topology, device_);
+    const topology::Device* device = find_device(context_.document.experiment().topology, device_);
     if (!carrying_ || !device) return;  // the device may be deleted during the drag
     const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2),
                        tile_size());
@@ -108,21 +107,20 @@ class CarryDevice : public Gesture {
     painter.setPen(QPen(colors().accent, 2, Qt::DashLine));
     painter.setBrush(Qt::NoBrush);
     if (const std::string host = host_at(at_); !host.empty())
-      painter.drawRoundedRect(workplace_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10,
-                              10);
+      painter.drawRoundedRect(context_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10, 10);
   }
 
  private:
-  Part under(QPointF at) const { return object_at(workplace_.scene.layout(), at, 0); }
+  Part under(QPointF at) const { return object_at(context_.scene.layout(), at, 0); }
   std::string host_at(QPointF at) const {
     const Part part = under(at);
     if (part.kind == Part::Kind::host) return part.name;
     return part.kind == Part::Kind::device
-               ? host_of(workplace_.document.experiment().topology, part.name)->name
+               ? host_of(context_.document.experiment().topology, part.name)->name
                : std::string();
   }
 
-  GestureContext& workplace_;
+  GestureContext& context_;
   std::string device_;
   QPointF from_, at_;
   bool carrying_ = false;
@@ -130,22 +128,22 @@ class CarryDevice : public Gesture {
 
 class RubberBand : public Gesture {
  public:
-  RubberBand(GestureContext& workplace, QPointF from, bool adding)
-      : workplace_(workplace),
+  RubberBand(GestureContext& context, QPointF from, bool adding)
+      : context_(context),
         area_(from, from),
-        before_(workplace.selection.picked()),
+        before_(context.selection.picked()),
         adding_(adding) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     area_.setBottomRight(at);
-    SelectedObjects picked = within(workplace_.scene.layout(), area_.normalized());
+    SelectedObjects picked = within(context_.scene.layout(), area_.normalized());
     if (adding_)
       picked.names.insert(before_.names.begin(), before_.names.end()),
           picked.links.insert(before_.links.begin(), before_.links.end());
-    workplace_.selection.set(std::move(picked));
+    context_.selection.set(std::move(picked));
   }
   void release(QPointF) override {}
-  void cancel() override { workplace_.selection.set(before_); }
+  void cancel() override { context_.selection.set(before_); }
   void paint(QPainter& painter) const override {
     QColor wash = colors().accent;
     wash.setAlpha(28);
@@ -157,7 +155,7 @@ class RubberBand : public Gesture {
   }
 
  private:
-  GestureContext& workplace_;
+  GestureContext& context_;
   QRectF area_;
   SelectedObjects before_;
   bool adding_;
@@ -165,27 +163,27 @@ class RubberBand : public Gesture {
 
 class PullLink : public Gesture {
  public:
-  PullLink(GestureContext& workplace, Part from, QPointF at)
-      : workplace_(workplace), from_(std::move(from)), at_(at) {}
+  PullLink(GestureContext& context, Part from, QPointF at)
+      : context_(context), from_(std::move(from)), at_(at) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     at_ = at;
-    workplace_.scene.set_hovered(target(at));
+    context_.scene.set_hovered(target(at));
   }
   void release(QPointF at) override {
     const Part to = target(at);
     if (!to || to == from_) return;
     base::Result<LinkName> made = LinkName{};
-    workplace_.document.edit(
+    context_.document.edit(
         QObject::tr("Connect %1 and %2").arg(words(from_.name), words(to.name)),
         [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
-    if (made) workplace_.selection.set({.names = {}, .links = {*made}});
+    if (made) context_.selection.set({.names = {}, .links = {*made}});
     else
-      workplace_.say(words(made.error().what +
-                           (made.error().advice.empty() ? "" : ". " + made.error().advice)));
+      context_.say(words(made.error().what +
+                         (made.error().advice.empty() ? "" : ". " + made.error().advice)));
   }
   void paint(QPainter& painter) const override {
-    const QRectF start = workplace_.scene.layout().rect_of(from_);
+    const QRectF start = context_.scene.layout().rect_of(from_);
     painter.setPen(QPen(colors().accent, 2, Qt::DashLine, Qt::RoundCap));
     painter.setBrush(colors().accent);
     painter.drawLine(start.center(), at_);
@@ -196,11 +194,11 @@ class PullLink : public Gesture {
 
  private:
   Part target(QPointF at) const {
-    const Part part = object_at(workplace_.scene.layout(), at, 0);
+    const Part part = object_at(context_.scene.layout(), at, 0);
     return part.kind == Part::Kind::link ? Part{} : part;
   }
 
-  GestureContext& workplace_;
+  GestureContext& context_;
   Part from_;
   QPointF at_;
 };
@@ -230,18 +228,18 @@ void paint_ports(QPainter& painter, const Layout& layout, const Part& part) {
     painter.drawEllipse(port, kPortRadius, kPortRadius);
 }
 
-std::unique_ptr<Gesture> move_nodes(GestureContext& workplace, QPointF from) {
-  return std::make_unique<MoveNodes>(workplace, from);
+std::unique_ptr<Gesture> move_nodes(GestureContext& context, QPointF from) {
+  return std::make_unique<MoveNodes>(context, from);
 }
-std::unique_ptr<Gesture> carry_device(GestureContext& workplace, const std::string& device,
+std::unique_ptr<Gesture> carry_device(GestureContext& context, const std::string& device,
                                       QPointF from) {
-  return std::make_unique<CarryDevice>(workplace, device, from);
+  return std::make_unique<CarryDevice>(context, device, from);
 }
-std::unique_ptr<Gesture> rubber_band(GestureContext& workplace, QPointF from, bool adding) {
-  return std::make_unique<RubberBand>(workplace, from, adding);
+std::unique_ptr<Gesture> rubber_band(GestureContext& context, QPointF from, bool adding) {
+  return std::make_unique<RubberBand>(context, from, adding);
 }
-std::unique_ptr<Gesture> pull_link(GestureContext& workplace, const Part& from, QPointF at) {
-  return std::make_unique<PullLink>(workplace, from, at);
+std::unique_ptr<Gesture> pull_link(GestureContext& context, const Part& from, QPointF at) {
+  return std::make_unique<PullLink>(context, from, at);
 }
 
 }  // namespace trainyard::ui

@@ -34,10 +34,10 @@ std::vector<QPointF> ports_of(const Layout& layout, const Part& part);
 bool on_port(const Layout& layout, const Part& part, QPointF at);
 void paint_ports(QPainter& painter, const Layout& layout, const Part& part);
 
-std::unique_ptr<Gesture> move_nodes(GestureContext& workplace, QPointF from);
-std::unique_ptr<Gesture> carry_device(GestureContext& workplace, const std::string& device,
+std::unique_ptr<Gesture> move_nodes(GestureContext& context, QPointF from);
+std::unique_ptr<Gesture> carry_device(GestureContext& context, const std::string& device,
                                       QPointF from);  // moves a device to another host
-std::unique_ptr<Gesture> rubber_band(GestureContext& workplace, QPointF from, bool adding);
-std::unique_ptr<Gesture> pull_link(GestureContext& workplace, const Part& from, QPointF at);
+std::unique_ptr<Gesture> rubber_band(GestureContext& context, QPointF from, bool adding);
+std::unique_ptr<Gesture> pull_link(GestureContext& context, const Part& from, QPointF at);
 
 }  // namespace trainyard::ui

@@ -10,7 +10,7 @@
 #include "core/experiment/rank_duties.h"
 #include "ui/canvas/canvas_text.h"
 #include "ui/model/plan/stage_assignment.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -251,7 +251,7 @@ bool TopologyScene::shows_model_share(const topology::Device& device) const {
 
 QString TopologyScene::layers_of(int rank) const {
   return static_cast<std::size_t>(rank) < layers_.size()
-             ? held_words(layers_[static_cast<std::size_t>(rank)])
+             ? held_text(layers_[static_cast<std::size_t>(rank)])
              : QString();
 }
 
@@ -261,7 +261,7 @@ QString TopologyScene::model_share_on(const topology::Device& device) const {
   QStringList said;
   if (const QString layers = layers_of(*rank); !layers.isEmpty()) said << tr("has %1").arg(layers);
   if (static_cast<std::size_t>(*rank) < shards_.size())
-    said << kept_words(shards_[static_cast<std::size_t>(*rank)]);
+    said << kept_text(shards_[static_cast<std::size_t>(*rank)]);
   return said.join(tr(", and "));
 }
 
@@ -281,7 +281,7 @@ void TopologyScene::sync_tiles() {
                           .emulated = false,
                           .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (const auto rank = rank_of(topology, device.name)) {
-        look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
+        look.duty = duty_text(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
         if (shows_model_share(device)) look.layers = layers_of(*rank);
         if (shows_model_share(device) && static_cast<std::size_t>(*rank) < shards_.size())

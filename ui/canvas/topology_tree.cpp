@@ -97,7 +97,7 @@ void TopologyTree::take_selection() {
   const QScopedValueRollback guard(syncing_, true);
   SelectedObjects picked;
   for (const QModelIndex& index : selectionModel()->selectedRows()) {
-    const SelectedObjects one = items_.picked_at(index);
+    const SelectedObjects one = items_.selection_at(index);
     picked.names.insert(one.names.begin(), one.names.end());
     picked.links.insert(one.links.begin(), one.links.end());
   }

@@ -9,7 +9,7 @@
 #include "core/base/fields.h"
 #include "ui/canvas/name_editor.h"
 #include "ui/canvas/navigation.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -24,7 +24,7 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
       document_(document),
       selection_(selection),
       scene_(document, selection),
-      workplace_{document, selection, scene_, [this](const QString& why) { emit message(why); }} {
+      context_{document, selection, scene_, [this](const QString& why) { emit message(why); }} {
   setObjectName("canvas");
   setAccessibleName(tr("Canvas"));
   setScene(&scene_);
@@ -98,8 +98,8 @@ void TopologyView::rename_current() {
 
 void TopologyView::go_to(const Part& part, bool extend) {
   scene_.set_current(part);
-  if (extend) selection_.toggle(picked_of(part));
-  else selection_.set(picked_of(part));
+  if (extend) selection_.toggle(selection_of(part));
+  else selection_.set(selection_of(part));
   if (part) ensureVisible(scene_.layout().rect_of(part), 24, 24);
 }
 
@@ -169,7 +169,7 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
   const Part part =
       by_key ? scene_.current() : object_at(scene_.layout(), mapToScene(event->pos()));
-  if (!by_key && !std::ranges::includes(selection_.picked().names, picked_of(part).names))
+  if (!by_key && !std::ranges::includes(selection_.picked().names, selection_of(part).names))
     go_to(part);
   if (!by_key && (part.kind == Part::Kind::link || !part)) go_to(part);
   QMenu menu(this);
@@ -208,7 +208,7 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
   }
   for (const std::string& device : pointed_)
     if (find_device(document_.experiment().topology, device)) paint_mark(*painter, device);
-  if (!taker_.empty()) paint_mark(*painter, taker_);
+  if (!drop_target_device_.empty()) paint_mark(*painter, drop_target_device_);
   if (gesture_) gesture_->paint(*painter);
   else paint_ports(*painter, scene_.layout(), scene_.hovered());
 }

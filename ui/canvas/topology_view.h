@@ -116,11 +116,12 @@ class TopologyView : public QGraphicsView {
   Document& document_;
   Selection& selection_;
   TopologyScene scene_;
-  GestureContext workplace_;
+  GestureContext context_;
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
-  std::string taker_;  // device that would receive the dragged role or layers; empty: none
+  std::string
+      drop_target_device_;  // device that would receive the dragged role or layers; empty: none
   std::set<std::string> pointed_;  // devices that another panel refers to
   QPoint pan_from_;
   double scale_ = 1;  // theme's scale, when it was last applied

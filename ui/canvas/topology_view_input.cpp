@@ -39,17 +39,17 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
 void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers) {
   const bool linkable = part && part.kind != Part::Kind::link;
   if (on_port(scene_.layout(), scene_.hovered(), at))
-    gesture_ = pull_link(workplace_, scene_.hovered(), at);
-  else if (tool_ == Tool::connect && linkable) gesture_ = pull_link(workplace_, part, at);
+    gesture_ = pull_link(context_, scene_.hovered(), at);
+  else if (tool_ == Tool::connect && linkable) gesture_ = pull_link(context_, part, at);
   else if (!part) {
     const bool adding = modifiers & (Qt::ShiftModifier | Qt::ControlModifier);
     if (!adding) selection_.clear();
     scene_.set_current({});
-    gesture_ = rubber_band(workplace_, at, adding);
+    gesture_ = rubber_band(context_, at, adding);
   } else {
     click(part, modifiers);
-    if (part.is_node()) gesture_ = move_nodes(workplace_, at);
-    else if (part.kind == Part::Kind::device) gesture_ = carry_device(workplace_, part.name, at);
+    if (part.is_node()) gesture_ = move_nodes(context_, at);
+    else if (part.kind == Part::Kind::device) gesture_ = carry_device(context_, part.name, at);
   }
   viewport()->update();
 }
@@ -59,8 +59,8 @@ void TopologyView::click(const Part& part, Qt::KeyboardModifiers modifiers) {
   scene_.set_current(part);
   const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
                                                       : selection_.contains(part.name);
-  if (modifiers & (Qt::ShiftModifier | Qt::ControlModifier)) selection_.toggle(picked_of(part));
-  else if (!selected) selection_.set(picked_of(part));
+  if (modifiers & (Qt::ShiftModifier | Qt::ControlModifier)) selection_.toggle(selection_of(part));
+  else if (!selected) selection_.set(selection_of(part));
 }
 
 void TopologyView::mouseMoveEvent(QMouseEvent* event) {
@@ -130,7 +130,7 @@ bool TopologyView::event(QEvent* event) {
 void TopologyView::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Space && !event->isAutoRepeat() && !panning_) {
     if (event->modifiers() & Qt::ControlModifier && scene_.current())
-      return selection_.toggle(picked_of(scene_.current()));
+      return selection_.toggle(selection_of(scene_.current()));
     space_ = true;
     viewport()->setCursor(Qt::OpenHandCursor);
   } else if (event->key() == Qt::Key_Escape) {

@@ -6,7 +6,7 @@
 #include "ui/canvas/topology_view.h"
 #include "ui/model/document/clipboard.h"
 #include "ui/model/document/layer_mime.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -120,7 +120,7 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
 // Marks the device that would get the role; elsewhere the cursor shows that a drop has no effect.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
   mark_drop_target(device_at(mapToScene(event.position().toPoint())), role);
-  if (taker_.empty()) event.ignore();
+  if (drop_target_device_.empty()) event.ignore();
   else event.acceptProposedAction();
 }
 
@@ -130,8 +130,8 @@ std::string TopologyView::device_at(QPointF at) const {
 }
 
 bool TopologyView::set_drop_target(const std::string& device) {
-  if (device == taker_) return false;
-  taker_ = device;
+  if (device == drop_target_device_) return false;
+  drop_target_device_ = device;
   viewport()->update();
   return true;
 }
@@ -144,7 +144,7 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
   const bool takes = device && (topology::works(*device) ||
                                 (calls && device->role == topology::Role::parameter_server));
   if (set_drop_target(takes ? name : "") && takes)
-    emit message(tr("%1 now has %2").arg(words(name), layers_in_words(layers)));
+    emit message(tr("%1 now has %2").arg(words(name), layer_list_text(layers)));
   if (takes) event.acceptProposedAction();
   else event.ignore();
 }
@@ -158,7 +158,7 @@ void TopologyView::drop_layers(const QStringList& layers, QDropEvent& event) {
 }
 
 void TopologyView::mark_drop_target(const std::string& device, topology::Role role) {
-  if (!set_drop_target(device) || taker_.empty()) return;
+  if (!set_drop_target(device) || drop_target_device_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
   const QString becomes = tr("New role of %1: %2").arg(words(device), words(role));
   emit message(holder.empty() || holder == device
@@ -183,14 +183,14 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
 // Clears the marks of the host or device that would have been the target.
 void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
   scene_.set_hovered({});
-  taker_.clear();
+  drop_target_device_.clear();
   event->accept();
   viewport()->update();
 }
 
 void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
   const std::string device = device_at(mapToScene(event.position().toPoint()));
-  taker_.clear();
+  drop_target_device_.clear();
   viewport()->update();
   if (device.empty()) return event.ignore();
   go_to({Part::Kind::device, device, {}});

@@ -10,7 +10,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kSmallestZoom = 0.05, kLargestZoom = 4;
+constexpr double kMinZoom = 0.05, kMaxZoom = 4;
 constexpr double kMargin = 4 * kGrid;
 
 }  // namespace
@@ -21,7 +21,7 @@ double TopologyView::zoom() const { return transform().m11() / scale_; }
 void TopologyView::set_zoom(double zoom, QPoint keep) {
   fits_ = false;
   const QPointF fixed = mapToScene(keep);
-  const double factor = std::clamp(zoom, kSmallestZoom, kLargestZoom) * scale_;
+  const double factor = std::clamp(zoom, kMinZoom, kMaxZoom) * scale_;
   setTransform(QTransform::fromScale(factor, factor));
   scene_.set_scale(factor);
   const QPoint off = mapFromScene(fixed) - keep;

@@ -5,7 +5,7 @@
 
 #include "core/base/units.h"
 #include "ui/model/text/count_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 constexpr double kMinShownFraction = 0.1;
 
 // Adds a line for one payload kind in one direction; `where`: " to host1".
-void add(QStringList& lines, PayloadKind cargo, double bytes_per_second, const QString& where) {
+void add(QStringList& lines, PayloadKind payload, double bytes_per_second, const QString& where) {
   if (bytes_per_second > 0)
-    lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);
+    lines << QObject::tr("%1 %2%3").arg(words(payload), rate(bytes_per_second), where);
 }
 
 void add_rest(QStringList& lines, const LinkOverlay& live) {
-  if (const double rest = live.total() - live.told();
+  if (const double rest = live.total() - live.known_total();
       !lines.empty() && rest > kMinShownFraction * live.total())
     lines << QObject::tr("%1 unclassified").arg(rate(rest));
 }
@@ -36,15 +36,15 @@ QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_s
 
 QString traffic_kinds(const LinkOverlay& live) {
   QStringList kinds;
-  for (const PayloadRate& one : live.cargo) kinds << words(one.cargo);
+  for (const PayloadRate& one : live.payload) kinds << words(one.payload);
   return kinds.join(", ");
 }
 
 QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
   QStringList lines;
-  for (const PayloadRate& one : live.cargo) {
-    add(lines, one.cargo, one.forward, QObject::tr(" to %1").arg(words(link.to)));
-    add(lines, one.cargo, one.backward, QObject::tr(" to %1").arg(words(link.from)));
+  for (const PayloadRate& one : live.payload) {
+    add(lines, one.payload, one.forward, QObject::tr(" to %1").arg(words(link.to)));
+    add(lines, one.payload, one.backward, QObject::tr(" to %1").arg(words(link.from)));
   }
   add_rest(lines, live);
   return lines;
@@ -52,7 +52,7 @@ QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
 
 QStringList lines_of_bus(const LinkOverlay& live) {
   QStringList lines;
-  for (const PayloadRate& one : live.cargo) add(lines, one.cargo, one.total(), {});
+  for (const PayloadRate& one : live.payload) add(lines, one.payload, one.total(), {});
   add_rest(lines, live);
   return lines;
 }

@@ -111,7 +111,7 @@ void ChartGrid::set_page(int height) {
 
 // Sets the grid's height to what its cards need at this width; a scroll area shows it.
 void ChartGrid::fit() {
-  layout_->set_least_width(fontMetrics().height() * 20);
+  layout_->set_min_width(fontMetrics().height() * 20);
   setMinimumHeight(layout_->heightForWidth(width()));
   updateGeometry();
 }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ui/charts/chart_text.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/topology/link_traffic.h"
 
 namespace trainyard::ui {

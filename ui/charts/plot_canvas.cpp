@@ -187,7 +187,7 @@ void PlotCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void PlotCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   drag_ = Drag::none;
-  emit home_wanted();
+  emit home_requested();
   event->accept();
 }
 
@@ -206,14 +206,14 @@ void PlotCanvas::wheelEvent(QWheelEvent* event) {
 }
 
 void PlotCanvas::contextMenuEvent(QContextMenuEvent* event) {
-  emit menu_wanted(event->globalPos());
+  emit menu_requested(event->globalPos());
   event->accept();
 }
 
 void PlotCanvas::keyPressEvent(QKeyEvent* event) {
   const bool shift = event->modifiers() & Qt::ShiftModifier;
   switch (event->key()) {
-    case Qt::Key_Home: return emit home_wanted();
+    case Qt::Key_Home: return emit home_requested();
     case Qt::Key_Plus:
     case Qt::Key_Equal: return emit wheeled({0.5, 0.5}, 0.8, false);
     case Qt::Key_Minus: return emit wheeled({0.5, 0.5}, 1.25, false);

@@ -46,11 +46,11 @@ class PlotCanvas : public QChartView {
   void boxed(const QRectF& fractions);
   void wheeled(const QPointF& fraction, double factor, bool vertical);
   void panned(const QPointF& by);
-  void home_wanted();
+  void home_requested();
   void hovered(std::optional<double> fraction);  // nothing: the pointer left
   void walked(int points);                       // the crosshair was moved by keys
   void entered();                                // Enter was pressed
-  void menu_wanted(const QPoint& global);
+  void menu_requested(const QPoint& global);
   void band_changed();
 
  protected:

@@ -99,7 +99,7 @@ void PlotLegend::set_order(const std::vector<std::unique_ptr<PlotSeries>>& serie
   }
 }
 
-void PlotLegend::set_most(int height) {
+void PlotLegend::set_max_height(int height) {
   if (height == most_) return;
   most_ = height;
   updateGeometry();

@@ -21,8 +21,9 @@ class PlotLegend : public QScrollArea {
   void show_series(
       const std::vector<std::unique_ptr<PlotSeries>>& series);  // one entry per series, in order
   QToolButton* button(const QString& id) const;
-  void set_most(int height);  // maximum height, beyond which it scrolls; at least one row is shown
-  int full_height() const;    // height of all rows at this width
+  void set_max_height(
+      int height);          // maximum height, beyond which it scrolls; at least one row is shown
+  int full_height() const;  // height of all rows at this width
   void render_full(QPainter& painter);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {}; }

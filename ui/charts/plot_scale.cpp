@@ -68,7 +68,7 @@ AxisUnit x_axis_unit(XAxis axis, double width) {
           (axis == XAxis::simulated ? "simulated time (" : "wall time (") + unit.text + ")"};
 }
 
-double least_width(XAxis axis) {
+double min_width(XAxis axis) {
   switch (axis) {
     case XAxis::step: return 10;
     case XAxis::passes: return 0.01;
@@ -102,8 +102,8 @@ Span log_range(Span data) {
   return range.width() > 0 ? range : Span{range.low - 1, range.high + 1};
 }
 
-Span x_range(Span data, double least_width) {
-  const double width = std::max(data.width(), least_width), grid = nice_interval(width, 5) / 5;
+Span x_range(Span data, double min_width) {
+  const double width = std::max(data.width(), min_width), grid = nice_interval(width, 5) / 5;
   return {data.low, data.low + std::ceil(width * 1.015 / grid) * grid};
 }
 

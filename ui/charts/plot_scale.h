@@ -27,7 +27,7 @@ AxisUnit axis_unit(const QString& unit, double greatest);
 // Returns the unit of the x axis: steps, samples, bytes, or time in s, min or h; simulated time
 // also in fractions of a second.
 AxisUnit x_axis_unit(XAxis axis, double width);
-double least_width(XAxis axis);  // minimum width that is shown
+double min_width(XAxis axis);  // minimum width that is shown
 
 double nice_interval(double width,
                      int about);  // 1, 2 or 5 times a power of ten; about `about` intervals
@@ -35,7 +35,7 @@ double nice_interval(double width,
 // the data nearly do.
 Span value_range(Span data);
 Span log_range(Span data);  // full decades, as decimal logarithms; data must be above 0
-Span x_range(Span data, double least_width);  // keeps the last point inside of the frame
+Span x_range(Span data, double min_width);  // keeps the last point inside of the frame
 
 // Return about the requested number of ticks, but at least two, because one shows no scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);

@@ -49,11 +49,11 @@ void PlotView::connect_canvas() {
   connect(canvas_, &PlotCanvas::boxed, this, &PlotView::zoom_to);
   connect(canvas_, &PlotCanvas::wheeled, this, &PlotView::zoom_at);
   connect(canvas_, &PlotCanvas::panned, this, &PlotView::pan);
-  connect(canvas_, &PlotCanvas::home_wanted, this, &PlotView::home);
+  connect(canvas_, &PlotCanvas::home_requested, this, &PlotView::home);
   connect(canvas_, &PlotCanvas::hovered, this, &PlotView::hover);
   connect(canvas_, &PlotCanvas::walked, this, &PlotView::walk);
   connect(canvas_, &PlotCanvas::entered, this, [this] { choose_point(group_->x()); });
-  connect(canvas_, &PlotCanvas::menu_wanted, this, &PlotView::show_menu);
+  connect(canvas_, &PlotCanvas::menu_requested, this, &PlotView::show_menu);
   connect(canvas_, &PlotCanvas::band_changed, this, &PlotView::show_overlay);
 }
 
@@ -148,7 +148,7 @@ void PlotView::set_smoothing(double weight) {
 void PlotView::set_full_range(bool whole) {
   if (whole_ == whole) return;
   whole_ = whole;
-  whole_action_->setChecked(whole);
+  full_range_action_->setChecked(whole);
   home();
 }
 
@@ -247,7 +247,7 @@ void PlotView::changeEvent(QEvent* event) {
 
 void PlotView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  legend_->set_most(height() / kLegendPart);
+  legend_->set_max_height(height() / kLegendPart);
 }
 
 void PlotView::showEvent(QShowEvent* event) {

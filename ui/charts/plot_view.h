@@ -139,8 +139,8 @@ class PlotView : public QWidget {
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
   QAction *choose_ = nullptr,
-          *whole_action_ = nullptr;  // choose a point; axes include all values
-  std::optional<double> menu_at_;    // crosshair position when the menu was requested
+          *full_range_action_ = nullptr;  // choose a point; axes include all values
+  std::optional<double> menu_at_;         // crosshair position when the menu was requested
   PlotCanvas* canvas_;
   PlotLegend* legend_;
 };

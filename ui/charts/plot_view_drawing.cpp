@@ -46,7 +46,7 @@ std::optional<Span> PlotView::across() const {
 
 void PlotView::choose_spans() {
   const auto extent = across();
-  const double least = count_name_.isEmpty() ? least_width(map_.axis) : 1;
+  const double least = count_name_.isEmpty() ? min_width(map_.axis) : 1;
   const Span wanted = extent.value_or(Span{0, least});
   const double beside = model_.has_bars() ? kHalfBar + kBesideBars : 0;
   const Span home =

@@ -47,11 +47,11 @@ void PlotView::build_header() {
 void PlotView::build_menu() {
   menu_ = new QMenu(this);
   menu_->addAction(tr("Zoom to all data (Home)"), this, &PlotView::home);
-  whole_action_ = menu_->addAction(tr("Extend axis to the maximum"));
-  whole_action_->setCheckable(true);
-  connect(whole_action_, &QAction::toggled, this, &PlotView::set_full_range);
+  full_range_action_ = menu_->addAction(tr("Extend axis to the maximum"));
+  full_range_action_->setCheckable(true);
+  connect(full_range_action_, &QAction::toggled, this, &PlotView::set_full_range);
   connect(menu_, &QMenu::aboutToShow, this,
-          [this] { whole_action_->setVisible(model_.can_clip()); });
+          [this] { full_range_action_->setVisible(model_.can_clip()); });
   menu_->addSeparator();
   for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})
     menu_->addAction(

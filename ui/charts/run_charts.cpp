@@ -45,7 +45,7 @@ void RunCharts::link_gradients() {
           [this](const QString& series, const SeriesPoint& point) {
             const QString worker = "1/worker";
             if (runs_.size() == 1 && series.startsWith(worker))
-              emit gradient_wanted(series.mid(worker.size()).toInt(), point.seconds);
+              emit gradient_requested(series.mid(worker.size()).toInt(), point.seconds);
           });
 }
 
@@ -61,8 +61,8 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
     Shown& shown = *runs_.emplace_back(std::make_unique<Shown>(choice_));
     shown.run = run;
     shown.prefix = QString("%1/").arg(runs_.size());
-    want_simulated(shown);
-    connect(run, &Run::updated, this, &RunCharts::ask_to_read);
+    request_simulation(shown);
+    connect(run, &Run::updated, this, &RunCharts::request_read);
     connect(run, &QObject::destroyed, this, [this, run] {
       std::vector<Run*> left;
       for (const auto& one : runs_)
@@ -104,7 +104,7 @@ std::int64_t RunCharts::steps() const {
              : 0;
 }
 
-void RunCharts::ask_to_read() {
+void RunCharts::request_read() {
   WorkScheduler::instance().ask(this, Work::reading, [this] { read_some(); });
 }
 
@@ -120,7 +120,7 @@ void RunCharts::read_some() {
     for (const auto& shown : runs_)
       if (shown->run) more = read_portion(*shown) || more;
   } while (more && clock.nsecsElapsed() < kReadNanoseconds);
-  if (more) ask_to_read();
+  if (more) request_read();
   mark_faults();
   update_empty_texts();
 }
@@ -274,8 +274,8 @@ void RunCharts::set_x_axis(XAxis axis) {
   axis_->setCurrentIndex(static_cast<int>(axis));
   crosshair_.set_x({});
   for (const auto& [kind, plot] : plots_) plot->set_x_axis(axis);
-  for (const auto& shown : runs_) want_simulated(*shown);
-  ask_to_read();
+  for (const auto& shown : runs_) request_simulation(*shown);
+  request_read();
 }
 
 void RunCharts::set_smoothing(double weight) {

@@ -56,7 +56,7 @@ class RunCharts : public QWidget {
   void frozen_changed(bool frozen);
   // The user chose a point of the staleness of a single run: the gradient of that worker, applied
   // by its server at that time of the recording.
-  void gradient_wanted(int rank, double seconds);
+  void gradient_requested(int rank, double seconds);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -70,7 +70,7 @@ class RunCharts : public QWidget {
     ProgressCounter progress;
     StepSplit split;
     std::size_t known_series = 0;
-    bool simulation_asked = false;
+    bool simulation_requested = false;
     QString not_simulated;  // reason
     std::map<ChartKind, std::map<QString, LineReader>> readers;
     std::map<ChartKind, QStringList> order;  // planned order of lines
@@ -88,12 +88,12 @@ class RunCharts : public QWidget {
   void mark_faults();
   QString why_not_simulated() const;
   void show_special_charts();
-  void ask_to_read();
+  void request_read();
   void read_some();
   void name_runs();
   bool read_portion(Shown& shown);
   void restart_lines(Shown& shown, const std::vector<ChartKind>& kinds);
-  void want_simulated(Shown& shown);
+  void request_simulation(Shown& shown);
   void simulate(Shown& shown);
   void take_simulated(const Run* run, const base::Result<SimulatedTime>& time);
   void plan_lines(Shown& shown);

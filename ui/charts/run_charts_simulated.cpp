@@ -11,18 +11,18 @@
 
 namespace trainyard::ui {
 
-void RunCharts::want_simulated(Shown& shown) {
-  shown.progress.want_simulated(axis_->currentIndex() == static_cast<int>(XAxis::simulated));
+void RunCharts::request_simulation(Shown& shown) {
+  shown.progress.request_simulation(axis_->currentIndex() == static_cast<int>(XAxis::simulated));
   if (shown.progress.lacks_simulated())
     restart_lines(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
 }
 
 // Starts the simulation, once, as soon as the recording contains the experiment.
 void RunCharts::simulate(Shown& shown) {
-  if (shown.simulation_asked) return;
+  if (shown.simulation_requested) return;
   const auto recorded = base::value_at(shown.run->history().header(), "experiment");
   if (!recorded) return;
-  shown.simulation_asked = true;
+  shown.simulation_requested = true;
   QThreadPool::globalInstance()->start([charts = QPointer<RunCharts>(this), run = shown.run,
                                         recorded = *recorded,
                                         stop = no_longer_simulated_.get_token()] {
@@ -40,7 +40,7 @@ void RunCharts::take_simulated(const Run* run, const base::Result<SimulatedTime>
     if (time) shown->progress.set_simulated(*time);
     else shown->not_simulated = QString::fromStdString(time.error().what);
   }
-  ask_to_read();
+  request_read();
 }
 
 // Returns an empty string if simulated time is not requested, or is available.

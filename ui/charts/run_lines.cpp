@@ -10,7 +10,7 @@
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
@@ -259,12 +259,12 @@ class Lines {
     const std::tuple<const char*, QString, StepValues> all[] = {
         {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
         {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
-        {"most", chart_text("maximum %1").arg(of), &History::staleness_most}};
+        {"most", chart_text("maximum %1").arg(of), &History::staleness_max}};
     for (const auto& [id, label, values] : all) {
       add_gathered(id, label, kTextColor, values, false);
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value covers the gradients since the previous one
-      style.dashed = values == &History::staleness_most,
+      style.dashed = values == &History::staleness_max,
       style.pale = values != &History::staleness_mean;
       style.reach = AxisLimit::rest;
     }

@@ -154,7 +154,7 @@ class ProgressCounter {
  public:
   bool read(const telemetry::History& history, bool over);  // over: the history will not grow
   // While simulated time is requested, no step is known until it is available.
-  void want_simulated(bool wanted) { wants_simulated_ = wanted; }
+  void request_simulation(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
   // True if all ranks have reported the step, or never will.

@@ -6,7 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 
@@ -112,7 +112,7 @@ void AlgorithmPicker::point() {
   if (wanted.flows.empty() || isHidden()) wanted = {};
   if (wanted == wanted_) return;
   wanted_ = wanted;
-  emit picture_wanted(wanted);
+  emit picture_requested(wanted);
 }
 
 QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {

@@ -30,7 +30,7 @@ class AlgorithmPicker : public QWidget {
 
  signals:
   void picked(collective::Algorithm algorithm);
-  void picture_wanted(const LogicalTopology& picture);  // without flows: none
+  void picture_requested(const LogicalTopology& picture);  // without flows: none
   void reason_changed();
 
  private:

@@ -2,7 +2,7 @@
 #include "ui/inspector/algorithm_rows.h"
 
 #include "core/base/units.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -14,14 +14,15 @@ std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, Algorithm
   std::vector<AlgorithmRow> rows;
   for (const collective::Offer& offer : known.offers)
     rows.push_back({offer, offer.algorithm == chosen,
-                    offer.unfit.empty() && offer.algorithm == known.automatic.algorithm});
+                    offer.unfit_reason.empty() && offer.algorithm == known.automatic.algorithm});
   return rows;
 }
 
 QString help_of(const collective::Offer& offer) {
-  if (offer.unfit.empty()) return QString::fromUtf8(collective::description(offer.algorithm)) + ".";
+  if (offer.unfit_reason.empty())
+    return QString::fromUtf8(collective::description(offer.algorithm)) + ".";
   return AlgorithmModel::tr("Not possible on this drawing: %1.")
-      .arg(QString::fromStdString(offer.unfit));
+      .arg(QString::fromStdString(offer.unfit_reason));
 }
 
 void AlgorithmModel::set_rows(std::vector<AlgorithmRow> rows) {
@@ -49,7 +50,7 @@ QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
 }
 
 // Replaces symbols by text for screen readers.
-QString AlgorithmModel::spoken(const AlgorithmRow& row, int column) const {
+QString AlgorithmModel::accessible_text(const AlgorithmRow& row, int column) const {
   if (column == name_column) {
     const QString name = readable(std::string(base::name_of(row.offer.algorithm)));
     return !row.fits()  ? tr("%1, not possible").arg(name)
@@ -66,7 +67,7 @@ QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
   const bool least = row.best && index.column() == time_column;
   switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
-    case Qt::AccessibleTextRole: return spoken(row, index.column());
+    case Qt::AccessibleTextRole: return accessible_text(row, index.column());
     case Qt::ToolTipRole:
       return help_of(row.offer) + (least ? " " + tr("Lowest time of all algorithms.") : QString());
     case Qt::TextAlignmentRole:

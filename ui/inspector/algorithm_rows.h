@@ -13,7 +13,7 @@ struct AlgorithmRow {
   bool chosen = false;  // selected by name or by `auto`
   bool best = false;    // takes the least time
 
-  bool fits() const { return offer.unfit.empty(); }
+  bool fits() const { return offer.unfit_reason.empty(); }
   bool operator==(const AlgorithmRow&) const = default;
 };
 
@@ -43,7 +43,7 @@ class AlgorithmModel : public QAbstractTableModel {
 
  private:
   QString text(const AlgorithmRow& row, int column) const;
-  QString spoken(const AlgorithmRow& row, int column) const;
+  QString accessible_text(const AlgorithmRow& row, int column) const;
   std::vector<AlgorithmRow> rows_;
 };
 

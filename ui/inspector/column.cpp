@@ -20,12 +20,13 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::store_position); });
+  connect(qApp, &QApplication::focusChanged, this,
+          [this] { run_after_layout(&Column::store_position); });
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
-          [this] { soon(&Column::store_position); });  // scrolled by the user
+          [this] { run_after_layout(&Column::store_position); });  // scrolled by the user
 }
 
-void Column::soon(void (Column::*what)()) {
+void Column::run_after_layout(void (Column::*what)()) {
   QMetaObject::invokeMethod(this, what, Qt::QueuedConnection);
 }
 
@@ -50,13 +51,13 @@ bool Column::eventFilter(QObject* watched, QEvent* event) {
   if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
   if (watched == widget() &&
       (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize))
-    soon(&Column::keep_place);
+    run_after_layout(&Column::keep_place);
   return QScrollArea::eventFilter(watched, event);
 }
 
 void Column::resizeEvent(QResizeEvent* event) {
   QScrollArea::resizeEvent(event);
-  soon(&Column::keep_place);
+  run_after_layout(&Column::keep_place);
 }
 
 Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) {

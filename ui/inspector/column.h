@@ -21,7 +21,7 @@ class Column : public QScrollArea {
  private:
   void store_position();
   void keep_place();
-  void soon(void (Column::*what)());  // after the layout is updated
+  void run_after_layout(void (Column::*what)());  // after the layout is updated
 
   QPointer<QWidget> focused_;
   int place_ = 0;  // position of the focused widget, from the top of the window

@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kReckonAfterMilliseconds = 200;
+constexpr int kComputeDelayMilliseconds = 200;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ PipelinePlanPtr CostLine::CostComputation::pipeline(const experiment::Resolved& 
 
 void CostLine::CostComputation::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
-  post([known = resolved ? dealt(*resolved) : DataAssignment()](CostLine& to) {
+  post([known = resolved ? data_assignment(*resolved) : DataAssignment()](CostLine& to) {
     emit to.assignment_known(known);
   });
   if (stop.stop_requested()) return;
@@ -79,12 +79,14 @@ void CostLine::CostComputation::run() const {
       plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known, stop); });
   if (stop.stop_requested()) return;
   post([cost](CostLine& to) { to.show_cost(cost); });
-  const base::Problems room =
-      plan ? session::room_problems(
+  const base::Problems memory_problems =
+      plan ? session::find_memory_problems(
                  *resolved, *plan,
                  [this](const experiment::Resolved& other) { return cost_of_step(other, stop); })
            : base::Problems();
-  post([told = readable_problems(experiment, room)](CostLine& to) { to.show_room(told); });
+  post([displayed = display_problems(experiment, memory_problems)](CostLine& to) {
+    to.show_memory_problems(displayed);
+  });
   if (stop.stop_requested()) return;
   post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) {
     emit to.pipeline_known(known);
@@ -111,13 +113,13 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
   verdict_->setAccessibleName(tr("Simulator verdict"));
   verdict_->hide();
   pool_.setMaxThreadCount(1);
-  soon_.setSingleShot(true);
-  soon_.setInterval(kReckonAfterMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &CostLine::reckon);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kComputeDelayMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &CostLine::start_computation);
   for (const auto signal : {&Document::changed, &Document::file_changed})
     connect(&document, signal, this, &CostLine::follow);
   connect(&document, &Document::problems_changed, this, &CostLine::follow_refused);
-  soon_.start();
+  delay_timer_.start();
 }
 
 CostLine::~CostLine() { give_up(); }
@@ -133,7 +135,7 @@ void CostLine::follow() {
   if (computed_ &&
       (document_.refused() || directory_ != document_.directory() || *computed_ != drawn()))
     give_up();
-  soon_.start();
+  delay_timer_.start();
 }
 
 void CostLine::follow_refused() {
@@ -145,10 +147,10 @@ void CostLine::give_up() {
   stop_ = std::stop_source();
   pool_.clear();
   computed_.reset();
-  room_.clear();
+  memory_problems_.clear();
 }
 
-void CostLine::reckon() {
+void CostLine::start_computation() {
   if (computed_) return;  // only positions have changed since
   refused_ = document_.refused();
   if (refused_ && document_.has_devices())
@@ -156,8 +158,9 @@ void CostLine::reckon() {
   computed_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
-  pool_.start([reckoning = CostComputation{this, stop_.get_token(), *computed_,
-                                           directory_.toStdString(), judge_}] { reckoning.run(); });
+  pool_.start(
+      [computation = CostComputation{this, stop_.get_token(), *computed_, directory_.toStdString(),
+                                     judge_}] { computation.run(); });
 }
 
 void CostLine::refuse(const base::Problem& problem) {
@@ -165,7 +168,7 @@ void CostLine::refuse(const base::Problem& problem) {
   emit algorithms_known(compare_algorithms(base::fail(problem)));
   emit stages_known({});
   emit shards_known({});
-  show_room({});
+  show_memory_problems({});
   emit pipeline_known(nullptr);
   show_verdict({});
 }
@@ -179,27 +182,31 @@ void CostLine::invite() {
   emit assignment_known({});
   emit stages_known({});
   emit shards_known({});
-  show_room({});
+  show_memory_problems({});
   emit pipeline_known(nullptr);
   emit algorithms_known(nullptr);
   emit settled();
 }
 
-void CostLine::show_room(const ReadableProblems& problems) {
-  room_ = problems;
+void CostLine::show_memory_problems(const DisplayProblems& problems) {
+  memory_problems_ = problems;
   emit memory_problems_known(problems);
 }
 
 // The results are valid only for the current drawing and directory.
-const ReadableProblems& CostLine::room() const {
-  static const ReadableProblems none;
-  return computed_ && *computed_ == drawn() && directory_ == document_.directory() ? room_ : none;
+const DisplayProblems& CostLine::memory_problems() const {
+  static const DisplayProblems none;
+  return computed_ && *computed_ == drawn() && directory_ == document_.directory()
+             ? memory_problems_
+             : none;
 }
 
 // Returns the place and description of a problem.
 QString CostLine::why_not(const base::Problem& problem) const {
-  const base::Problem told = readable_problems(document_.experiment(), {problem}).front().told;
-  return QString::fromStdString(told.where.empty() ? told.what : told.where + ": " + told.what);
+  const base::Problem displayed =
+      display_problems(document_.experiment(), {problem}).front().displayed;
+  return QString::fromStdString(displayed.where.empty() ? displayed.what
+                                                        : displayed.where + ": " + displayed.what);
 }
 
 void CostLine::show_cost(const base::Result<Cost>& cost) {
@@ -213,7 +220,7 @@ void CostLine::show_cost(const base::Result<Cost>& cost) {
 }
 
 void CostLine::show_verdict(const QString& verdict) {
-  verdict_->set_tint(room_.empty() ? TextColor::dim : TextColor::warning);
+  verdict_->set_tint(memory_problems_.empty() ? TextColor::dim : TextColor::warning);
   verdict_->setText(verdict);
   verdict_->setVisible(!verdict.isEmpty());
   emit settled();

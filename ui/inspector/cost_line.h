@@ -35,13 +35,13 @@ class CostLine : public QWidget {
   ~CostLine() override;
   // problems of devices with too little memory, as in `memory_problems_known`; empty if unknown for
   // the current drawing
-  const ReadableProblems& room() const;
+  const DisplayProblems& memory_problems() const;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void assignment_known(
-      const DataAssignment& dealt);  // assignment of the newest experiment; empty if unknown
+  void assignment_known(const DataAssignment& data_assignment);  // assignment of the newest
+                                                                 // experiment; empty if unknown
   void algorithms_known(const AlgorithmOffersPtr& offers);  // algorithms for the newest experiment;
                                                             // null if nothing is drawn
   void stages_known(
@@ -50,7 +50,7 @@ class CostLine : public QWidget {
   // shards of the newest experiment, by rank; empty if nothing is sharded
   void shards_known(const std::vector<KeptShard>& shards);
   void memory_problems_known(
-      const ReadableProblems& problems);  // devices of the newest experiment with too little memory
+      const DisplayProblems& problems);  // devices of the newest experiment with too little memory
   // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
   void pipeline_known(const PipelinePlanPtr& plan);
   void settled();  // all results of the newest experiment are known
@@ -60,22 +60,22 @@ class CostLine : public QWidget {
   experiment::Experiment drawn() const;
   void follow();
   void follow_refused();
-  void reckon();
+  void start_computation();
   void give_up();
   void invite();
   void refuse(const base::Problem& problem);
   void show_cost(const base::Result<Cost>& cost);
-  void show_room(const ReadableProblems& problems);
+  void show_memory_problems(const DisplayProblems& problems);
   QString why_not(const base::Problem& problem) const;
   void show_verdict(const QString& verdict);
 
   Document& document_;
   Judge judge_;
-  QTimer soon_{this};
+  QTimer delay_timer_{this};
   std::optional<experiment::Experiment> computed_;  // or being computed; without positions
   QString directory_;                               // base of relative data paths
   std::optional<base::Problem> refused_;            // refused input, at the last update
-  ReadableProblems room_;
+  DisplayProblems memory_problems_;
   std::stop_source stop_;  // cancels the current computation
   TintedLabel *cost_, *verdict_;
   QThreadPool pool_{this};  // one separate thread, so that a long simulation blocks no other work

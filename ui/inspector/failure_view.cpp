@@ -10,7 +10,7 @@
 namespace trainyard::ui {
 namespace {
 
-QString readable_problems(const RoleFailure& line) {
+QString failure_text(const RoleFailure& line) {
   return FailureView::tr("%1: %2; recovery: %3.").arg(line.role, line.others, line.back);
 }
 
@@ -60,7 +60,7 @@ void FailureView::show_lines(const std::vector<RoleFailure>& lines) {
 
 QString FailureView::text() const {
   QStringList all;
-  for (const RoleFailure& line : lines_) all << readable_problems(line);
+  for (const RoleFailure& line : lines_) all << failure_text(line);
   return all.join("\n");
 }
 

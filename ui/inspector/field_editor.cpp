@@ -15,7 +15,7 @@
 #include <cmath>
 
 #include "core/base/field_description.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/inspector/number_box.h"
 #include "ui/theme/icons.h"
 

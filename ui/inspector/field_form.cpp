@@ -8,7 +8,7 @@
 
 #include "core/base/field_description.h"
 #include "ui/inspector/field_row.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/inspector/list_editor.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/manual_topic.h"

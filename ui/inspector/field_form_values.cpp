@@ -4,7 +4,7 @@
 
 #include "core/base/field_description.h"
 #include "ui/inspector/field_row.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "ui/inspector/column.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/inspector/section.h"
 #include "ui/model/text/count_text.h"
 #include "ui/theme/icons.h"
@@ -124,14 +124,14 @@ QWidget* Inspector::build_data() {
   column->setSpacing(0);
   column->addWidget(add_form("data", hints_of("data")));
   column->addWidget(shards_ = new ShardView(both));
-  connect(cost_, &CostLine::assignment_known, this, &Inspector::show_dealt);
+  connect(cost_, &CostLine::assignment_known, this, &Inspector::show_assignment);
   return both;
 }
 
-void Inspector::show_dealt(const DataAssignment& computed) {
-  const bool ask = computed.empty() && recorded_dealt_;
-  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : computed,
-                      ask ? ShardView::Source::recorded : ShardView::Source::computed);
+void Inspector::show_assignment(const DataAssignment& computed) {
+  const bool ask = computed.empty() && recorded_assignment_;
+  shards_->show_assignment(document_.experiment(), ask ? recorded_assignment_() : computed,
+                           ask ? ShardView::Source::recorded : ShardView::Source::computed);
 }
 
 void Inspector::connect_layers() {
@@ -306,16 +306,16 @@ void Inspector::show_measured() {
 QString Inspector::measured() const { return item_measured_->text(); }
 
 void Inspector::show_problems() {
-  base::Problems told;
-  for (const auto& [found, words] : document_.readable_problems())
-    told.emplace_back(words).where = found.where;  // forms use paths
-  for (const auto& [name, form] : forms_) form->show_problems(told, {name});
-  layers_->show_problems(told, "model.layers");
-  if (!target_.title.isEmpty()) item_form_->show_problems(told, target_.paths);
+  base::Problems displayed;
+  for (const auto& [found, words] : document_.display_problems())
+    displayed.emplace_back(words).where = found.where;  // forms use paths
+  for (const auto& [name, form] : forms_) form->show_problems(displayed, {name});
+  layers_->show_problems(displayed, "model.layers");
+  if (!target_.title.isEmpty()) item_form_->show_problems(displayed, target_.paths);
 }
 
 void Inspector::go_to(const QString& path) {
-  const SelectedObjects picked = picked_at(document_.experiment().topology, path);
+  const SelectedObjects picked = selection_at(document_.experiment().topology, path);
   selection_.set(picked);
   refresh();
   if (!picked.empty()) {

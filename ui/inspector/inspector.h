@@ -37,7 +37,7 @@ class Inspector : public QWidget {
   // Callback for the data assignment recorded by a run, used if it cannot be computed because the
   // data is not available.
   void set_recorded_assignment(std::function<DataAssignment()> recorded) {
-    recorded_dealt_ = std::move(recorded);
+    recorded_assignment_ = std::move(recorded);
   }
   // Callback for current measurements of the selection: lines shown above its fields; empty: none.
   void set_measured(std::function<QStringList(const SelectedObjects&)> measured) {
@@ -50,7 +50,7 @@ class Inspector : public QWidget {
   std::optional<base::Problem> refused() const;
 
  signals:
-  void picture_wanted(const LogicalTopology& picture);  // on the drawing; without flows: none
+  void picture_requested(const LogicalTopology& picture);  // on the drawing; without flows: none
 
  private:
   QWidget* build_experiment();
@@ -61,7 +61,7 @@ class Inspector : public QWidget {
   void connect_layers();
   QWidget* build_model();
   QWidget* build_data();
-  void show_dealt(const DataAssignment& computed);
+  void show_assignment(const DataAssignment& computed);
   void refresh();
   void refresh_experiment();
   void refresh_item();
@@ -89,7 +89,7 @@ class Inspector : public QWidget {
   bool splits_ = false;  // the model is split among ranks: their layers are on the drawing
   QString split_text_;   // how layers themselves are split; empty: they are not
   FailureView* failures_;
-  std::function<DataAssignment()> recorded_dealt_;
+  std::function<DataAssignment()> recorded_assignment_;
   std::function<QStringList(const SelectedObjects&)> measured_;
   TintedLabel *item_title_, *item_kind_, *item_hint_, *item_measured_;
 };

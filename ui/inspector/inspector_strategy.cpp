@@ -21,7 +21,7 @@ QWidget* Inspector::build_strategy() {
   connect(cost_, &CostLine::algorithms_known, algorithms_, &AlgorithmPicker::show_offers);
   connect(cost_, &CostLine::stages_known, this, &Inspector::show_stages);
   connect(algorithms_, &AlgorithmPicker::reason_changed, this, &Inspector::note_algorithm);
-  connect(algorithms_, &AlgorithmPicker::picture_wanted, this, &Inspector::picture_wanted);
+  connect(algorithms_, &AlgorithmPicker::picture_requested, this, &Inspector::picture_requested);
   connect(algorithms_, &AlgorithmPicker::picked, this, [this](collective::Algorithm algorithm) {
     edit("strategy", "algorithm", std::string(base::name_of(algorithm)));
   });
@@ -35,7 +35,7 @@ void Inspector::show_stages(const StageAssignment& stages) {
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
   split_text_ = placed ? QString() : stages.said;
   note_devices();
-  if (placed || splits_) emit picture_wanted(stages.picture);
+  if (placed || splits_) emit picture_requested(stages.picture);
   splits_ = placed;
 }
 
@@ -62,7 +62,7 @@ void Inspector::note_devices() {
       ->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
   const bool rounds = drawn.training.multiplies == Multiplies::automatic &&
                       experiment::factor_format_of(drawn) == Multiplies::bfloat16;
-  const QString tf32 = QString::fromStdString(experiment::tf32_said(drawn).value_or(""));
+  const QString tf32 = QString::fromStdString(experiment::tf32_note(drawn).value_or(""));
   forms_.at("training")
       ->set_note("multiplies",
                  rounds ? tr("Chosen: bfloat16, the multiplication format of a TPU") : tf32);

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/experiment/field_templates.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -24,11 +24,11 @@ constexpr std::int64_t kNewUnits = 128;
 LayerList::LayerList(QWidget* parent)
     : QWidget(parent),
       column_(new QVBoxLayout(this)),
-      whole_problem_(paragraph(TextColor::error, this)) {
+      list_problem_(paragraph(TextColor::error, this)) {
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(kGrid / 2);
-  whole_problem_->hide();
-  column_->addWidget(whole_problem_);
+  list_problem_->hide();
+  column_->addWidget(list_problem_);
   auto* add = new QPushButton(icon("add"), tr("Add layer"), this);
   add->setObjectName("add_layer");
   add->setToolTip(tr("Add a hidden layer before the last one: linear, then relu"));
@@ -102,8 +102,8 @@ void LayerList::show_problems(const base::Problems& problems, const QString& pat
     rows_[i]->found = of_layer[i].join("\n");
     rows_[i]->show_problem();
   }
-  whole_problem_->setText(whole.join("\n"));
-  whole_problem_->setVisible(!whole.isEmpty());
+  list_problem_->setText(whole.join("\n"));
+  list_problem_->setVisible(!whole.isEmpty());
 }
 
 void LayerList::refuse(int layer, const QString& why) {

@@ -57,7 +57,7 @@ class LayerList : public QWidget {
   Layers layers_;
   std::vector<std::unique_ptr<LayerRow>> rows_;
   QVBoxLayout* column_;
-  TintedLabel* whole_problem_;
+  TintedLabel* list_problem_;
 };
 
 }  // namespace trainyard::ui

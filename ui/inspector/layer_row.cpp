@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/experiment/field_templates.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/manual_topic.h"
 #include "ui/theme/theme.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/base/field_description.h"
-#include "ui/inspector/field_words.h"
+#include "ui/inspector/field_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"

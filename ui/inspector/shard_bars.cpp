@@ -35,9 +35,8 @@ void ShardBars::show_shards(const data::ShardTable& shards) {
   QStringList lines;
   for (std::size_t rank = 0; rank < shards.size(); ++rank) {
     for (const std::int64_t count : shards[rank]) largest_ = std::max(largest_, count);
-    lines << tr("rank %1: %2")
-                 .arg(rank)
-                 .arg(QString::fromStdString(data::shard_in_words(shards[rank])));
+    lines
+        << tr("rank %1: %2").arg(rank).arg(QString::fromStdString(data::shard_text(shards[rank])));
   }
   setAccessibleDescription(lines.join("\n"));
   updateGeometry();
@@ -82,7 +81,7 @@ QRectF ShardBars::bar(std::size_t rank, std::size_t label) const {
   return bar;
 }
 
-QString ShardBars::words_at(const QPointF& place) const {
+QString ShardBars::text_at(const QPointF& place) const {
   for (std::size_t rank = 0; rank < shards_.size(); ++rank)
     for (std::size_t label = 0; label < classes(); ++label)
       if (cell(rank, label).contains(place))
@@ -147,7 +146,7 @@ void ShardBars::paint_classes(QPainter& painter) const {
 bool ShardBars::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), words_at(help->pos()), this);
+  QToolTip::showText(help->globalPos(), text_at(help->pos()), this);
   return true;
 }
 

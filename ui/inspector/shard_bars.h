@@ -17,7 +17,7 @@ class ShardBars : public QWidget {
 
   void show_shards(const data::ShardTable& shards);
   const data::ShardTable& shards() const { return shards_; }
-  QString words_at(
+  QString text_at(
       const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty outside of bars
   QRectF bar(std::size_t rank,
              std::size_t label) const;  // empty for none; at least one pixel high for one sample

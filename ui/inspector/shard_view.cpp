@@ -32,32 +32,32 @@ ShardView::ShardView(QWidget* parent)
   hide();
 }
 
-QString ShardView::caption_of(const experiment::Experiment& experiment, const DataAssignment& dealt,
-                              Source source) {
-  const auto unlike = experiment::equivalence_caveats(experiment);
+QString ShardView::caption_of(const experiment::Experiment& experiment,
+                              const DataAssignment& data_assignment, Source source) {
+  const auto caveat = experiment::equivalence_caveats(experiment);
   const bool owned = data::owns_samples(experiment.data.sharding);
   QString caption =
-      !dealt.columns.isEmpty()
+      !data_assignment.columns.isEmpty()
           ? tr("Each rank loads only its own feature columns and trains on all samples")
       : owned ? tr("Samples per rank, by class")
               : tr("Samples per rank in the first epoch, by class");
   if (source == Source::recorded) caption = tr("%1, as recorded by the run").arg(caption);
-  if (!dealt.columns.isEmpty())
+  if (!data_assignment.columns.isEmpty())
     return tr("%1. All ranks have the same class distribution.").arg(caption);
-  return unlike ? caption + ". " + sentence(*unlike) : caption;
+  return caveat ? caption + ". " + sentence(*caveat) : caption;
 }
 
-void ShardView::show_dealt(const experiment::Experiment& experiment, const DataAssignment& dealt,
-                           Source source) {
-  caption_->setText(caption_of(experiment, dealt, source));
-  bars_->show_shards(dealt.shards);
-  bars_->setVisible(!dealt.shards.empty());
+void ShardView::show_assignment(const experiment::Experiment& experiment,
+                                const DataAssignment& data_assignment, Source source) {
+  caption_->setText(caption_of(experiment, data_assignment, source));
+  bars_->show_shards(data_assignment.shards);
+  bars_->setVisible(!data_assignment.shards.empty());
   QStringList lines;
-  for (qsizetype rank = 0; rank < dealt.columns.size(); ++rank)
-    lines << tr("rank %1: %2").arg(rank).arg(dealt.columns[rank]);
+  for (qsizetype rank = 0; rank < data_assignment.columns.size(); ++rank)
+    lines << tr("rank %1: %2").arg(rank).arg(data_assignment.columns[rank]);
   columns_->setText(lines.join("\n"));
   columns_->setVisible(!lines.isEmpty());
-  setVisible(!dealt.empty());
+  setVisible(!data_assignment.empty());
 }
 
 }  // namespace trainyard::ui

@@ -18,15 +18,15 @@ class ShardView : public QWidget {
   explicit ShardView(QWidget* parent = nullptr);
 
   // Shows the assignment, computed from the data or recorded by a run. Empty: unknown, hidden.
-  void show_dealt(const experiment::Experiment& experiment, const DataAssignment& dealt,
-                  Source source);
+  void show_assignment(const experiment::Experiment& experiment,
+                       const DataAssignment& data_assignment, Source source);
   const ShardBars& bars() const { return *bars_; }
   QString columns() const { return columns_->isHidden() ? QString() : columns_->text(); }
   QString caption() const { return isHidden() ? QString() : caption_->text(); }
 
  private:
-  static QString caption_of(const experiment::Experiment& experiment, const DataAssignment& dealt,
-                            Source source);
+  static QString caption_of(const experiment::Experiment& experiment,
+                            const DataAssignment& data_assignment, Source source);
 
   TintedLabel* caption_;
   ShardBars* bars_;

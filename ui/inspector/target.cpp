@@ -41,7 +41,7 @@ class Gathering {
     if (kinds_.size() > 1)
       target_ = {target_text("%1 objects").arg(picked_.size()), {}, {}, {}, {}, {}};
     else if (target_.paths.size() > 1)
-      target_.title = counted(target_.paths.size(), target_text(things_));
+      target_.title = counted(target_.paths.size(), target_text(plural_));
     return std::move(target_);
   }
 
@@ -59,7 +59,7 @@ class Gathering {
   void add(const QString& title, const Thing& thing, const QString& path, const char* kind,
            const char* plural) {
     kinds_.insert(kind);
-    things_ = plural;
+    plural_ = plural;
     const Json values = base::write_document(thing);
     target_.paths << path;
     if (target_.paths.size() == 1) {
@@ -78,7 +78,7 @@ class Gathering {
   const SelectedObjects& picked_;
   Target target_;
   std::set<std::string> kinds_;
-  const char* things_ = "";
+  const char* plural_ = "";
 };
 
 base::Problems rename_one(Document& document, const QString& path, SelectedObjects& picked,
@@ -103,7 +103,7 @@ Target target_of(const topology::Topology& topology, const SelectedObjects& pick
   return gathering.finish();
 }
 
-SelectedObjects picked_at(const topology::Topology& topology, const QString& path) {
+SelectedObjects selection_at(const topology::Topology& topology, const QString& path) {
   static const QRegularExpression form(
       R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
   const auto match = form.match(path);
@@ -139,7 +139,7 @@ base::Problems set_field(Document& document, const Target& target, const QString
   if (!picked.links.empty()) {  // an end may have been renamed
     picked.links.clear();
     for (const QString& path : target.paths)
-      picked.links.merge(picked_at(document.experiment().topology, path).links);
+      picked.links.merge(selection_at(document.experiment().topology, path).links);
   }
   return {};
 }

@@ -24,7 +24,7 @@ struct Target {
 
 Target target_of(const topology::Topology& topology, const SelectedObjects& picked);
 // Returns the object that a problem's path refers to; an empty selection if there is none.
-SelectedObjects picked_at(const topology::Topology& topology, const QString& path);
+SelectedObjects selection_at(const topology::Topology& topology, const QString& path);
 
 // Sets a field of all objects as one command; consecutive input merges. Renaming updates all links
 // that use the name, and `picked`.

@@ -38,11 +38,11 @@ ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& direct
   setAccessibleName(tr("Manual page"));
   setTextInteractionFlags(Qt::TextBrowserInteraction);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // pages keep their width
-  soon_.setSingleShot(true);
-  soon_.setInterval(0);
-  connect(&soon_, &QTimer::timeout, this, &ManualBrowser::render_again);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(0);
+  connect(&delay_timer_, &QTimer::timeout, this, &ManualBrowser::render_again);
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { at_place_ = false; });
-  connect(&Theme::instance(), &Theme::changed, &soon_, qOverload<>(&QTimer::start));
+  connect(&Theme::instance(), &Theme::changed, &delay_timer_, qOverload<>(&QTimer::start));
   connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
 }
 
@@ -78,7 +78,7 @@ void ManualBrowser::visit(const Visit& visit) {
   at_place_ = visit.scrolled < 0;
   if (at_place_) scroll_to(now_.place);
   else verticalScrollBar()->setValue(visit.scrolled);
-  show_words(words_);
+  highlight_words(words_);
   emit place_changed();
 }
 
@@ -107,7 +107,7 @@ void ManualBrowser::render() {
   setHorizontalScrollBarPolicy(fits ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
   if (fits) horizontalScrollBar()->setRange(0, 0);
   headings_ = headings_of(*document(), *page);
-  show_words(words_);
+  highlight_words(words_);
 }
 
 int ManualBrowser::text_width() const {
@@ -140,7 +140,7 @@ void ManualBrowser::scroll_to(const manual::Place& place) {
   verticalScrollBar()->setValue(static_cast<int>(top) - above);
 }
 
-void ManualBrowser::show_words(const QStringList& words) {
+void ManualBrowser::highlight_words(const QStringList& words) {
   words_ = words;
   QList<QTextEdit::ExtraSelection> selections;
   const auto mark = [&](const QString& word, int from, bool all, const QColor& background,
@@ -199,7 +199,7 @@ QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
 
 void ManualBrowser::changeEvent(QEvent* event) {
   QTextBrowser::changeEvent(event);
-  if (event->type() == QEvent::FontChange) soon_.start();
+  if (event->type() == QEvent::FontChange) delay_timer_.start();
 }
 
 void ManualBrowser::keyPressEvent(QKeyEvent* event) {
@@ -210,7 +210,7 @@ void ManualBrowser::keyPressEvent(QKeyEvent* event) {
 
 void ManualBrowser::resizeEvent(QResizeEvent* event) {
   QTextBrowser::resizeEvent(event);
-  if (event->oldSize().width() != event->size().width()) soon_.start();
+  if (event->oldSize().width() != event->size().width()) delay_timer_.start();
 }
 
 // Renders for a new width, theme or font, and keeps what is at the top of the view.

@@ -21,7 +21,7 @@ class ManualBrowser : public QTextBrowser {
 
   // Shows a section and remembers the old one for going back.
   void show_place(const manual::Place& place);
-  void show_words(const QStringList& words);  // highlights them on the page
+  void highlight_words(const QStringList& words);  // highlights them on the page
   const manual::Place& place() const { return now_.place; }
   QString page_title() const;
   bool can_go_back() const { return !back_.empty(); }
@@ -65,7 +65,7 @@ class ManualBrowser : public QTextBrowser {
   QStringList words_;
   bool at_place_ = false;  // not scrolled since the place was shown
   QString rendered_;       // file of the page in the document
-  QTimer soon_;            // renders again after changes of theme or font
+  QTimer delay_timer_;     // renders again after changes of theme or font
 };
 
 }  // namespace trainyard::ui

@@ -95,7 +95,7 @@ ManualWindow::ManualWindow(const manual::Manual& manual, const QString& director
       manual_(manual),
       settings_(settings),
       bar_(new QToolBar(this)),
-      both_(new QSplitter(this)),
+      splitter_(new QSplitter(this)),
       browser_(new ManualBrowser(manual, directory, this)) {
   setObjectName("manual");
   setWindowIcon(icon("trainyard"));
@@ -104,34 +104,34 @@ ManualWindow::ManualWindow(const manual::Manual& manual, const QString& director
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(bar_);
-  column->addWidget(both_, 1);
-  both_->setChildrenCollapsible(false);
-  both_->addWidget(build_side());
-  both_->addWidget(browser_);
-  both_->setStretchFactor(1, 1);
+  column->addWidget(splitter_, 1);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(build_side());
+  splitter_->addWidget(browser_);
+  splitter_->setStretchFactor(1, 1);
   build_bar();
   fill_tree();
   add_shortcuts();
-  soon_.setSingleShot(true);
-  soon_.setInterval(kSearchMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &ManualWindow::search);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kSearchMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &ManualWindow::search);
   connect(browser_, &ManualBrowser::place_changed, this, &ManualWindow::place_changed);
   connect(browser_, &ManualBrowser::external_link, this,
           [](const QUrl& url) { QDesktopServices::openUrl(url); });
   fit();
   if (!restoreGeometry(settings_.value(kGeometry).toByteArray()))
     resize((kSize * Theme::instance().scale()).boundedTo(screen()->availableSize() * 0.95));
-  if (!both_->restoreState(settings_.value(kSplit).toByteArray())) {
+  if (!splitter_->restoreState(settings_.value(kSplit).toByteArray())) {
     const int side =
         std::min(fontMetrics().averageCharWidth() * kSideCharacters, width() * kSidePercent / 100);
-    both_->setSizes({side, std::max(side, width() - side)});
+    splitter_->setSizes({side, std::max(side, width() - side)});
   }
   browser_->show_place({std::string(manual::kContentsPage), "", ""});
 }
 
 ManualWindow::~ManualWindow() {
   settings_.setValue(kGeometry, saveGeometry());
-  settings_.setValue(kSplit, both_->saveState());
+  settings_.setValue(kSplit, splitter_->saveState());
 }
 
 void ManualWindow::build_bar() {
@@ -152,7 +152,7 @@ void ManualWindow::build_bar() {
 }
 
 QWidget* ManualWindow::build_side() {
-  auto* side = new QWidget(both_);
+  auto* side = new QWidget(splitter_);
   auto* column = new QVBoxLayout(side);
   column->setContentsMargins(kGrid, kGrid, 0, 0);
   column->setSpacing(kGrid);
@@ -180,10 +180,10 @@ QWidget* ManualWindow::build_side() {
   lists_->addWidget(nothing_);
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& words) {
     if (words.trimmed().isEmpty()) search();
-    else soon_.start();
+    else delay_timer_.start();
   });
   connect(search_, &QLineEdit::returnPressed, this, [this] {
-    if (soon_.isActive()) search();
+    if (delay_timer_.isActive()) search();
     open_hit(std::max(0, hits_->currentRow()));
   });
   connect(hits_, &QListWidget::currentRowChanged, this, &ManualWindow::open_hit);
@@ -223,7 +223,7 @@ void ManualWindow::add_shortcuts() {
 void ManualWindow::leave() {
   if (search_->text().isEmpty()) return void(close());
   search_->clear();
-  browser_->show_words({});
+  browser_->highlight_words({});
   browser_->setFocus();
 }
 
@@ -256,16 +256,16 @@ void ManualWindow::fit() {
 }
 
 void ManualWindow::search() {
-  soon_.stop();
+  delay_timer_.stop();
   const QSignalBlocker quiet(hits_);
   hits_->clear();
   const QString words = search_->text().trimmed();
   found_ = manual_.search(words.toStdString());
   for (const manual::SearchHit& hit : found_) {
-    const bool whole_page = hit.section == hit.page;
+    const bool is_page = hit.section == hit.page;
     auto* item = new QListWidgetItem(
-        (whole_page ? to_qstring(hit.page)
-                    : tr("%1: %2").arg(to_qstring(hit.page), to_qstring(hit.section))) +
+        (is_page ? to_qstring(hit.page)
+                 : tr("%1: %2").arg(to_qstring(hit.page), to_qstring(hit.section))) +
             "\n" + to_qstring(hit.excerpt),
         hits_);
     item->setToolTip(to_qstring(manual::to_string(hit.place)));
@@ -278,7 +278,7 @@ void ManualWindow::search() {
 void ManualWindow::open_hit(int row) {
   if (row < 0 || row >= static_cast<int>(found_.size())) return;
   browser_->show_place(found_[static_cast<std::size_t>(row)].place);
-  browser_->show_words(search_->text().split(' ', Qt::SkipEmptyParts));
+  browser_->highlight_words(search_->text().split(' ', Qt::SkipEmptyParts));
 }
 
 void ManualWindow::show_place(const manual::Place& place) {

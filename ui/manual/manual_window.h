@@ -54,7 +54,7 @@ class ManualWindow : public QWidget {
   QSettings& settings_;
   QToolBar* bar_;
   QAction *back_ = nullptr, *forward_ = nullptr;
-  QSplitter* both_;
+  QSplitter* splitter_;
   QLineEdit* search_ = nullptr;
   QStackedWidget* lists_ = nullptr;
   QTreeWidget* tree_ = nullptr;
@@ -62,7 +62,7 @@ class ManualWindow : public QWidget {
   TintedLabel* nothing_ = nullptr;
   ManualBrowser* browser_;
   std::vector<manual::SearchHit> found_;
-  QTimer soon_;  // searches after a pause in typing
+  QTimer delay_timer_;  // searches after a pause in typing
 };
 
 }  // namespace trainyard::ui

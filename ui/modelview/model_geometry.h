@@ -10,7 +10,7 @@
 #include <array>
 #include <vector>
 
-#include "ui/modelview/model_words.h"
+#include "ui/modelview/model_text.h"
 
 namespace trainyard::ui {
 

@@ -9,8 +9,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMostLetters = 34, kLeastLetters = 14;  // limits of a name's width in a column
-constexpr int kLeastRow = 3, kLeastColumn = 40;       // minimum sizes in an overview
+constexpr int kMaxLetters = 34, kMinLetters = 14;  // limits of a name's width in a column
+constexpr int kMinRow = 3, kMinColumn = 40;        // minimum sizes in an overview
 
 // Measures the widths of texts.
 class Measuring {
@@ -25,14 +25,14 @@ class Measuring {
       heads = std::max({heads,
                         strong_.horizontalAdvance(column.title) +
                             (column.rank < 0 ? 0 : width("000") + metrics_.height()),
-                        width(column_words(column))});
-    return std::clamp(std::max(names, heads), kLeastLetters * letter, kMostLetters * letter) + pad;
+                        width(column_text(column))});
+    return std::clamp(std::max(names, heads), kMinLetters * letter, kMaxLetters * letter) + pad;
   }
 
   int gutter() const {
     int widest = 0;
     for (const ModelGroup& group : picture_.groups)
-      widest = std::max({widest, width(group.title), width(group_words(group))});
+      widest = std::max({widest, width(group.title), width(group_text(group))});
     return widest == 0 ? pixels(8) : widest + pixels(24);
   }
 
@@ -52,7 +52,7 @@ class Measuring {
 
   int kept() const {
     int widest = 0;
-    for (const ModelNode& node : picture_.nodes) widest = std::max(widest, width(kept_words(node)));
+    for (const ModelNode& node : picture_.nodes) widest = std::max(widest, width(kept_text(node)));
     return widest == 0 ? 0 : std::max(widest, width(kept_heading())) + pixels(24);
   }
 
@@ -77,12 +77,12 @@ ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool 
   metrics.row = measured.line() + pixels(8);
   metrics.gap = pixels(9);
   if (overview) {
-    const int pitch = std::clamp((room.height() - metrics.head) / (picture.count() + 3), kLeastRow,
+    const int pitch = std::clamp((room.height() - metrics.head) / (picture.count() + 3), kMinRow,
                                  metrics.row + metrics.gap);
     metrics.gap = std::max(1, pitch / 4);
     metrics.row = std::max(2, pitch - metrics.gap);
     metrics.column =
-        std::max(pixels(kLeastColumn),
+        std::max(pixels(kMinColumn),
                  std::min(room.width() / std::max(static_cast<int>(picture.columns.size()), 1),
                           pixels(220)));
     metrics.lane = std::min(metrics.lane, metrics.column / 4);

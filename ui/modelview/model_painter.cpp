@@ -81,14 +81,14 @@ class Painting {
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
       const ModelGroup& group = picture_.groups[g];
       if (g % 2 == 0 && seen(group.first, group.last))
-        painter_.fillRect(whole_width(geometry_.group_rect(group.first, group.last)), ground);
+        painter_.fillRect(full_width(geometry_.group_rect(group.first, group.last)), ground);
     }
     if (scene_.hovered >= 0)
-      painter_.fillRect(whole_width(geometry_.row_rect(scene_.hovered)),
+      painter_.fillRect(full_width(geometry_.row_rect(scene_.hovered)),
                         mixed(colors().canvas, colors().selection, 0.7));
   }
 
-  QRect whole_width(const QRect& row) const {
+  QRect full_width(const QRect& row) const {
     return {row.left(), row.top(), std::max(row.width(), scene_.scroll.x() + scene_.body.width()),
             row.height()};
   }
@@ -121,16 +121,16 @@ class Painting {
     for (int n = 0; n < picture_.count(); ++n) {
       const ModelNode& node = picture_.node(n);
       if (node.reads_samples)
-        bond(geometry_.addition(-1, n), QPen(colors().dim, pixels(1.4)), head);
+        paint_edge(geometry_.addition(-1, n), QPen(colors().dim, pixels(1.4)), head);
       if (node.addend >= 0)
-        bond(geometry_.addition(node.addend, n), QPen(colors().dim, pixels(1.4)), head);
+        paint_edge(geometry_.addition(node.addend, n), QPen(colors().dim, pixels(1.4)), head);
       if (node.tied_to >= 0)
-        bond(geometry_.tie(n, node.tied_to), QPen(colors().accent, pixels(1.6), Qt::DashLine),
-             head);
+        paint_edge(geometry_.tie(n, node.tied_to), QPen(colors().accent, pixels(1.6), Qt::DashLine),
+                   head);
     }
   }
 
-  void bond(const QPolygonF& path, const QPen& pen, double head) {
+  void paint_edge(const QPolygonF& path, const QPen& pen, double head) {
     if (within(path, rows_, geometry_)) paint_arrow(painter_, path, pen, head);
   }
 
@@ -152,15 +152,15 @@ class Painting {
     const ModelColumn& column = picture_.column_of(n);
     const QRect box = geometry_.node_rect(n);
     const QColor own = color_of(column);
-    const bool chosen = selected(n), stray = picture_.splits && column.place < 0;
+    const bool chosen = selected(n), is_unplaced = picture_.splits && column.place < 0;
     const QColor fill = chosen            ? colors().selection
                         : scene_.overview ? own
                                           : mixed(colors().card, own, 0.13);
-    const QColor edge = chosen  ? colors().accent
-                        : stray ? colors().warning
-                                : mixed(colors().border, own, 0.5);
+    const QColor edge = chosen        ? colors().accent
+                        : is_unplaced ? colors().warning
+                                      : mixed(colors().border, own, 0.5);
     const double width = (chosen ? 2 : 1) * (scene_.overview ? 1 : Theme::instance().scale());
-    painter_.setPen(QPen(edge, width, stray ? Qt::DashLine : Qt::SolidLine));
+    painter_.setPen(QPen(edge, width, is_unplaced ? Qt::DashLine : Qt::SolidLine));
     painter_.setBrush(fill);
     const double inset = width / 2;
     painter_.drawRoundedRect(QRectF(box).adjusted(inset, inset, -inset, -inset), radius(box),
@@ -221,7 +221,7 @@ class Painting {
     }
     if (metrics_.kept > 0)
       write(geometry_.kept_rect(n).adjusted(pixels(12), 0, 0, 0), Qt::AlignLeft,
-            kept_words(picture_.node(n)));
+            kept_text(picture_.node(n)));
   }
 
   // Paints a bar with the node's share relative to the largest share.
@@ -260,7 +260,7 @@ class Painting {
       painter_.setPen(colors().text);
       write({left, top, bracket - left, line}, Qt::AlignLeft, group.title);
       painter_.setPen(colors().dim);
-      write({left, top + line, bracket - left, line}, Qt::AlignLeft, group_words(group));
+      write({left, top + line, bracket - left, line}, Qt::AlignLeft, group_text(group));
     }
   }
 
@@ -292,7 +292,7 @@ class Painting {
     painter_.setPen(colors().dim);
     if (picture_.splits)
       write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft,
-            scene_.overview ? share_words(column.share) : column_words(column));
+            scene_.overview ? share_text(column.share) : column_text(column));
   }
 
   // Paints the rank's number in its color; returns its right end.

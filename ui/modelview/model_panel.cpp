@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "ui/model/document/layer_mime.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -32,9 +32,9 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   column->addWidget(view_, 1);
   build_foot();
   setFocusProxy(view_);
-  soon_.setSingleShot(true);
-  soon_.setInterval(kLookAfterMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &ModelPanel::look);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kLookAfterMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &ModelPanel::look);
   for (const auto signal : {&Document::changed, &Document::file_changed})
     connect(&document, signal, this, &ModelPanel::document_changed);
   connect(view_, &ModelView::selection_changed, this, [this] {
@@ -43,16 +43,16 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
     show_selection();
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
-  connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
+  connect(view_, &ModelView::move_requested, this, [this](const Nodes& nodes, int to) {
     if (to >= static_cast<int>(picture().columns.size()))
       return;  // columns were removed after the menu was created
     const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
-    const QString layers = layers_in_words(places_of(picture(), nodes));
+    const QString layers = layer_list_text(places_of(picture(), nodes));
     const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);
     move(tr("Move %1 to %2").arg(layers, where),
          [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
   });
-  show_words();
+  update_texts();
 }
 
 void ModelPanel::build_bar() {
@@ -93,7 +93,7 @@ void ModelPanel::document_changed() {
   refused_.clear();
   if (moving_) return;
   current_ = false;
-  soon_.start();
+  delay_timer_.start();
 }
 
 void ModelPanel::showEvent(QShowEvent* event) {
@@ -127,20 +127,20 @@ void ModelPanel::look() {
 }
 
 void ModelPanel::show_picture(int version, const ModelPicture& picture) {
-  if (version != version_ || soon_.isActive()) return;
+  if (version != version_ || delay_timer_.isActive()) return;
   current_ = true;
   if (picture != view_->picture()) view_->set_picture(picture);
-  show_words();
+  update_texts();
   show_selection();
   if (wanted_) do_move(*std::exchange(wanted_, std::nullopt));
   emit settled();
 }
 
-void ModelPanel::show_words() {
+void ModelPanel::update_texts() {
   const ModelPicture& now = picture();
   if (now.problem)
     view_->set_empty_text(tr("No model yet"),
-                          words(now.problem->where) + ": " + refusal_words(*now.problem));
+                          words(now.problem->where) + ": " + refusal_text(*now.problem));
   else view_->set_empty_text(tr("Reading the model ..."), {});
   const QString hint =
       now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.")
@@ -152,7 +152,7 @@ void ModelPanel::show_words() {
 }
 
 void ModelPanel::show_note() {
-  const QString wrong = picture().misplaced ? refusal_words(*picture().misplaced) : QString();
+  const QString wrong = picture().misplaced ? refusal_text(*picture().misplaced) : QString();
   note_->setText(refused_.isEmpty() ? wrong : refused_);
   note_->setVisible(!note_->text().isEmpty());
 }
@@ -176,7 +176,7 @@ void ModelPanel::refuse(const QString& why) {
 }
 
 void ModelPanel::move_to_device(const QStringList& layers, const std::string& device) {
-  move(tr("Move %1 to %2").arg(layers_in_words(layers), words(device)),
+  move(tr("Move %1 to %2").arg(layer_list_text(layers), words(device)),
        [layers, name = words(device)](const ModelPicture& picture) {
          return moved_to_device(picture, nodes_at(picture, layers), name);
        });
@@ -192,9 +192,9 @@ void ModelPanel::move(const QString& what, const Move& move) {
 // Shows the result immediately, so that the next move starts from it; its problems are computed
 // later.
 void ModelPanel::do_move(const Wanted& wanted) {
-  if (picture().problem) return refuse(refusal_words(*picture().problem));
+  if (picture().problem) return refuse(refusal_text(*picture().problem));
   const auto owners = wanted.move(picture());
-  if (!owners) return refuse(refusal_words(owners.error()));
+  if (!owners) return refuse(refusal_text(owners.error()));
   refused_.clear();
   if (*owners == picture().owners) return show_note();
   const ModelPicture before = picture();
@@ -203,7 +203,7 @@ void ModelPanel::do_move(const Wanted& wanted) {
     place_by_hand(document_, wanted.what, before, *owners);
   }
   view_->set_picture(with_owners(before, *owners));
-  show_words();
+  update_texts();
   show_selection();
   look();
 }

@@ -57,7 +57,7 @@ class ModelPanel : public QWidget {
   void document_changed();
   void look();
   void show_picture(int version, const ModelPicture& picture);
-  void show_words();
+  void update_texts();
   void show_note();
   void show_selection();
   void move(const QString& what, const Move& move);
@@ -65,7 +65,7 @@ class ModelPanel : public QWidget {
   void refuse(const QString& why);
 
   Document& document_;
-  QTimer soon_;
+  QTimer delay_timer_;
   int version_ = 0;
   bool current_ = false;  // the picture matches the document
   bool seen_ = true;      // not behind another tab

@@ -19,8 +19,8 @@
 #include "core/experiment/ties.h"
 #include "core/experiment/validation_result.h"
 #include "core/model/layers.h"
-#include "ui/model/document/readable_problems.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/document/display_problems.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -44,8 +44,8 @@ bool is_at(const base::Problem& problem, std::initializer_list<const char*> plac
                              [&](const char* place) { return problem.where.starts_with(place); });
 }
 
-base::Problem told(const Experiment& experiment, const base::Problem& found) {
-  return readable_problems(experiment, {found}).front().told;
+base::Problem displayed(const Experiment& experiment, const base::Problem& found) {
+  return display_problems(experiment, {found}).front().displayed;
 }
 
 // Returns what is known if the model can be built; otherwise the reason.
@@ -170,7 +170,7 @@ std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& place
 }
 
 template <class Wanted>
-QStringList devices_that(const topology::Topology& topology, const Wanted& wanted) {
+QStringList matching_devices(const topology::Topology& topology, const Wanted& wanted) {
   QStringList names;
   for (const topology::Host& host : topology.hosts)
     for (const topology::Device& device : host.devices)
@@ -179,7 +179,7 @@ QStringList devices_that(const topology::Topology& topology, const Wanted& wante
 }
 
 QStringList workers_of(const topology::Topology& topology) {
-  return devices_that(topology, topology::works);
+  return matching_devices(topology, topology::works);
 }
 
 // Returns the columns of a hybrid: the devices of a stage hold shards or replicas of its layers.
@@ -218,7 +218,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   const auto serves = [](const topology::Device& device) {
     return device.role == topology::Role::parameter_server;
   };
-  if (calls) std::ranges::for_each(devices_that(experiment.topology, serves), add);
+  if (calls) std::ranges::for_each(matching_devices(experiment.topology, serves), add);
   return columns;
 }
 
@@ -236,7 +236,7 @@ void add_constraints(ModelPicture& picture, const Resolved& e) {
     elsewhere[n] = 1 - places[n];
     if (const auto problems = experiment::remote_place_problems(e.document, e.model, elsewhere);
         !problems.empty())
-      node.bound = told(e.document, problems.front());
+      node.bound = displayed(e.document, problems.front());
   }
 }
 
@@ -254,14 +254,14 @@ void add_devices(ModelPicture& picture, const Known& known) {
   for (const base::Problem& problem : known.problems)
     if (!picture.misplaced &&
         is_at(problem, {"strategy.stages", "strategy.mesh", "strategy.rpc", "topology.hosts"}))
-      picture.misplaced = told(known.resolved.document, problem);
+      picture.misplaced = displayed(known.resolved.document, problem);
 }
 
-void add_keepers(ModelPicture& picture, const Resolved& e) {
-  const auto keepers = parameter_ranks(e);
+void add_holders(ModelPicture& picture, const Resolved& e) {
+  const auto holders = parameter_ranks(e);
   const auto splits = layer_splits(e);
-  for (std::size_t n = 0; n < keepers.size(); ++n)
-    picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
+  for (std::size_t n = 0; n < holders.size(); ++n)
+    picture.nodes[n].holders = holders[n], picture.nodes[n].split = splits[n];
 }
 
 QString title_of_all(const Experiment& experiment, qsizetype workers) {
@@ -285,7 +285,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   picture.owners.assign(picture.nodes.size(), 0);
   picture.kept = workers.empty() ? picture_text("The drawing has no device for the layers.")
                                  : assignment_text(known.resolved.document);
-  if (known.is_valid()) add_keepers(picture, known.resolved);
+  if (known.is_valid()) add_holders(picture, known.resolved);
 }
 
 // Returns, for example, "shared out by cost".
@@ -304,7 +304,7 @@ QString balance_text(const experiment::StageSpec& stages) {
   return picture_text("placed by hand");
 }
 
-QString who_has_stages(const Experiment& experiment) {
+QString stage_owner_text(const Experiment& experiment) {
   const QString by = balance_text(experiment.strategy.stages);
   switch (experiment.strategy.kind) {
     case experiment::StrategyKind::rpc: return assignment_text(experiment);
@@ -331,7 +331,7 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.strategy = words(std::string(base::name_of(experiment.strategy.kind)));
   const auto known = look_at(experiment, directory);
   if (!known) {
-    picture.problem = told(experiment, known.error());
+    picture.problem = displayed(experiment, known.error());
     return picture;
   }
   const Resolved& e = known->resolved;
@@ -344,9 +344,9 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   add_groups(picture, e);
   if (picture.splits) {
     add_devices(picture, *known);
-    picture.kept = who_has_stages(experiment);
+    picture.kept = stage_owner_text(experiment);
     if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->is_valid())
-      add_keepers(picture, e);
+      add_holders(picture, e);
   } else {
     add_all_alike(picture, *known);
   }

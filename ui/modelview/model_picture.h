@@ -27,7 +27,7 @@ struct ModelNode {
   double share = 0;               // fraction of the model's floating-point operations
   int group = -1;                 // group number; -1: none
   int tied_to = -1, addend = -1;  // nodes whose table it shares, and whose output it adds
-  std::vector<int> keepers;       // ranks that keep its parameters, if its column does not tell
+  std::vector<int> holders;       // ranks that keep its parameters, if its column does not tell
   LayerSplit split;               // their shards, if they share it
   bool reads_samples = false;     // in addition to the output of the previous node
   bool called = false;            // rpc: it is on a server and called by trainers

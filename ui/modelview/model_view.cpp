@@ -175,16 +175,16 @@ bool ModelView::viewportEvent(QEvent* event) {
   }
   if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), tip_at(help->pos()), viewport());
+  QToolTip::showText(help->globalPos(), tool_tip_at(help->pos()), viewport());
   return true;
 }
 
-QString ModelView::tip_at(const QPoint& at) const {
+QString ModelView::tool_tip_at(const QPoint& at) const {
   if (const int node = node_at(at); node >= 0) return sentence(picture_, node);
   const int column = at.y() < scene().body.top() ? geometry_.column_at(rows_point(at).x()) : -1;
   if (column >= 0 && !picture_.splits) return picture_.kept;
   return column < 0 ? QString()
-                    : column_sentence(picture_.columns[static_cast<std::size_t>(column)]);
+                    : column_details(picture_.columns[static_cast<std::size_t>(column)]);
 }
 
 void ModelView::changeEvent(QEvent* event) {

@@ -33,12 +33,12 @@ class ModelView : public QAbstractScrollArea {
   QRect rect_of(int node) const;            // in viewport coordinates
   QRect rect_of_column(int column) const;
   // tool tip of a node or the head of a column; in viewport coordinates
-  QString tip_at(const QPoint& at) const;
+  QString tool_tip_at(const QPoint& at) const;
 
  signals:
   void selection_changed();
   void overview_changed(bool overview);
-  void move_wanted(const trainyard::ui::Nodes& nodes, int column);
+  void move_requested(const trainyard::ui::Nodes& nodes, int column);
   void refused(const QString& why);  // reason for a refused action
 
  protected:
@@ -72,7 +72,7 @@ class ModelView : public QAbstractScrollArea {
   void click(int node, Qt::KeyboardModifiers modifiers);
   void go_to(int node, bool extend);
   void bring_into_view(int node);
-  bool walk_by_key(const QKeyEvent& event);
+  bool navigate_by_key(const QKeyEvent& event);
   bool move_by_key(const QKeyEvent& event);
   void start_drag();
   void set_target(int column);

@@ -85,7 +85,7 @@ void ModelView::start_drag() {
   pressed_.reset();
   pressed_node_ = -1;
   if (selected_.empty()) return;
-  if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why));
+  if (const auto why = fixed(picture_)) return emit refused(refusal_text(*why));
   auto* drag = new QDrag(this);
   drag->setMimeData(to_mime(places_of(picture_, selected_)).release());
   const QRect box = rect_of(current_ >= 0 ? current_ : *selected_.begin());
@@ -109,7 +109,7 @@ bool ModelView::event(QEvent* event) {
 }
 
 void ModelView::keyPressEvent(QKeyEvent* event) {
-  if (picture_.nodes.empty() || !(move_by_key(*event) || walk_by_key(*event)))
+  if (picture_.nodes.empty() || !(move_by_key(*event) || navigate_by_key(*event)))
     return QAbstractScrollArea::keyPressEvent(event);
   event->accept();
 }
@@ -119,20 +119,20 @@ bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
   if (selected_.empty()) return emit refused(tr("Select a layer first, then move it.")), true;
-  if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why)), true;
+  if (const auto why = fixed(picture_)) return emit refused(refusal_text(*why)), true;
   const int from = picture_.owners[static_cast<std::size_t>(
       selected_.contains(current_) ? current_ : *selected_.begin())];
   const int to = from + (left ? -1 : 1);
   const bool there = to >= 0 && to < static_cast<int>(picture_.columns.size()) &&
                      picture_.columns[static_cast<std::size_t>(to)].place >= 0;
-  if (there) emit move_wanted(selected_, to);
+  if (there) emit move_requested(selected_, to);
   else
     emit refused(left ? tr("This is already the first device.")
                       : tr("This is already the last device."));
   return true;
 }
 
-bool ModelView::walk_by_key(const QKeyEvent& event) {
+bool ModelView::navigate_by_key(const QKeyEvent& event) {
   const bool extend = event.modifiers() & Qt::ShiftModifier;
   const int last = picture_.count() - 1;
   const int page = std::max(1, geometry_.row_at(scene().body.height()));
@@ -176,7 +176,7 @@ void ModelView::fill_menu(QMenu& menu) {
     const QString what = column.rank < 0
                              ? tr("Move to %1").arg(column.title.toLower())
                              : tr("Move to rank %1, %2").arg(column.rank).arg(column.title);
-    QAction* action = menu.addAction(what, this, [this, c] { emit move_wanted(selected_, c); });
+    QAction* action = menu.addAction(what, this, [this, c] { emit move_requested(selected_, c); });
     action->setEnabled(std::ranges::any_of(
         selected_, [&](int n) { return picture_.owners[static_cast<std::size_t>(n)] != c; }));
   }
@@ -213,7 +213,7 @@ void ModelView::dragMoveEvent(QDragMoveEvent* event) {
   const bool fits = !nodes.empty() && column >= 0 && owners.has_value();
   set_target(fits ? column : -1);
   if (fits) return event->acceptProposedAction();
-  if (column >= 0 && !owners) emit refused(refusal_words(owners.error()));
+  if (column >= 0 && !owners) emit refused(refusal_text(owners.error()));
   event->ignore();
 }
 
@@ -229,7 +229,7 @@ void ModelView::dropEvent(QDropEvent* event) {
   if (nodes.empty() || column < 0) return event->ignore();
   event->acceptProposedAction();
   setFocus();
-  emit move_wanted(nodes, column);
+  emit move_requested(nodes, column);
 }
 
 }  // namespace trainyard::ui

@@ -57,10 +57,10 @@ Banner::Banner(QWidget* parent)
     : QFrame(parent),
       title_(new TintedLabel(TextColor::text, this, 1, true)),
       text_(paragraph(TextColor::text, this)),
-      whole_row_(new QBoxLayout(QBoxLayout::LeftToRight, this)),
+      row_(new QBoxLayout(QBoxLayout::LeftToRight, this)),
       words_(new QBoxLayout(QBoxLayout::TopToBottom)),
-      act_(new QPushButton(this)),
-      also_(new QPushButton(this)),
+      first_button_(new QPushButton(this)),
+      second_button_(new QPushButton(this)),
       more_(new QToolButton(this)),
       copy_(tool(this, "copy", tr("Copy"))),
       close_(tool(this, "close", tr("Close this message"))) {
@@ -75,7 +75,7 @@ Banner::Banner(QWidget* parent)
 }
 
 void Banner::build() {
-  whole_row_->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
+  row_->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
   title_->setTextFormat(Qt::PlainText);
   title_->setMinimumWidth(1);  // it wraps when the window shrinks
   more_->setText(tr("More"));
@@ -83,14 +83,16 @@ void Banner::build() {
   more_->setAutoRaise(true);
   words_->addWidget(title_);
   words_->addWidget(text_, 1);
-  whole_row_->addLayout(words_, 1);
+  row_->addLayout(words_, 1);
   auto* row = new QHBoxLayout;
   row->addStretch(0);
   for (QWidget* button : buttons()) row->addWidget(button, 0, Qt::AlignTop);
-  whole_row_->addLayout(row);
+  row_->addLayout(row);
 }
 
-std::array<QWidget*, 5> Banner::buttons() const { return {more_, also_, act_, copy_, close_}; }
+std::array<QWidget*, 5> Banner::buttons() const {
+  return {more_, second_button_, first_button_, copy_, close_};
+}
 
 void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
@@ -103,8 +105,8 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   whole_ = text.trimmed();
   more_->setChecked(false);
   text_->setVisible(!whole_.isEmpty());
-  also_->hide();
-  act_->hide();
+  second_button_->hide();
+  first_button_->hide();
   setAccessibleName(title);
   setAccessibleDescription(text);
   fit();
@@ -117,9 +119,8 @@ bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::Lef
 // Returns the width for title and text, beside or above the buttons.
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
-  return whole_row_->direction() == QBoxLayout::LeftToRight
-             ? room_beside(with_more)
-             : width() - margins.left() - margins.right();
+  return row_->direction() == QBoxLayout::LeftToRight ? room_beside(with_more)
+                                                      : width() - margins.left() - margins.right();
 }
 
 int Banner::room_beside(bool with_more) const {
@@ -134,7 +135,7 @@ int Banner::room_beside(bool with_more) const {
 // Puts title and text side by side if they fit.
 void Banner::fit() {
   const bool beside = room_beside(true) >= kFewLetters * text_->fontMetrics().averageCharWidth();
-  whole_row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid +
                      text_->fontMetrics().horizontalAdvance(whole_);
   const bool one_line = needed + kGrid < room(false) && !whole_.contains('\n');
@@ -161,7 +162,7 @@ void Banner::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-void Banner::look_again() {
+void Banner::recheck() {
   if (over_ && over_()) hide();
 }
 
@@ -187,10 +188,10 @@ void Banner::show_problems(const QString& title, const base::Problems& problems)
 }
 
 void Banner::offer(const QString& label, const std::function<bool()>& act) {
-  show_offer(*act_, label, act);
+  show_offer(*first_button_, label, act);
 }
 void Banner::offer_second(const QString& label, const std::function<bool()>& act) {
-  show_offer(*also_, label, act);
+  show_offer(*second_button_, label, act);
 }
 
 void Banner::show_offer(QPushButton& button, const QString& label,

@@ -32,9 +32,9 @@ class Banner : public QFrame {
   void offer(const QString& label, const std::function<bool()>& act);
   void offer_second(const QString& label,
                     const std::function<bool()>& act);  // a second button, before the first
-  // Closes the banner in `look_again` if `over` returns true; applies until the next text.
+  // Closes the banner in `recheck` if `over` returns true; applies until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
-  void look_again();
+  void recheck();
   QString text() const;  // full text
   bool in_one_line() const;
 
@@ -58,8 +58,8 @@ class Banner : public QFrame {
   unsigned texts_ = 0;
   std::function<bool()> over_;
   TintedLabel *title_, *text_;
-  QBoxLayout *whole_row_, *words_;
-  QPushButton *act_, *also_;
+  QBoxLayout *row_, *words_;
+  QPushButton *first_button_, *second_button_;
   QToolButton *more_, *copy_, *close_;
 };
 

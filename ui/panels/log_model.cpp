@@ -22,15 +22,15 @@ QString beginning(const QString& text) {
 
 }  // namespace
 
-QString who(int rank) {
+QString source_name(int rank) {
   return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank);
 }
 
 bool LogFilter::passes(const telemetry::LogLine& line) const {
-  if (rank != kEverybody && line.rank != rank) return false;
+  if (rank != kAllRanks && line.rank != rank) return false;
   const auto level = kLogLevels.indexOf(
       QLatin1String(line.level.data(), static_cast<qsizetype>(line.level.size())));
-  return (level < 0 || level >= least_level) &&
+  return (level < 0 || level >= min_level) &&
          (text.isEmpty() || QString::fromStdString(line.text).contains(text, Qt::CaseInsensitive));
 }
 
@@ -54,25 +54,26 @@ void LogModel::set_filter(const LogFilter& filter) {
 void LogModel::restart() {
   beginResetModel();
   shown_.clear();
-  looked_ = 0;
+  filtered_lines_ = 0;
   endResetModel();
   look();
 }
 
 // Filters lines for a few milliseconds; the rest follows in other turns.
 void LogModel::look() {
-  if (!looking()) return;
+  if (!is_filtering()) return;
   QElapsedTimer clock;
   clock.start();
   const auto& log = run_->history().log();
   std::vector<std::uint32_t> passed;
-  for (; looked_ < log.size(); ++looked_) {
-    if (looked_ % kLinesUntimed == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
-    if (filter_.passes(log[looked_])) passed.push_back(static_cast<std::uint32_t>(looked_));
+  for (; filtered_lines_ < log.size(); ++filtered_lines_) {
+    if (filtered_lines_ % kLinesUntimed == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
+    if (filter_.passes(log[filtered_lines_]))
+      passed.push_back(static_cast<std::uint32_t>(filtered_lines_));
   }
   show(std::move(passed));
-  if (looking()) WorkScheduler::instance().ask(this, Work::reading, [this] { look(); });
-  else emit looked_through();
+  if (is_filtering()) WorkScheduler::instance().ask(this, Work::reading, [this] { look(); });
+  else emit filtering_finished();
 }
 
 // Nearly always all lines are appended as one block; only the first lines of ranks, logged at the
@@ -113,7 +114,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
     case time_column: return QString::number(log.seconds, 'f', 3);
-    case rank_column: return who(log.rank);
+    case rank_column: return source_name(log.rank);
     case level_column: return QString::fromStdString(log.level);
     default: return beginning(QString::fromStdString(log.text));
   }

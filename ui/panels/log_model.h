@@ -16,9 +16,9 @@ namespace trainyard::ui {
 inline const QStringList kLogLevels{"debug", "info", "warning", "error"};
 
 struct LogFilter {
-  static constexpr int kEverybody = -2;
-  int rank = kEverybody, least_level = 0;  // index in kLogLevels; unknown levels are never hidden
-  QString text{};                          // case-insensitive
+  static constexpr int kAllRanks = -2;
+  int rank = kAllRanks, min_level = 0;  // index in kLogLevels; unknown levels are never hidden
+  QString text{};                       // case-insensitive
 
   bool passes(const telemetry::LogLine& line) const;
   bool operator==(const LogFilter&) const = default;
@@ -35,7 +35,9 @@ class LogModel : public QAbstractTableModel {
   const telemetry::LogLine& line(int row) const {
     return run_->history().log()[static_cast<std::size_t>(shown_[static_cast<std::size_t>(row)])];
   }
-  bool looking() const { return looked_ < lines(); }  // some lines are not filtered yet
+  bool is_filtering() const {
+    return filtered_lines_ < lines();
+  }  // some lines are not filtered yet
   std::size_t lines() const { return run_ ? run_->history().log().size() : 0; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -45,7 +47,7 @@ class LogModel : public QAbstractTableModel {
                       int role = Qt::DisplayRole) const override;
 
  signals:
-  void looked_through();  // all lines are filtered
+  void filtering_finished();  // all lines are filtered
 
  private:
   void restart();
@@ -55,9 +57,9 @@ class LogModel : public QAbstractTableModel {
   QPointer<Run> run_;
   LogFilter filter_;
   std::vector<std::uint32_t> shown_;  // line numbers, in time order
-  std::size_t looked_ = 0;            // number of filtered lines
+  std::size_t filtered_lines_ = 0;    // number of filtered lines
 };
 
-QString who(int rank);  // "rank 2"; "coordinator" below 0
+QString source_name(int rank);  // "rank 2"; "coordinator" below 0
 
 }  // namespace trainyard::ui

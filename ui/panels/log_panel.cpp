@@ -104,7 +104,7 @@ void LogPanel::build_table() {
   const auto show_if_hidden = [this] {
     if (table_->isHidden()) show_note();
   };
-  connect(&model_, &LogModel::looked_through, this, show_if_hidden);
+  connect(&model_, &LogModel::filtering_finished, this, show_if_hidden);
   connect(&model_, &QAbstractItemModel::rowsInserted, this, show_if_hidden);
   connect(&model_, &QAbstractItemModel::rowsInserted, this, &LogPanel::follow);
   // Scrolling up stops following; scrolling to the end resumes it.
@@ -134,8 +134,8 @@ void LogPanel::offer_ranks() {
     const QSignalBlocker quiet(rank_);
     const QVariant chosen = rank_->currentData();
     rank_->clear();
-    rank_->addItem(tr("all sources"), LogFilter::kEverybody);
-    for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
+    rank_->addItem(tr("all sources"), LogFilter::kAllRanks);
+    for (int rank = -1; rank < ranks; ++rank) rank_->addItem(source_name(rank), rank);
     rank_->setCurrentIndex(std::max(0, rank_->findData(chosen)));
     filter();
   } else if (table_->isHidden() != (model_.rowCount() == 0)) {
@@ -146,7 +146,7 @@ void LogPanel::offer_ranks() {
 void LogPanel::show_lines_of(std::optional<int> rank) {
   find_->clear();
   level_->setCurrentIndex(rank ? 0 : kInfo);
-  rank_->setCurrentIndex(std::max(0, rank_->findData(rank.value_or(LogFilter::kEverybody))));
+  rank_->setCurrentIndex(std::max(0, rank_->findData(rank.value_or(LogFilter::kAllRanks))));
   filter();
 }
 
@@ -166,11 +166,11 @@ void LogPanel::show_note() {
   if (model_.lines() == 0)
     said << tr(
         "No log lines yet. Messages of the coordinator and the ranks appear here during a run.");
-  else if (none && model_.looking())
+  else if (none && model_.is_filtering())
     said << tr("Searching %1 ...").arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
   else if (none && filtered) said << tr("No line matches the filter.");
-  else if (none) said << tr("Nothing was logged by %1.").arg(who(rank));
-  if (rank != LogFilter::kEverybody && run_) said << printed(rank);
+  else if (none) said << tr("Nothing was logged by %1.").arg(source_name(rank));
+  if (rank != LogFilter::kAllRanks && run_) said << printed(rank);
   said.removeAll(QString());
   note_->setText(said.join("\n"));
   note_->setVisible(!said.isEmpty());
@@ -195,7 +195,7 @@ void LogPanel::follow() {
 // Returns the selected rows in order; of a large selection one row more than can be copied at once.
 QList<int> LogPanel::chosen_rows() const {
   const auto add = [](QList<int>& rows, int first, int last) {
-    for (int row = std::max(first, last - kMostCopied); row <= last; ++row) rows << row;
+    for (int row = std::max(first, last - kMaxCopied); row <= last; ++row) rows << row;
   };
   QList<int> rows;
   for (const QItemSelectionRange& range : table_->selectionModel()->selection())
@@ -210,7 +210,7 @@ QString LogPanel::text() const {
   QStringList newest;
   qsizetype characters = 0;
   for (auto row = rows.rbegin();
-       row != rows.rend() && newest.size() < kMostCopied && characters < kMostCopiedCharacters;
+       row != rows.rend() && newest.size() < kMaxCopied && characters < kMaxCopiedCharacters;
        ++row) {
     newest << copied(*row);
     characters += newest.last().size();

@@ -23,7 +23,7 @@ class LogPanel : public QWidget {
   void set_run(Run* run);
   void show_lines_of(std::optional<int> rank);  // at all levels; nothing: of all ranks
   // Text of the selected lines, else of all shown lines; of very many only the newest, with a note.
-  static constexpr int kMostCopied = 10'000, kMostCopiedCharacters = 4'000'000;
+  static constexpr int kMaxCopied = 10'000, kMaxCopiedCharacters = 4'000'000;
   QString text() const;
   QString note() const;  // beside the lines; "" if there is none
   QTableView& table() { return *table_; }

@@ -55,16 +55,16 @@ PlanPanel::PlanPanel(Document& document, QWidget* parent) : QWidget(parent), doc
   column->setSpacing(0);
   build_bar();
   build_view();
-  soon_.setSingleShot(true);
-  soon_.setInterval(kAskAfterMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &PlanPanel::ask);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kAskAfterMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &PlanPanel::ask);
   connect(&document, &Document::changed, this, &PlanPanel::document_changed);
   connect(&document, &Document::file_changed, this, &PlanPanel::document_changed);
 }
 
 void PlanPanel::document_changed() {
   shown_.reset();
-  soon_.start();
+  delay_timer_.start();
 }
 
 void PlanPanel::build_bar() {

@@ -68,7 +68,7 @@ class PlanPanel : public QWidget {
   void find(bool backwards);
 
   Document& document_;
-  QTimer soon_;
+  QTimer delay_timer_;
   int version_ = 0;
   bool stale_ = true;
   std::optional<Asked> shown_;    // the displayed part of the current document's plan

@@ -73,19 +73,20 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   refresh();
 }
 
-void ProblemsPanel::set_room(const ReadableProblems& problems) {
-  if (problems == room_) return;
-  room_ = problems;
+void ProblemsPanel::set_memory_problems(const DisplayProblems& problems) {
+  if (problems == memory_problems_) return;
+  memory_problems_ = problems;
   refresh();
 }
 
 void ProblemsPanel::refresh() {
   shown_ = document_.shown_problems();
-  shown_.insert(shown_.end(), room_.begin(), room_.end());
+  shown_.insert(shown_.end(), memory_problems_.begin(), memory_problems_.end());
   list_->clear();
-  for (const auto& [found, told] : shown_) {
-    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(told.where),
-                                             QString::fromStdString(told.what), advice_of(told)});
+  for (const auto& [found, displayed] : shown_) {
+    auto* item =
+        new QTreeWidgetItem(list_, {QString::fromStdString(displayed.where),
+                                    QString::fromStdString(displayed.what), advice_of(displayed)});
     item->setData(where_column, Qt::UserRole, QString::fromStdString(found.where));
     item->setIcon(where_column, icon("error"));
     for (int column = 0; column < list_->columnCount(); ++column)

@@ -18,7 +18,7 @@ class ProblemsPanel : public QWidget {
  public:
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
   // devices with too little memory: listed after the document's problems
-  void set_room(const ReadableProblems& problems);
+  void set_memory_problems(const DisplayProblems& problems);
   QString text() const;  // text of the selected problems, else of all; for the clipboard
 
  signals:
@@ -34,7 +34,7 @@ class ProblemsPanel : public QWidget {
   void copy() const;
   void show_menu(const QPoint& at);
   Document& document_;
-  ReadableProblems room_, shown_;
+  DisplayProblems memory_problems_, shown_;
   QTreeWidget* list_;
   QTextEdit* advice_;  // full advice for the current problem
   QLabel* empty_;

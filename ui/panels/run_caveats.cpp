@@ -11,8 +11,8 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/telemetry/summary.h"
-#include "ui/model/runs/recorded.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/runs/recorded_run.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -64,7 +64,7 @@ std::optional<QString> pace_caveat(const telemetry::History& history) {
   for (const base::SharedJson& recorded : history.states())
     slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
   const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
-  const auto said = trained ? experiment::paced_turns_said(*trained, slowest) : std::nullopt;
+  const auto said = trained ? experiment::paced_turns_note(*trained, slowest) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
@@ -89,7 +89,7 @@ QStringList slowed_down(const telemetry::History& history) {
   for (int rank = 0; rank < history.ranks(); ++rank)
     if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank);
         factor && *factor > 1)
-      ranks << text("rank %1 SLOWED DOWN %2×").arg(rank).arg(factor_words(*factor));
+      ranks << text("rank %1 SLOWED DOWN %2×").arg(rank).arg(factor_text(*factor));
   return ranks;
 }
 
@@ -106,32 +106,32 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
 }  // namespace
 
 QStringList run_caveats(const telemetry::History& history, const topology::Topology& topology) {
-  QStringList truths;
+  QStringList caveats;
   if (const auto emulated = experiment::emulation_caveat(topology))
-    truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
+    caveats << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
   if (experiment::count_workers(topology) > 0)
-    truths << QString::fromStdString(experiment::speeds_line(recorded_run(history)));
-  truths << slowed_down(history);
-  if (const auto late = slower_than_drawn(history)) truths << *late;
-  if (const auto steps = difference(history.result())) truths << *steps;
+    caveats << QString::fromStdString(experiment::speeds_line(recorded_run(history)));
+  caveats << slowed_down(history);
+  if (const auto late = slower_than_drawn(history)) caveats << *late;
+  if (const auto steps = difference(history.result())) caveats << *steps;
   if (const auto shared =
           experiment::shared_cores_caveat(topology, recorded_run(history), cores_of(history)))
-    truths << QString::fromStdString(*shared);
+    caveats << QString::fromStdString(*shared);
   if (const auto shared = experiment::shared_gpus_caveat(topology))
-    truths << QString::fromStdString(*shared);
-  if (const auto unlike = equivalence_caveats(history, topology)) truths << *unlike;
-  if (const auto turns = pace_caveat(history)) truths << *turns;
+    caveats << QString::fromStdString(*shared);
+  if (const auto caveat = equivalence_caveats(history, topology)) caveats << *caveat;
+  if (const auto turns = pace_caveat(history)) caveats << *turns;
   if (const auto step = telemetry::diverged_step(history))
-    truths << QString::fromStdString(telemetry::divergence(*step));
+    caveats << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients())
-    truths << QString::fromStdString(telemetry::words(*bad));
+    caveats << QString::fromStdString(telemetry::words(*bad));
   if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0)
-    truths << QString::fromStdString(telemetry::words(*scale));
+    caveats << QString::fromStdString(telemetry::words(*scale));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
-    truths << text("dropped events: %1; details have gaps, totals are complete")
-                  .arg(QString::fromStdString(base::format_count(dropped)));
-  if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
-  return truths;
+    caveats << text("dropped events: %1; details have gaps, totals are complete")
+                   .arg(QString::fromStdString(base::format_count(dropped)));
+  if (!history.damage().empty()) caveats << QString::fromStdString(history.damage());
+  return caveats;
 }
 
 }  // namespace trainyard::ui

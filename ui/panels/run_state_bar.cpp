@@ -161,11 +161,11 @@ void RunStateBar::set_state(TextColor tint, const QStringList& words, const QStr
                             const QString& separator) {
   state_label_->set_tint(tint);
   state_ = words;
-  brief_ = brief;
+  short_state_ = brief;
   separator_ = separator;
 }
 
-int RunStateBar::room_for(const QString& state, const QStringList& figures, int progress) const {
+int RunStateBar::width_for(const QString& state, const QStringList& figures, int progress) const {
   const QMargins margins = layout()->contentsMargins();
   int room = margins.left() + margins.right();
   const auto add = [&](int width) { room += width > 0 ? width + layout()->spacing() : 0; };
@@ -186,11 +186,11 @@ void RunStateBar::fit() {
   const int letter = name_->fontMetrics().averageCharWidth();
   int name = std::min(name_->sizeHint().width(), letter * kNameCharacters);
   const auto fits = [&] {
-    return room_for(state.join(separator), figures, progress) + name <= width();
+    return width_for(state.join(separator), figures, progress) + name <= width();
   };
   if (!fits()) progress = std::min(progress, kShortProgress);
   if (!fits()) progress = 0;
-  if (!fits() && !brief_.isEmpty()) state = brief_, separator = kNarrowSeparator;
+  if (!fits() && !short_state_.isEmpty()) state = short_state_, separator = kNarrowSeparator;
   while (!fits() && !figures.isEmpty()) figures.removeLast();
   if (!fits()) name = std::min(name, letter * kFewCharacters);
   while (!fits() && state.size() > 2) state.removeLast();
@@ -203,7 +203,7 @@ void RunStateBar::fit() {
   progress_->setFixedWidth(std::max(1, progress));
   setToolTip(state == state_ && figures == figures_ ? QString()
                                                     : state_text() + "\n" + figures_.join("\n"));
-  const int left = width() - room_for(state.join(separator), figures, progress);
+  const int left = width() - width_for(state.join(separator), figures, progress);
   name_->setVisible(name > 0);
   name_->setMaximumWidth(std::max(1, left));
 }

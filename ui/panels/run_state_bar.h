@@ -46,14 +46,14 @@ class RunStateBar : public QWidget {
   void set_state(TextColor tint, const QStringList& words, const QStringList& brief,
                  const QString& separator);
   void fit();
-  int room_for(const QString& state, const QStringList& figures, int progress) const;
+  int width_for(const QString& state, const QStringList& figures, int progress) const;
   void show_live(const session::Status& status);
   void show_old();
 
   QPointer<Run> run_;
   QElapsedTimer clock_;
   TimeLeftEstimator eta_;
-  QStringList state_, brief_,
+  QStringList state_, short_state_,
       figures_;  // most important first; brief: the state as a shorter text
   QString separator_;
   bool training_ = false;

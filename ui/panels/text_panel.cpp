@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMostBlocks = 20'000;            // maximum number of lines kept
+constexpr int kMaxBlocks = 20'000;             // maximum number of lines kept
 constexpr std::size_t kLinesAtOnce = 20'000;   // lines of the log per turn
 constexpr std::string_view kSampled = "text";  // level of sampled text in the log
 
@@ -31,7 +31,7 @@ SampledTextPanel::SampledTextPanel(QWidget* parent)
   text_->setReadOnly(true);
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   text_->setFrameShape(QFrame::NoFrame);
-  text_->setMaximumBlockCount(kMostBlocks);
+  text_->setMaximumBlockCount(kMaxBlocks);
   text_->setAccessibleName(tr("Sampled text"));
   setFocusProxy(text_);
   show_note();

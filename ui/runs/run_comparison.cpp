@@ -35,7 +35,7 @@ QString figure(const base::Json& result, const std::string& path, const QString&
 // Returns the canonical form of a document; unchanged if it cannot be read.
 base::Json canonical_json(const base::Json& document) {
   const auto read = experiment::from_json(document);
-  return read ? experiment::to_json(essence(*read)) : document;
+  return read ? experiment::to_json(canonical_form(*read)) : document;
 }
 
 // Describes a layer by the fields that its kind uses: "linear 10"; a flag that is set by its name:
@@ -184,10 +184,10 @@ std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs) {
 QStringList merge_caveats(const std::vector<RunCaveats>& runs) {
   QStringList told;
   for (const RunCaveats& one : runs)
-    for (const QString& truth : one.truths) {
+    for (const QString& caveat : one.caveats) {
       const bool of_all = std::ranges::all_of(
-          runs, [&](const RunCaveats& other) { return other.truths.contains(truth); });
-      const QString text = of_all ? truth : one.run + ": " + truth;
+          runs, [&](const RunCaveats& other) { return other.caveats.contains(caveat); });
+      const QString text = of_all ? caveat : one.run + ": " + caveat;
       if (!told.contains(text)) told << text;
     }
   return told;

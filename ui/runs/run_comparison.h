@@ -26,7 +26,7 @@ std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 // Caveats of a run's figures.
 struct RunCaveats {
   QString run;
-  QStringList truths;
+  QStringList caveats;
 };
 // Merges the caveats of runs on the same charts: common ones once, others with the run's name in
 // front.

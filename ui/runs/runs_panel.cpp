@@ -21,12 +21,12 @@ namespace trainyard::ui {
 RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent)
     : QWidget(parent), runs_directory_(runs_directory) {
   build();
-  soon_.setSingleShot(true);
-  soon_.setInterval(200);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(200);
   poll_timer_.setInterval(5000);
-  connect(&soon_, &QTimer::timeout, this, &RunsPanel::refresh);
+  connect(&delay_timer_, &QTimer::timeout, this, &RunsPanel::refresh);
   connect(&poll_timer_, &QTimer::timeout, this, &RunsPanel::refresh);
-  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, [this] { soon_.start(); });
+  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, [this] { delay_timer_.start(); });
   connect(&Theme::instance(), &Theme::changed, this, &RunsPanel::show_entries);
   poll_timer_.start();
   refresh();
@@ -147,7 +147,7 @@ void RunsPanel::rename(const QString& directory, const QString& label) {
   if (!saved)
     QMessageBox::warning(this, tr("Rename run"),
                          QString::fromStdString(base::to_string(saved.error())));
-  soon_.start();
+  delay_timer_.start();
 }
 
 void RunsPanel::ask_delete(const QString& directory) {
@@ -163,7 +163,7 @@ void RunsPanel::ask_delete(const QString& directory) {
         this, tr("Move run to trash"),
         tr("%1 could not be moved to the trash. Check that its folder is writable.")
             .arg(directory));
-  soon_.start();
+  delay_timer_.start();
 }
 
 void RunsPanel::compare() {

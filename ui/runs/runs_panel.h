@@ -57,7 +57,7 @@ class RunsPanel : public QWidget {
   bool auto_ticked_ = false;
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;
-  QTimer soon_, poll_timer_;
+  QTimer delay_timer_, poll_timer_;
   RunList* list_;
   ComparisonTable* table_;
   QLabel* empty_;

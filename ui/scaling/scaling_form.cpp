@@ -17,7 +17,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kAlgorithmsSeen = 4;  // visible rows of the list
-constexpr int kMostSteps = 1'000'000, kUsualSteps = 50;
+constexpr int kMaxSteps = 1'000'000, kUsualSteps = 50;
 
 QString text_of(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -69,7 +69,7 @@ void ScalingForm::build() {
   algorithms_->setTabKeyNavigation(false);
   scaling_->addItem(tr("weak"), static_cast<int>(experiment::Scaling::weak));
   scaling_->addItem(tr("strong"), static_cast<int>(experiment::Scaling::strong));
-  steps_->setRange(2, kMostSteps);
+  steps_->setRange(2, kMaxSteps);
   steps_->setValue(kUsualSteps);
   steps_->setGroupSeparatorShown(true);
   fit();
@@ -79,7 +79,8 @@ void ScalingForm::follow_document() {
   const experiment::Experiment& whole = document_.experiment();
   if (!ranks_typed_) {
     QStringList usual;
-    for (const std::int64_t count : session::usual_ranks(experiment::count_workers(whole.topology)))
+    for (const std::int64_t count :
+         session::default_ranks(experiment::count_workers(whole.topology)))
       usual << QString::number(count);
     ranks_->setText(usual.join(", "));
   }
@@ -109,32 +110,32 @@ std::vector<collective::Algorithm> ScalingForm::ticked() const {
   return chosen;
 }
 
-base::Result<session::SweepRequest> ScalingForm::wish() const {
-  session::SweepRequest wish;
+base::Result<session::SweepRequest> ScalingForm::request() const {
+  session::SweepRequest request;
   const QString text = ranks_->text().trimmed();
   if (!text.isEmpty()) {
     auto ranks = session::read_ranks(text.toStdString());
     if (!ranks) return base::fail(ranks.error());
-    wish.ranks = std::move(*ranks);
+    request.ranks = std::move(*ranks);
   }
-  wish.algorithms = ticked();
-  if (wish.algorithms.empty())
+  request.algorithms = ticked();
+  if (request.algorithms.empty())
     return base::fail({"no_algorithm", base::ProblemCode::bad_input, "algorithms",
                        "no algorithm is selected", "at least one", ""});
-  wish.scaling = static_cast<experiment::Scaling>(scaling_->currentData().toInt());
-  wish.steps = steps_->value();
-  if (const auto problem = session::unsweepable(document_.experiment(), wish))
+  request.scaling = static_cast<experiment::Scaling>(scaling_->currentData().toInt());
+  request.steps = steps_->value();
+  if (const auto problem = session::sweep_problem(document_.experiment(), request))
     return base::fail(*problem);
-  return wish;
+  return request;
 }
 
 // A single rank is run once, because it reduces nothing.
 std::int64_t ScalingForm::runs() const {
-  const auto asked = wish();
+  const auto asked = request();
   if (!asked) return 0;
   const auto ranks =
       asked->ranks.empty()
-          ? session::usual_ranks(experiment::count_workers(document_.experiment().topology))
+          ? session::default_ranks(experiment::count_workers(document_.experiment().topology))
           : asked->ranks;
   const std::int64_t alone = ranks.front() == 1 ? 1 : 0;
   return alone + (std::ssize(ranks) - alone) * std::ssize(asked->algorithms);

@@ -23,7 +23,7 @@ class ScalingForm : public QWidget {
   explicit ScalingForm(Document& document, QWidget* parent = nullptr);
 
   // Returns the settings, or their problem; does not check if the document can run.
-  base::Result<session::SweepRequest> wish() const;
+  base::Result<session::SweepRequest> request() const;
   std::int64_t runs() const;  // maximum number of runs, since some may not fit; 0: invalid settings
   QLineEdit& ranks() { return *ranks_; }
   QListWidget& algorithms() { return *algorithms_; }

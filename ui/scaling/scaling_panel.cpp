@@ -20,9 +20,9 @@
 
 #include "core/base/file.h"
 #include "core/base/units.h"
-#include "core/session/sweep/sweep_words.h"
+#include "core/session/sweep/sweep_text.h"
 #include "ui/model/text/count_text.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/common_dialogs.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
@@ -105,16 +105,16 @@ QWidget* ScalingPanel::build_views() {
   parts->setStretchFactor(0, 3), parts->setStretchFactor(1, 2);
   parts->setSizes({6000, 4000});
   column->addWidget(parts, 1);
-  column->addWidget(truths_ = new TintedLabel(TextColor::warning, views));
+  column->addWidget(caveats_ = new TintedLabel(TextColor::warning, views));
   column->addWidget(notes_ = new TintedLabel(TextColor::dim, views));
-  for (TintedLabel* label : {truths_, notes_}) label->set_elided();
-  truths_->setAccessibleName(tr("Caveats of these figures"));
+  for (TintedLabel* label : {caveats_, notes_}) label->set_elided();
+  caveats_->setAccessibleName(tr("Caveats of these figures"));
   notes_->setAccessibleName(tr("Measurement method"));
   return views;
 }
 
 QString ScalingPanel::status() const { return status_->text(); }
-QString ScalingPanel::truths() const { return truths_->text(); }
+QString ScalingPanel::caveats() const { return caveats_->text(); }
 QString ScalingPanel::notes() const { return notes_->text(); }
 QString ScalingPanel::hint() const { return hint_->text(); }
 
@@ -134,11 +134,11 @@ void ScalingPanel::open_sweep(const QString& directory) {
 }
 
 void ScalingPanel::start() {
-  const auto wish = form_->wish();
-  if (!wish) return show_form();
+  const auto request = form_->request();
+  if (!request) return show_form();
   refused_ = false;  // refers to the previous request
   const auto started =
-      follower_.start(services_, document_.experiment(), document_.directory(), *wish);
+      follower_.start(services_, document_.experiment(), document_.directory(), *request);
   refused_ = !started;
   if (started) return;
   hint_->set_tint(TextColor::error);
@@ -148,33 +148,34 @@ void ScalingPanel::start() {
 // Shows what Start would do, or why it cannot. The message of a failed start stays until the
 // settings change.
 void ScalingPanel::show_form() {
-  const auto wish = form_->wish();
+  const auto request = form_->request();
   const bool free = training_.isEmpty() && !sweeping(),
              drawn = !document_.experiment().topology.hosts.empty();
-  start_->setEnabled(wish.has_value() && free);
+  start_->setEnabled(request.has_value() && free);
   refused_ = false;
-  hint_->set_tint(wish || !drawn ? TextColor::dim : TextColor::error);
+  hint_->set_tint(request || !drawn ? TextColor::dim : TextColor::error);
   if (!drawn)
     return hint_->setText(
         tr("Draw devices to measure the same training on 1, 2, 4, ... of them here."));
-  if (!wish) return hint_->setText(words(base::to_string(wish.error())));
+  if (!request) return hint_->setText(words(base::to_string(request.error())));
   if (!training_.isEmpty())
     return hint_->setText(
         tr("%1 is training. A sweep would share its CPU cores: stop the run or wait until it ends.")
             .arg(training_));
   if (sweeping())
     return hint_->setText(tr("Only one sweep at a time: concurrent sweeps would share CPU cores."));
-  hint_->setText(tr("%1 of %2, one after the other.")
-                     .arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
+  hint_->setText(
+      tr("%1 of %2, one after the other.")
+          .arg(counted(form_->runs(), tr("runs")), counted(request->steps, tr("steps"))));
 }
 
 void ScalingPanel::show_sweep() {
   const session::Sweep* sweep = follower_.sweep() ? &*follower_.sweep() : nullptr;
-  charts_->set_empty_text(empty_words());
+  charts_->set_empty_text(empty_text());
   charts_->show_sweep(sweep);
   table_->show_sweep(sweep, follower_.directory());
-  status_->setText(status_words());
-  const bool bad = !follower_.trouble().isEmpty() || follower_.ended_early() ||
+  status_->setText(status_text());
+  const bool bad = !follower_.error_text().isEmpty() || follower_.ended_early() ||
                    (sweep && sweep->state == session::SweepState::failed);
   status_->set_tint(bad ? TextColor::error : TextColor::text);
   const auto so_far =
@@ -183,7 +184,7 @@ void ScalingPanel::show_sweep() {
   bar_->setRange(0, static_cast<int>(so_far.runs));
   bar_->setValue(static_cast<int>(so_far.over));
   cancel_->setVisible(sweeping());
-  cancel_->setText(follower_.cancelling() ? tr("&Cancel immediately") : tr("&Cancel sweep"));
+  cancel_->setText(follower_.canceling() ? tr("&Cancel immediately") : tr("&Cancel sweep"));
   export_->setEnabled(sweep != nullptr);
   list_->setEnabled(!listed_.empty() && !sweeping());
   show_notes(sweep);
@@ -194,28 +195,28 @@ void ScalingPanel::show_sweep() {
 }
 
 void ScalingPanel::show_notes(const session::Sweep* sweep) {
-  QStringList truths, notes;
+  QStringList caveats, notes;
   if (sweep) {
-    for (const std::string& truth : session::truths(*sweep)) truths << words(truth);
-    for (const std::string& said : {session::baseline_said(*sweep), session::scaling_said(*sweep),
-                                    session::measured_said(*sweep)})
+    for (const std::string& caveat : session::caveats(*sweep)) caveats << words(caveat);
+    for (const std::string& said : {session::baseline_text(*sweep), session::scaling_text(*sweep),
+                                    session::measurement_text(*sweep)})
       if (!said.empty()) notes << words(said);
   }
-  for (const auto& [label, words] : {std::pair{truths_, truths}, std::pair{notes_, notes}}) {
+  for (const auto& [label, words] : {std::pair{caveats_, caveats}, std::pair{notes_, notes}}) {
     label->setText(words.join(" · "));
     label->setVisible(!words.isEmpty());
   }
 }
 
-QString ScalingPanel::empty_words() const {
-  if (!follower_.trouble().isEmpty()) return follower_.trouble();
+QString ScalingPanel::empty_text() const {
+  if (!follower_.error_text().isEmpty()) return follower_.error_text();
   if (sweeping()) return tr("Figures appear after the first run ends");
   if (follower_.sweep()) return tr("No run of this sweep finished");
   return tr("No sweep yet: choose ranks and algorithms, then press Start sweep");
 }
 
-QString ScalingPanel::status_words() const {
-  if (!follower_.trouble().isEmpty()) return follower_.trouble();
+QString ScalingPanel::status_text() const {
+  if (!follower_.error_text().isEmpty()) return follower_.error_text();
   if (!follower_.sweep()) return sweeping() ? tr("Starting ...") : tr("No sweep selected");
   const session::Sweep& sweep = *follower_.sweep();
   const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
@@ -229,10 +230,10 @@ QString ScalingPanel::status_words() const {
     return tr("%1 sweep %2")
         .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"),
              words(std::string(base::name_of(sweep.state))));
-  if (follower_.cancelling()) return tr("Canceling: the current run stops cleanly; %1").arg(over);
+  if (follower_.canceling()) return tr("Canceling: the current run stops cleanly; %1").arg(over);
   QString said = over;
   if (so_far.running)
-    said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(
+    said = tr("%1: %2").arg(over, words(experiment::describe(sweep.variants[*so_far.running].wanted(
                                       sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
                                    .arg(said, words(base::format_seconds(

@@ -40,10 +40,10 @@ class ScalingPanel : public QWidget {
   QPushButton& cancel_button() { return *cancel_; }
   QPushButton& export_button() { return *export_; }
   QComboBox& list() { return *list_; }
-  QString status() const;  // progress or outcome
-  QString truths() const;  // caveats of the figures
-  QString notes() const;   // how they were measured
-  QString hint() const;    // effect of Start, or why it is disabled
+  QString status() const;   // progress or outcome
+  QString caveats() const;  // caveats of the figures
+  QString notes() const;    // how they were measured
+  QString hint() const;     // effect of Start, or why it is disabled
   base::Result<void> save_table(const QString& file) const;
 
  signals:
@@ -63,8 +63,8 @@ class ScalingPanel : public QWidget {
   void show_list(const std::vector<SweepEntry>& entries);
   void choose_listed(int row);
   void ask_where_to_save();
-  QString status_words() const;
-  QString empty_words() const;
+  QString status_text() const;
+  QString empty_text() const;
 
   Document& document_;
   const Services& services_;
@@ -75,7 +75,7 @@ class ScalingPanel : public QWidget {
   QPushButton *start_, *cancel_, *export_;
   QComboBox* list_;
   QProgressBar* bar_;
-  TintedLabel *hint_, *status_, *truths_, *notes_;
+  TintedLabel *hint_, *status_, *caveats_, *notes_;
   QString training_;
   std::vector<SweepEntry> listed_;
   bool was_sweeping_ = false, listing_ = false, list_again_ = false, refused_ = false;

@@ -4,8 +4,8 @@
 #include <QDir>
 #include <QHeaderView>
 
-#include "core/session/sweep/sweep_words.h"
-#include "ui/model/topology/topology_words.h"
+#include "core/session/sweep/sweep_text.h"
+#include "ui/model/topology/topology_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

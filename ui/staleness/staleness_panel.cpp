@@ -12,7 +12,7 @@
 
 #include "core/base/units.h"
 #include "ui/charts/run_lines.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -236,7 +236,7 @@ void StalenessPanel::want_gradient(int row) {
   for (const auto& [worker, gradients] : gradients_of_workers(run_->history())) {
     if (worker != rank) continue;
     const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
-    emit gradient_wanted(
+    emit gradient_requested(
         rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
   }
 }
@@ -251,7 +251,7 @@ void StalenessPanel::want_staleness(double staleness) {
       last = std::max(last, std::optional(std::pair(gradients->seconds[i], worker)));
       break;
     }
-  if (last) emit gradient_wanted(last->second, last->first);
+  if (last) emit gradient_requested(last->second, last->first);
 }
 
 void StalenessPanel::show_table() {

@@ -38,7 +38,7 @@ class StalenessPanel : public QWidget {
   // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last
   // gradient with that staleness. Identified by the time of the recording at which its server
   // applied it.
-  void gradient_wanted(int rank, double seconds);
+  void gradient_requested(int rank, double seconds);
 
  protected:
   void showEvent(QShowEvent* event) override;

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/experiment/fields.h"
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 #include "ui/theme/flow_layout.h"
 #include "ui/theme/theme.h"
 
@@ -18,7 +18,7 @@ namespace {
 using collective::Algorithm;
 using collective::Collective;
 
-constexpr int kMostExampleRanks = 16, kMostSeed = 9999;
+constexpr int kMaxExampleRanks = 16, kMaxSeed = 9999;
 
 // Returns the index of each rank's host in the drawing.
 std::vector<int> drawn_hosts(const topology::Topology& topology) {
@@ -78,18 +78,18 @@ Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& nam
 void ExerciseBar::build() {
   collective_ = add(new QComboBox, tr("Collective"), "collective");
   for (const auto& [collective, name] : base::Names<Collective>::table)
-    collective_->addItem(collective_words(collective), static_cast<int>(collective));
+    collective_->addItem(collective_text(collective), static_cast<int>(collective));
   algorithm_ = add(new QComboBox, tr("Algorithm"), "algorithm");
   root_ = add(spin(0, 0, 0), tr("Root"), "root");
   ranks_ = add(new QComboBox, tr("Ranks"), "ranks");
   ranks_->addItem(tr("from the drawing"), static_cast<int>(Ranks::drawing));
   ranks_->addItem(tr("from an example"), static_cast<int>(Ranks::example));
-  members_ = add(spin(2, kMostExampleRanks, 4), tr("Count"), "members");
-  hosts_ = add(spin(1, kMostExampleRanks, 1), tr("Hosts"), "hosts");
+  members_ = add(spin(2, kMaxExampleRanks, 4), tr("Count"), "members");
+  hosts_ = add(spin(1, kMaxExampleRanks, 1), tr("Hosts"), "hosts");
   bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
   auto* step = add(new QComboBox, tr("Values"), "values_step");
   values_ = new ValuesPicker(step, add(new QComboBox, tr("Element"), "values_element"), this);
-  seed_ = add(spin(1, kMostSeed, 1), tr("Seed"), "seed");
+  seed_ = add(spin(1, kMaxSeed, 1), tr("Seed"), "seed");
   seed_->setToolTip(
       tr("Small integers generated from the seed. At the start you can also type values into the "
          "table."));
@@ -122,7 +122,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<RunCollective
     ranks_->addItem(tr("from run %1").arg(name), static_cast<int>(Ranks::run));
     for (const RunBucket& one : run_->buckets)
       bucket_->addItem(tr("%1 (%2)").arg(bucket_name(*run_, one),
-                                         bytes_words(one.elements * base::size_of(one.dtype))));
+                                         bytes_text(one.elements * base::size_of(one.dtype))));
     if (was_chosen) ranks_->setCurrentIndex(ranks_->count() - 1);
   }
   if (was_chosen) ranks_chosen();
@@ -176,12 +176,12 @@ void ExerciseBar::settle() {
   refill_algorithms();
   root_->setMaximum(std::max(0, static_cast<int>(hosts().size()) - 1));
   hosts_->setMaximum(members_->value());
-  values_->look_at(history_, as_run() ? bucket() : nullptr, exercise());
-  show_what_is_asked();
+  values_->look_at(history_, matches_run() ? bucket() : nullptr, exercise());
+  update_visible_fields();
   emit changed();
 }
 
-bool ExerciseBar::as_run() const {
+bool ExerciseBar::matches_run() const {
   const RunBucket* one = bucket();
   return one != nullptr && run_->engine.empty() && exercise() == run_->exercise(*one);
 }
@@ -193,7 +193,7 @@ void ExerciseBar::refill_algorithms() {
     offered = collective::choices(collective(), collective::formation(stand));
   algorithm_->clear();
   for (const Algorithm one : offered) {
-    algorithm_->addItem(algorithm_words(collective(), one), static_cast<int>(one));
+    algorithm_->addItem(algorithm_text(collective(), one), static_cast<int>(one));
     const std::string_view said = collective::description(one);
     if (collective() == Collective::all_reduce)
       algorithm_->setItemData(algorithm_->count() - 1,
@@ -204,7 +204,7 @@ void ExerciseBar::refill_algorithms() {
     algorithm_->setCurrentIndex(std::max(0, algorithm_->findData(static_cast<int>(*before))));
 }
 
-void ExerciseBar::show_what_is_asked() {
+void ExerciseBar::update_visible_fields() {
   const auto show = [](QWidget* field, bool shown) { field->parentWidget()->setVisible(shown); };
   show(root_, collective::has_root(collective()) && exercise().ranks.empty());
   show(members_, ranks() == Ranks::example);
@@ -260,7 +260,7 @@ QString ExerciseBar::drawn_engine() const {
                    .arg(QString::fromUtf8(base::name_of(strategy.engine)));
 }
 
-QString ExerciseBar::truth() const {
+QString ExerciseBar::source_text() const {
   const RunBucket* one = bucket();
   if (!one) return tr("Example values, one per chunk of 4 B.") + drawn_engine();
   if (!recorded_values()) return no_values_reason();
@@ -277,9 +277,9 @@ QString ExerciseBar::no_values_reason() const {
     return tr("%1. The engine %2 executed the collective and reports no chunks, so the run may "
               "have used other steps.")
         .arg(bytes, QString::fromStdString(run_->engine));
-  if (!as_run())
+  if (!matches_run())
     return tr("%1. The run used %2, not the algorithm shown.")
-        .arg(bytes, algorithm_words(one.collective, run_->exercise(one).algorithm));
+        .arg(bytes, algorithm_text(one.collective, run_->exercise(one).algorithm));
   if (one.dtype == base::DType::byte)
     return tr("%1. The payload is compressed to bytes and has no values.").arg(bytes);
   return values_->any() ? bytes + "." : tr("%1. The run recorded no values.").arg(bytes);

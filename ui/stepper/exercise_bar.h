@@ -9,7 +9,7 @@
 #include "ui/model/document/document.h"
 #include "ui/stepper/run_collectives.h"
 #include "ui/stepper/stepper.h"
-#include "ui/stepper/values_pick.h"
+#include "ui/stepper/values_picker.h"
 
 class QComboBox;
 class QSpinBox;
@@ -33,7 +33,7 @@ class ExerciseBar : public QWidget {
   Ranks ranks() const;
   collective::Exercise exercise() const;
   const std::optional<RecordedValues>& recorded_values() const { return values_->values(); }
-  QString truth() const;  // origin of the numbers and bytes, in one sentence
+  QString source_text() const;  // origin of the numbers and bytes, in one sentence
 
  signals:
   void changed();
@@ -49,12 +49,12 @@ class ExerciseBar : public QWidget {
   void document_changed();
   void settle();
   void refill_algorithms();
-  void show_what_is_asked();
+  void update_visible_fields();
   std::vector<int> hosts() const;
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  bool as_run() const;               // the exercise is what the run executed
+  bool matches_run() const;          // the exercise is what the run executed
   QString no_values_reason() const;  // why the run has no recorded values
   QString drawn_engine() const;      // a sentence, if the document uses an engine for collectives
 

@@ -5,7 +5,7 @@
 #include <QTextBlock>
 #include <algorithm>
 
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -16,7 +16,7 @@ constexpr int kMarkWidth = 2;  // characters before each line
 QString line_text(const collective::Line& line, std::size_t width, int step) {
   const QString mark = step > line.last_step ? "✓ " : step >= line.first_step ? "▶ " : "  ";
   const QString token = QString::fromStdString(line.token);
-  return mark + token.leftJustified(static_cast<int>(width) + 2) + line_words(token);
+  return mark + token.leftJustified(static_cast<int>(width) + 2) + program_line_text(token);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -43,19 +43,19 @@ int StepModel::columnCount(const QModelIndex& parent) const {
 CellLook StepModel::look(int rank, int chunk) const {
   const collective::Steps& steps = stepper_.steps();
   const Held &held = at(stepper_.state().held, rank, chunk),
-             &aside = at(stepper_.state().aside, rank, chunk);
+             &scratch_sums = at(stepper_.state().scratch_sums, rank, chunk);
   CellLook look;
   if (is_empty(chunk)) return look;
   if (!held.of.empty())
-    look.number = number_words(held.value), look.of = members_words(held.of, steps.exercise);
-  if (!aside.of.empty()) look.aside = held_words(aside, steps.exercise);
-  const bool sums = collective::adds_up(steps.exercise.collective);
+    look.number = value_text(held.value), look.of = members_text(held.of, steps.exercise);
+  if (!scratch_sums.of.empty()) look.scratch_sums = held_text(scratch_sums, steps.exercise);
+  const bool sums = collective::is_reduction(steps.exercise.collective);
   if (!held.of.empty())
     look.share = sums ? static_cast<double>(held.of.size()) / steps.members() : 1;
   look.wanted = stepper_.complete(rank, chunk);
   look.agreement = stepper_.agreement(rank, chunk);
   if (look.agreement == Stepper::Agreement::other)
-    look.had = tr("run: %1").arg(number_words(stepper_.after(rank, chunk)));
+    look.had = tr("run: %1").arg(value_text(stepper_.after(rank, chunk)));
   if (const collective::Move* move = stepper_.move(); move && covers(*move, chunk)) {
     look.changed = move->to == rank;
     look.sent = move->from == rank && !look.changed;
@@ -66,14 +66,14 @@ CellLook StepModel::look(int rank, int chunk) const {
 QString StepModel::widest() const {
   std::vector<int> everyone(static_cast<std::size_t>(rowCount()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  const QString all = members_words(everyone, stepper_.steps().exercise);
+  const QString all = members_text(everyone, stepper_.steps().exercise);
   return has_partial_sums() ? "+ 000 (" + all + ")" : all;
 }
 
 QString StepModel::widest_rank() const {
   QString widest;
   for (int rank = 0; rank < rowCount(); ++rank) {
-    const std::int64_t all = stepper_.steps().sent_in_all[static_cast<std::size_t>(rank)];
+    const std::int64_t all = stepper_.steps().total_sent[static_cast<std::size_t>(rank)];
     if (const QString words = tr("sent %1").arg(bytes_so_far(all, all));
         words.size() > widest.size())
       widest = words;
@@ -91,22 +91,21 @@ bool StepModel::has_partial_sums() const {
   });
 }
 
-QString StepModel::sent_words(int rank) const {
+QString StepModel::sent_text(int rank) const {
   const auto r = static_cast<std::size_t>(rank);
-  return bytes_so_far(stepper_.state().sent[r], stepper_.steps().sent_in_all[r]);
+  return bytes_so_far(stepper_.state().sent[r], stepper_.steps().total_sent[r]);
 }
 
-QString StepModel::spoken(int rank, int chunk) const {
+QString StepModel::accessible_text(int rank, int chunk) const {
   const CellLook cell = look(rank, chunk);
   QStringList parts{tr("rank %1, chunk %2: %3")
                         .arg(named_rank(stepper_, rank))
                         .arg(chunk)
                         .arg(cell.number.isEmpty() ? tr("empty") : cell.number)};
   if (!cell.of.isEmpty()) parts << tr("from ranks %1").arg(cell.of);
-  if (!cell.aside.isEmpty()) parts << tr("scratch %1").arg(cell.aside);
+  if (!cell.scratch_sums.isEmpty()) parts << tr("scratch %1").arg(cell.scratch_sums);
   if (cell.wanted) parts << tr("complete");
-  if (const QString known = agreement_words(stepper_, rank, chunk); !known.isEmpty())
-    parts << known;
+  if (const QString known = agreement_text(stepper_, rank, chunk); !known.isEmpty()) parts << known;
   if (cell.changed) parts << tr("changed by this step");
   if (cell.sent) parts << tr("sent in this step");
   return parts.join(", ");
@@ -114,9 +113,8 @@ QString StepModel::spoken(int rank, int chunk) const {
 
 QString StepModel::shown(int rank, int chunk) const {
   if (is_empty(chunk)) return tr("no elements");
-  const QString held =
-                    held_words(at(stepper_.state().held, rank, chunk), stepper_.steps().exercise),
-                known = agreement_words(stepper_, rank, chunk);
+  const QString held = held_text(at(stepper_.state().held, rank, chunk), stepper_.steps().exercise),
+                known = agreement_text(stepper_, rank, chunk);
   return known.isEmpty() ? held : held + ", " + known;
 }
 
@@ -125,10 +123,10 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return shown(rank, chunk);
     case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
-    case Qt::AccessibleTextRole: return spoken(rank, chunk);
+    case Qt::AccessibleTextRole: return accessible_text(rank, chunk);
     case Qt::ToolTipRole:
       return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number or double-click")
-                                                       : spoken(rank, chunk);
+                                                       : accessible_text(rank, chunk);
     default: return {};
   }
 }
@@ -141,14 +139,14 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
     const bool several =
         std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
     const QString rank = tr("rank %1").arg(named_rank(stepper_, section));
-    if (role == Qt::AccessibleTextRole) return tr("%1 has sent %2").arg(rank, sent_words(section));
+    if (role == Qt::AccessibleTextRole) return tr("%1 has sent %2").arg(rank, sent_text(section));
     return (several ? tr("%1, host %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)])
                     : rank) +
-           "\n" + tr("sent %1").arg(sent_words(section));
+           "\n" + tr("sent %1").arg(sent_text(section));
   }
   return tr("chunk %1\n%2")
       .arg(section)
-      .arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
+      .arg(bytes_text(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
 }
 
 Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {

@@ -11,8 +11,8 @@ namespace trainyard::ui {
 
 // Appearance of a cell.
 struct CellLook {
-  QString number, of;  // "12", "0+2"; empty: no value yet
-  QString aside;       // a partial sum beside it: "11 (0+1)"
+  QString number, of;    // "12", "0+2"; empty: no value yet
+  QString scratch_sums;  // a partial sum beside it: "11 (0+1)"
   // fraction of the members whose values are included; if the collective has no sum: 1 once the
   // value has arrived
   double share = 0;
@@ -49,8 +49,8 @@ class StepModel : public QAbstractTableModel {
            has_recorded_values();
   }
   QString shown(int rank, int chunk) const;
-  QString sent_words(int rank) const;
-  QString spoken(int rank, int chunk) const;
+  QString sent_text(int rank) const;
+  QString accessible_text(int rank, int chunk) const;
 
   Stepper& stepper_;
 };

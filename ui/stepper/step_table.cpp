@@ -84,8 +84,8 @@ void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->drawText(line, Qt::AlignCenter, look.of);
   if (!look.had.isEmpty())
     painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, look.had);
-  if (!look.aside.isEmpty())
-    painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.aside);
+  if (!look.scratch_sums.isEmpty())
+    painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.scratch_sums);
   paint_frame(*painter, option.rect, look);
   if (option.state & QStyle::State_HasFocus) paint_focus(*painter, option.rect);
   painter->restore();

@@ -11,12 +11,12 @@ namespace trainyard::ui {
 Stepper::Stepper(QObject* parent) : QObject(parent) { steps_.exercise.hosts.clear(); }
 
 void Stepper::set_exercise(const collective::Exercise& exercise,
-                           const std::optional<RecordedValues>& truth) {
-  if (exercise_ == exercise && truth_ == truth) return;
-  const bool was_true = std::exchange(truth_, truth).has_value();
+                           const std::optional<RecordedValues>& recorded) {
+  if (exercise_ == exercise && recorded_ == recorded) return;
+  const bool had_recorded = std::exchange(recorded_, recorded).has_value();
   if (exercise_ == exercise) {
     fill();
-    return play(was_true != has_recorded_values());  // other values need another width
+    return play(had_recorded != has_recorded_values());  // other values need another width
   }
   exercise_ = exercise;
   auto played = collective::steps(exercise);
@@ -43,8 +43,8 @@ void Stepper::set_value(int rank, int chunk, double value) {
 
 // Manually set values are kept if the new algorithm has that rank and chunk.
 void Stepper::fill() {
-  if (truth_ && !problem_) {
-    values_ = truth_->before;
+  if (recorded_ && !problem_) {
+    values_ = recorded_->before;
     return;
   }
   values_ = collective::seeded_values(static_cast<std::uint64_t>(seed_), steps_.members(),
@@ -55,8 +55,9 @@ void Stepper::fill() {
 }
 
 void Stepper::play(bool other_exercise) {
-  state_ = collective::state_at(steps_, values_, step_,
-                                truth_ ? compute::adding_in(truth_->dtype) : collective::plain_sum);
+  state_ = collective::state_at(
+      steps_, values_, step_,
+      recorded_ ? compute::adding_in(recorded_->dtype) : collective::plain_sum);
   if (other_exercise) emit exercise_changed();
   emit step_changed();
 }
@@ -69,12 +70,12 @@ bool Stepper::complete(int position, int chunk) const {
   const collective::Held& held =
       state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
   if (held.of.empty() || !steps_.wanted(position, chunk)) return false;
-  return !collective::adds_up(steps_.exercise.collective) ||
+  return !collective::is_reduction(steps_.exercise.collective) ||
          static_cast<int>(held.of.size()) == steps_.members();
 }
 
 Stepper::Agreement Stepper::agreement(int position, int chunk) const {
-  if (!truth_ || !complete(position, chunk) ||
+  if (!recorded_ || !complete(position, chunk) ||
       steps_.chunk_bytes[static_cast<std::size_t>(chunk)] == 0)
     return Agreement::unknown;
   const double held =

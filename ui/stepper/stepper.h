@@ -15,15 +15,15 @@ class Stepper : public QObject {
  public:
   explicit Stepper(QObject* parent = nullptr);
 
-  // Starts an exercise from its beginning, unless it is unchanged. `truth`: values of a run, with
-  // the extents of its steps; then no value can be set manually.
+  // Starts an exercise from its beginning, unless it is unchanged. `recorded`: values of a run,
+  // with the extents of its steps; then no value can be set manually.
   void set_exercise(const collective::Exercise& exercise,
-                    const std::optional<RecordedValues>& truth = {});
+                    const std::optional<RecordedValues>& recorded = {});
   void set_seed(int seed);  // seed of the values; discards those set manually
   void set_value(int rank, int chunk, double value);  // initial value
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }
-  bool has_recorded_values() const { return truth_.has_value(); }
+  bool has_recorded_values() const { return recorded_.has_value(); }
 
   const std::optional<base::Problem>& problem() const {
     return problem_;
@@ -39,11 +39,11 @@ class Stepper : public QObject {
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
   double after(int position, int chunk) const {
-    return truth_->after[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
+    return recorded_->after[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
   }
 
   void go_to(int step);
-  void go_by(int steps) { go_to(step_ + steps); }
+  void step_by(int steps) { go_to(step_ + steps); }
   void next_round() { go_to(steps_.after_round(step_)); }
   void previous_round() { go_to(steps_.before_round(step_)); }
   void go_to_end() { go_to(steps_.count()); }
@@ -58,7 +58,7 @@ class Stepper : public QObject {
 
   std::optional<collective::Exercise> exercise_;
   std::optional<base::Problem> problem_;
-  std::optional<RecordedValues> truth_;
+  std::optional<RecordedValues> recorded_;
   collective::Steps steps_;
   collective::Values values_;
   collective::State state_;

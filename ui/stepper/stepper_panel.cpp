@@ -12,7 +12,7 @@
 
 #include "core/base/fields.h"
 #include "ui/model/topology/topology_edit.h"
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -33,7 +33,7 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
   setFocusProxy(table_);
   for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)})
     widget->installEventFilter(this);
-  connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_on);
+  connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_next);
   connect(bar_, &ExerciseBar::changed, this, [this] {
     stepper_.set_exercise(bar_->exercise(), bar_->recorded_values()), show_step();
   });
@@ -51,7 +51,7 @@ QWidget* StepperPanel::build_controls() {
   controls->add_indented()->addWidget(place_ = new TintedLabel(TextColor::dim, controls->inside()));
   controls->column()->addWidget(bar_ = new ExerciseBar(document_, controls->inside()));
   controls->column()->addStretch(1);
-  controls->add_indented()->addWidget(foot_ = paragraph(TextColor::text, controls->inside()));
+  controls->add_indented()->addWidget(footer_ = paragraph(TextColor::text, controls->inside()));
   controls->finish(1.25);
   return controls;
 }
@@ -80,16 +80,16 @@ QWidget* StepperPanel::build_views() {
 
 QString StepperPanel::sentence() const { return sentence_->text(); }
 QString StepperPanel::place() const { return place_->text(); }
-QString StepperPanel::foot() const { return foot_->text(); }
+QString StepperPanel::foot() const { return footer_->text(); }
 
 void StepperPanel::set_run(Run* run) {
   if (run_) disconnect(run_, nullptr, this, nullptr), disconnect(run_, nullptr, bar_, nullptr);
   run_ = run;
-  run_asked_ = false;
+  run_requested_ = false;
   bar_->set_run({}, {});
   if (!run) return;
   connect(run, &Run::updated, this, [this] { load_run(), bar_->history_grew(); });
-  connect(run, &Run::single_step_asked, bar_, &ExerciseBar::await_next_step);
+  connect(run, &Run::single_step_requested, bar_, &ExerciseBar::await_next_step);
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   load_run();
 }
@@ -97,10 +97,10 @@ void StepperPanel::set_run(Run* run) {
 // Loads the run's collectives once, as soon as its recording contains the experiment; in the
 // background, since it makes a plan.
 void StepperPanel::load_run() {
-  if (run_asked_ || !run_) return;
+  if (run_requested_ || !run_) return;
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
-  run_asked_ = true;
+  run_requested_ = true;
   QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this),
                                         directory = run_->directory(), name = run_->name(),
                                         recorded = *recorded] {
@@ -117,11 +117,12 @@ void StepperPanel::show_step() {
   for (QAction* action : {first_, round_back_, back_}) action->setEnabled(step > 0);
   for (QAction* action : {round_, step_, last_}) action->setEnabled(step < count);
   play_->setEnabled(count > 0);
-  place_->setText(place_words(stepper_));
+  place_->setText(place_text(stepper_));
   sentence_->setText(ui::sentence(stepper_));
   sentence_->set_tint(stepper_.problem() || !verdict(stepper_).same ? TextColor::error
                                                                     : TextColor::text);
-  foot_->setText(stepper_.problem() ? QString() : traffic_words(stepper_) + "\n" + bar_->truth());
+  footer_->setText(stepper_.problem() ? QString()
+                                      : traffic_text(stepper_) + "\n" + bar_->source_text());
   QAccessibleEvent told(sentence_, QAccessible::NameChanged);
   QAccessible::updateAccessibility(&told);
   table_->reveal_step();

@@ -56,7 +56,7 @@ class StepperPanel : public QWidget {
   bool press(const QKeyEvent& key, bool on_button);
   void play();
   void stop();
-  void play_on();
+  void play_next();
   void set_pace(double seconds);
   void load_run();
   void show_step();
@@ -70,13 +70,13 @@ class StepperPanel : public QWidget {
   TransitMapper transit_of_;
   QTimer clock_;
   QPointer<Run> run_;
-  bool run_asked_ = false, seen_ = false, on_canvas_ = false;
+  bool run_requested_ = false, seen_ = false, on_canvas_ = false;
   ExerciseBar* bar_;
   StepTable* table_;
   ProgramView* program_;
   QAction *first_, *round_back_, *back_, *play_, *step_, *round_, *last_;
   QDoubleSpinBox* pace_;
-  TintedLabel *place_, *sentence_, *foot_, *program_title_;
+  TintedLabel *place_, *sentence_, *footer_, *program_title_;
 };
 
 }  // namespace trainyard::ui

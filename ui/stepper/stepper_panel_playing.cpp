@@ -13,7 +13,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kLeastPace = 0.1, kMostPace = 10, kUsualPace = 1;  // seconds per step
+constexpr double kMinPace = 0.1, kMaxPace = 10, kUsualPace = 1;  // seconds per step
 
 }  // namespace
 
@@ -33,10 +33,11 @@ QWidget* StepperPanel::build_transport() {
   round_back_ =
       add_action(tr("Previous round"), tr("Go to the end of the previous round (Page Up)"),
                  [this] { stepper_.previous_round(); });
-  back_ = add_action(tr("Back"), tr("Go back one step (Left)"), [this] { stepper_.go_by(-1); });
+  back_ = add_action(tr("Back"), tr("Go back one step (Left)"), [this] { stepper_.step_by(-1); });
   play_ = add_action(tr("Play"), tr("Play all steps (Space; Esc stops)"),
                      [this] { playing() ? stop() : play(); });
-  step_ = add_action(tr("Step"), tr("Go forward one step (Right)"), [this] { stepper_.go_by(1); });
+  step_ =
+      add_action(tr("Step"), tr("Go forward one step (Right)"), [this] { stepper_.step_by(1); });
   round_ = add_action(tr("Round"), tr("Go to the end of the round (Page Down)"),
                       [this] { stepper_.next_round(); });
   last_ = add_action(tr("End"), tr("Go to the end (End)"), [this] { stepper_.go_to_end(); });
@@ -48,7 +49,7 @@ QWidget* StepperPanel::build_transport() {
     row->addWidget(button);
   }
   pace_ = new QDoubleSpinBox(bar);
-  pace_->setRange(kLeastPace, kMostPace);
+  pace_->setRange(kMinPace, kMaxPace);
   pace_->setDecimals(1);
   pace_->setSingleStep(0.1);
   pace_->setSuffix(tr(" s per step"));
@@ -77,8 +78,8 @@ void StepperPanel::stop() {
   play_->setText(tr("Play"));
 }
 
-void StepperPanel::play_on() {
-  stepper_.go_by(1);
+void StepperPanel::play_next() {
+  stepper_.step_by(1);
   if (stepper_.step() == stepper_.steps().count()) stop();
 }
 

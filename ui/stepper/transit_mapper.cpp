@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ui/model/topology/topology_edit.h"
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -12,12 +12,12 @@ namespace {
 // Returns the value that arrives, or the sum if a partial sum is returned. Several chunks have no
 // value in the label.
 QString label_of(const Stepper& stepper, const collective::Move& move) {
-  QString what = chunks_words(move.chunk, move.chunks);
+  QString what = chunks_text(move.chunk, move.chunks);
   if (move.chunks > 1) return what;
   const auto& held =
       stepper.state()
           .held[static_cast<std::size_t>(move.from)][static_cast<std::size_t>(move.chunk)];
-  return what + ": " + number_words(held.value);
+  return what + ": " + value_text(held.value);
 }
 
 }  // namespace

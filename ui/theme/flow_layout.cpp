@@ -26,8 +26,8 @@ QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
 
 }  // namespace
 
-FlowLayout::FlowLayout(QWidget* parent, int spacing, int least_width)
-    : QLayout(parent), least_width_(least_width) {
+FlowLayout::FlowLayout(QWidget* parent, int spacing, int min_width)
+    : QLayout(parent), min_width_(min_width) {
   setContentsMargins(0, 0, 0, 0);
   setSpacing(spacing);
 }
@@ -39,9 +39,9 @@ void FlowLayout::move(int from, int to) {
   invalidate();
 }
 
-void FlowLayout::set_least_width(int width) {
-  if (width == least_width_) return;  // invalidating requests a layout, which may call this again
-  least_width_ = width;
+void FlowLayout::set_min_width(int width) {
+  if (width == min_width_) return;  // invalidating requests a layout, which may call this again
+  min_width_ = width;
   invalidate();
 }
 
@@ -66,7 +66,7 @@ void FlowLayout::setGeometry(const QRect& rectangle) {
 QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
   QSize size = item.sizeHint();
   const int columns =
-      least_width_ > 0 ? std::max(1, (width + spacing()) / (least_width_ + spacing())) : 0;
+      min_width_ > 0 ? std::max(1, (width + spacing()) / (min_width_ + spacing())) : 0;
   size.setWidth(columns > 0 ? (width - (columns - 1) * spacing()) / columns
                             : std::min(size.width(), width));
   return size;
@@ -77,7 +77,7 @@ void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int wi
                        int height) const {
   for (QLayoutItem* item : row) {
     const QSize size = size_of(*item, width);
-    const int own = least_width_ > 0 ? height : size.height();
+    const int own = min_width_ > 0 ? height : size.height();
     item->setGeometry(QRect(left, top + (height - own) / 2, size.width(), own));
     left += size.width() + spacing();
   }

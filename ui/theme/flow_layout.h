@@ -9,9 +9,9 @@ namespace trainyard::ui {
 
 class FlowLayout : public QLayout {
  public:
-  // `least_width` > 0: widgets form columns of at least that width and rows are filled. Otherwise
+  // `min_width` > 0: widgets form columns of at least that width and rows are filled. Otherwise
   // each widget has its preferred width.
-  explicit FlowLayout(QWidget* parent, int spacing, int least_width = 0);
+  explicit FlowLayout(QWidget* parent, int spacing, int min_width = 0);
   ~FlowLayout() override;
 
   void addItem(QLayoutItem* item) override { items_.append(item); }
@@ -21,7 +21,7 @@ class FlowLayout : public QLayout {
     return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr;
   }
   void move(int from, int to);
-  void set_least_width(int width);
+  void set_min_width(int width);
   // Makes rows so high that full rows fill a page of this height, but not below their preferred
   // height; 0: preferred height.
   void set_page(int height);
@@ -46,7 +46,7 @@ class FlowLayout : public QLayout {
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;
   QList<QLayoutItem*> items_;
-  int least_width_, page_ = 0;
+  int min_width_, page_ = 0;
 };
 
 }  // namespace trainyard::ui

@@ -15,9 +15,9 @@ constexpr qint64 kTurnNanoseconds = 4'000'000;
 }  // namespace
 
 FiguresCalculator::FiguresCalculator(QObject* parent) : QObject(parent) {
-  soon_.setSingleShot(true);
-  soon_.setInterval(kSoonMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &FiguresCalculator::begin);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kSoonMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &FiguresCalculator::begin);
 }
 
 void FiguresCalculator::set_source(const SpanStore* store, RankTimes looked_at) {
@@ -25,13 +25,13 @@ void FiguresCalculator::set_source(const SpanStore* store, RankTimes looked_at) 
   looked_at_ = std::move(looked_at);
   busy_ = again_ = false;
   by_rank_.clear();
-  soon_.stop();
+  delay_timer_.stop();
   if (store_) ask();
 }
 
 void FiguresCalculator::ask() {
   if (busy_) again_ = true;
-  else if (store_ && !soon_.isActive()) soon_.start();
+  else if (store_ && !delay_timer_.isActive()) delay_timer_.start();
 }
 
 void FiguresCalculator::begin() {

@@ -35,7 +35,7 @@ class FiguresCalculator : public QObject {
   void go_on();
   const SpanStore* store_ = nullptr;
   RankTimes looked_at_;
-  QTimer soon_;
+  QTimer delay_timer_;
   bool busy_ = false, again_ = false;
   std::vector<std::optional<RankFigures>> by_rank_, open_;
 };

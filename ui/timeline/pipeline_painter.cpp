@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ui/theme/theme.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 #include "ui/timeline/timeline_text.h"
 
 namespace trainyard::ui {
@@ -53,7 +53,7 @@ class PipelinePainting {
 
   void paint_why_empty(CellBlock block) {
     painter_.setPen(colors_.dim);
-    const QRect box(kLeastApart, scene_.body(block).top(), scene_.size.width() - 2 * kLeastApart,
+    const QRect box(kMinGap, scene_.body(block).top(), scene_.size.width() - 2 * kMinGap,
                     2 * scene_.line);
     painter_.drawText(box, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
                       why_block_is_empty(*scene_.picture, block));
@@ -152,7 +152,7 @@ class PipelinePainting {
       if (x + kTick < free || x + kTick + width > band.right()) continue;
       painter_.drawText(QRect(x + kTick, band.top(), width + 2, band.height()),
                         Qt::AlignLeft | Qt::AlignVCenter, tick.label);
-      free = x + width + 2 * kLeastApart;
+      free = x + width + 2 * kMinGap;
     }
   }
 

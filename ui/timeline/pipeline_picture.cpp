@@ -105,7 +105,7 @@ QRect PipelineScene::row(CellBlock block, int rank) const {
 double PipelineScene::x_of(CellBlock block, Nanoseconds time) const {
   const TimeRange range = picture->cells(block)->range;
   const double part = static_cast<double>(time - range.begin) / static_cast<double>(range.width()) *
-                      static_cast<double>(kWholeStep);
+                      static_cast<double>(kStepNanoseconds);
   const QRect all = body(block);
   return all.left() +
          (part - static_cast<double>(view.begin)) / static_cast<double>(view.width()) * all.width();
@@ -117,7 +117,7 @@ Nanoseconds PipelineScene::time_at(CellBlock block, double x) const {
   const double part = static_cast<double>(view.begin) +
                       (x - all.left()) / all.width() * static_cast<double>(view.width());
   return range.begin +
-         static_cast<Nanoseconds>(std::llround(part / static_cast<double>(kWholeStep) *
+         static_cast<Nanoseconds>(std::llround(part / static_cast<double>(kStepNanoseconds) *
                                                static_cast<double>(range.width())));
 }
 

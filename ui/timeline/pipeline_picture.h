@@ -42,13 +42,13 @@ struct CellAddress {
 
 // The view is a part of a step's time in units of 1/kWholeStep, the same for both blocks, however
 // long each takes.
-inline constexpr Nanoseconds kWholeStep = 1'000'000'000;
+inline constexpr Nanoseconds kStepNanoseconds = 1'000'000'000;
 
 // Geometry in pixels of the widget. A block is a title, a row for each rank, and a ruler; if it is
 // empty, one line with the reason.
 struct PipelineScene {
   const PipelinePicture* picture = nullptr;
-  TimeRange view{0, kWholeStep};
+  TimeRange view{0, kStepNanoseconds};
   QSize size;
   int gutter = 0, line = 0;  // width of the ranks' names, height of a line of text
   int scroll = 0;            // pixels that the content is scrolled up

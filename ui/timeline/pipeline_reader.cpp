@@ -62,7 +62,7 @@ std::optional<PipelineReader::RunPlan> PipelineReader::computed(const base::Json
 }
 
 // Simulates the run's plan in the background, once per run.
-void PipelineReader::reckon() {
+void PipelineReader::start_computation() {
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   asked_ = recorded.has_value();
   if (!asked_) return;
@@ -97,7 +97,7 @@ bool PipelineReader::update_run() {
 
 void PipelineReader::refresh(const StepTimes& steps) {
   if (!run_) return;
-  if (!asked_ && run_->history().ranks() > 1) reckon();
+  if (!asked_ && run_->history().ranks() > 1) start_computation();
   if (!of_run_) return;
   if (update_run()) emit changed();
   const auto wanted = wanted_step();

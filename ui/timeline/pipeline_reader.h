@@ -46,7 +46,7 @@ class PipelineReader : public QObject {
     std::string problem;
   };
   static std::optional<RunPlan> computed(const base::Json& recorded, const std::stop_token& stop);
-  void reckon();
+  void start_computation();
   std::optional<std::int32_t> wanted_step() const;
   bool update_run();
   void show_plan();

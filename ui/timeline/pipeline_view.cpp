@@ -8,12 +8,12 @@
 
 #include "core/base/fields.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr TimeRange kWhole{0, kWholeStep};
+constexpr TimeRange kWhole{0, kStepNanoseconds};
 
 }  // namespace
 
@@ -87,15 +87,15 @@ void PipelineView::select(std::optional<CellAddress> place) {
   emit selection_changed();
 }
 
-SpanWords PipelineView::selected_words() const {
+SpanText PipelineView::selection_text() const {
   const auto place = selected();
-  return place ? words_of(picture_, *place) : SpanWords();
+  return place ? span_text(picture_, *place) : SpanText();
 }
 
 // Updates the text for screen readers: the selected cell, else the visible steps.
 void PipelineView::describe() {
-  setAccessibleDescription(selected() ? selected_words().sentence()
-                                      : planned_words(picture_) + ". " + measured_words(picture_));
+  setAccessibleDescription(selected() ? selection_text().sentence()
+                                      : planned_text(picture_) + ". " + measured_text(picture_));
 }
 
 void PipelineView::bring_into_view(const CellAddress& place) {
@@ -113,7 +113,7 @@ void PipelineView::bring_into_view(const CellAddress& place) {
 void PipelineView::read_at(const QPointF& at) {
   pointer_ = at;
   hovered_ = scene().place_at(at);
-  reading_ = hovered_ ? words_of(picture_, *hovered_) : SpanWords();
+  reading_ = hovered_ ? span_text(picture_, *hovered_) : SpanText();
   viewport()->update();
 }
 
@@ -139,14 +139,14 @@ TimeView::Under PipelineView::under(const QPointF& at) const {
 
 bool PipelineView::act_by_key(const QKeyEvent& event) {
   switch (event.key()) {
-    case Qt::Key_F: return (emit follow_wanted()), true;
-    case Qt::Key_PageUp: return (emit step_wanted(-1)), true;
-    case Qt::Key_PageDown: return (emit step_wanted(1)), true;
+    case Qt::Key_F: return (emit follow_requested()), true;
+    case Qt::Key_PageUp: return (emit step_requested(-1)), true;
+    case Qt::Key_PageDown: return (emit step_requested(1)), true;
     default: return false;
   }
 }
 
-bool PipelineView::walk_by_key(int key) {
+bool PipelineView::navigate_by_key(int key) {
   switch (key) {
     case Qt::Key_Left: return walk(CellStep::previous), true;
     case Qt::Key_Right: return walk(CellStep::next), true;
@@ -155,7 +155,7 @@ bool PipelineView::walk_by_key(int key) {
     case Qt::Key_Up: return walk(CellStep::up), true;
     case Qt::Key_Down: return walk(CellStep::down), true;
     case Qt::Key_Return:
-    case Qt::Key_Enter: return selected() ? (emit plan_wanted(), true) : false;
+    case Qt::Key_Enter: return selected() ? (emit plan_requested(), true) : false;
     case Qt::Key_Escape: return selected() ? (select({}), true) : false;
     default: return false;
   }

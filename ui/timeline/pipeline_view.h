@@ -23,15 +23,15 @@ class PipelineView : public TimeView {
 
   std::optional<CellAddress> selected() const;
   void select(std::optional<CellAddress> place);  // selected by the user
-  SpanWords selected_words() const;               // empty if nothing is selected
+  SpanText selection_text() const;                // empty if nothing is selected
   QRectF rect_of(const CellAddress& place) const {
     return scene().rect_of(place);
   }  // in viewport coordinates
   PipelineScene scene() const;
 
  signals:
-  void step_wanted(int way);
-  void follow_wanted();
+  void step_requested(int way);
+  void follow_requested();
 
  protected:
   QRect time_body() const override { return scene().body(CellBlock::plan); }
@@ -42,7 +42,7 @@ class PipelineView : public TimeView {
   void click(const QPointF& at) override { select(scene().place_at(at)); }
   Under under(const QPointF& at) const override;
   bool act_by_key(const QKeyEvent& event) override;
-  bool walk_by_key(int key) override;
+  bool navigate_by_key(int key) override;
 
   void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;

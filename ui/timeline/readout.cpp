@@ -13,7 +13,7 @@ constexpr double kScale = 0.92;
 
 }  // namespace
 
-void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
+void paint_reading(QPainter& painter, const SpanText& words, const QPointF& pointer,
                    const QSize& widget, const TimelineColors& colors) {
   const QFont font = Theme::instance().font(kScale), strong = Theme::instance().font(kScale, true);
   const QFontMetrics metrics(font), title(strong);

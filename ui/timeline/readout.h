@@ -4,13 +4,13 @@
 
 #include <QPainter>
 
+#include "ui/timeline/span_text.h"
 #include "ui/timeline/timeline_colors.h"
-#include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
 
 // Paints beside `pointer`, within a widget of size `widget`.
-void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
+void paint_reading(QPainter& painter, const SpanText& words, const QPointF& pointer,
                    const QSize& widget, const TimelineColors& colors);
 
 }  // namespace trainyard::ui

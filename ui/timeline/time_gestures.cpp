@@ -109,7 +109,7 @@ void TimeView::mouseDoubleClickEvent(QMouseEvent* event) {
   drag_ = Drag::none;
   if (!steers() || event->button() != Qt::LeftButton) return;
   switch (under(event->position())) {
-    case Under::selected: emit plan_wanted(); break;
+    case Under::selected: emit plan_requested(); break;
     case Under::nothing: home(); break;
     case Under::another: break;
   }
@@ -143,7 +143,7 @@ void TimeView::focusInEvent(QFocusEvent* event) {
 void TimeView::keyPressEvent(QKeyEvent* event) {
   const bool plain = !(event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier));
   if (steers() &&
-      (steer_by_key(*event) || act_by_key(*event) || (plain && walk_by_key(event->key()))))
+      (steer_by_key(*event) || act_by_key(*event) || (plain && navigate_by_key(event->key()))))
     return event->accept();
   QAbstractScrollArea::keyPressEvent(event);
 }

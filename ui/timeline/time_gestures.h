@@ -8,9 +8,9 @@
 #include <QAbstractScrollArea>
 #include <QPointF>
 
+#include "ui/timeline/span_text.h"
 #include "ui/timeline/timeline_colors.h"
 #include "ui/timeline/timeline_geometry.h"
-#include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
 
@@ -26,11 +26,11 @@ class TimeView : public QAbstractScrollArea {
     show_range(zoomed(view_, fraction, factor));
   }
   void pan(double fraction) { show_range(panned(view_, fraction)); }
-  const SpanWords& reading() const { return reading_; }  // read-out at the pointer
+  const SpanText& reading() const { return reading_; }  // read-out at the pointer
 
  signals:
   void selection_changed();
-  void plan_wanted();  // for the selection
+  void plan_requested();  // for the selection
   void painted();
 
  protected:
@@ -45,7 +45,7 @@ class TimeView : public QAbstractScrollArea {
   virtual Under under(const QPointF& at) const = 0;
   // keys beyond those common to all such views
   virtual bool act_by_key(const QKeyEvent& event) = 0;
-  virtual bool walk_by_key(int key) = 0;  // keys without Shift or Ctrl
+  virtual bool navigate_by_key(int key) = 0;  // keys without Shift or Ctrl
 
   double fraction(const QPointF& at) const;  // position as a fraction of the view
   void paint_focus(QPainter& painter) const;
@@ -64,7 +64,7 @@ class TimeView : public QAbstractScrollArea {
 
   TimelineColors colors_;
   TimeRange view_;
-  SpanWords reading_;
+  SpanText reading_;
   QPointF pointer_;
 
  private:

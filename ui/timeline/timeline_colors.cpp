@@ -41,7 +41,7 @@ QColor text_on(const QColor& ground) {
   return contrast(dark, ground) > contrast(light, ground) ? dark : light;
 }
 
-QString kind_words(SpanKind kind) {
+QString span_kind_text(SpanKind kind) {
   static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),
                                            QT_TRANSLATE_NOOP("timeline", "forward"),
                                            QT_TRANSLATE_NOOP("timeline", "loss"),
@@ -55,7 +55,7 @@ QString kind_words(SpanKind kind) {
   return timeline_text(kWords[static_cast<std::size_t>(kind)]);
 }
 
-QString waiting_words() { return timeline_text("waiting for a peer"); }
-QString held_words() { return timeline_text("delayed (slowed or paced)"); }
+QString waiting_text() { return timeline_text("waiting for a peer"); }
+QString held_text() { return timeline_text("delayed (slowed or paced)"); }
 
 }  // namespace trainyard::ui

@@ -21,8 +21,8 @@ TimelineColors timeline_colors();
 // Returns the text color with the better contrast on that background: the theme's or its opposite.
 QColor text_on(const QColor& ground);
 
-QString kind_words(SpanKind kind);  // "backward"
-QString waiting_words();            // text for waiting for a peer
-QString held_words();               // text for held back by imposed slowdown
+QString span_kind_text(SpanKind kind);  // "backward"
+QString waiting_text();                 // text for waiting for a peer
+QString held_text();                    // text for held back by imposed slowdown
 
 }  // namespace trainyard::ui

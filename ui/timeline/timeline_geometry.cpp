@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLeastTrack = 3;  // minimum height of a track in pixels, with its separator
+constexpr int kMinTrack = 3;  // minimum height of a track in pixels, with its separator
 
 Nanoseconds of_width(const TimeRange& view, double fraction) {
   return static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(view.width())));
@@ -130,7 +130,7 @@ TimelineRows::Extent TimelineRows::rank_block(int rank) const {
 
 int drawn_tracks(const SpanLane& lane, int height) {
   const int tracks = static_cast<int>(lane.tracks().size());
-  return tracks <= 1 || height >= tracks * kLeastTrack ? tracks : 0;
+  return tracks <= 1 || height >= tracks * kMinTrack ? tracks : 0;
 }
 
 QRect track_rect(const QRect& row, int tracks, int track) {

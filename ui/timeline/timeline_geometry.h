@@ -14,7 +14,7 @@
 
 namespace trainyard::ui {
 
-inline constexpr int kLeastApart = 10;  // minimum distance of a ruler's ticks in pixels
+inline constexpr int kMinGap = 10;  // minimum distance of a ruler's ticks in pixels
 
 // Views of time. Each is at least 100 ns wide and lies within `home`.
 inline constexpr Nanoseconds kNarrowest = 100;
@@ -75,7 +75,7 @@ QRect track_rect(const QRect& row, int tracks, int track);  // track: index belo
 class FrozenSpans {
  public:
   void hold(const SpanStore& store);
-  void let_go() { ends_.reset(); }
+  void release() { ends_.reset(); }
   bool holds() const { return ends_.has_value(); }
   std::size_t end(const SpanTrack& track) const;  // one past the last span shown
 

@@ -5,7 +5,7 @@
 
 #include "ui/theme/theme.h"
 #include "ui/timeline/pipeline_painter.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -21,12 +21,12 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   for (const SpanKind kind :
        {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send,
         SpanKind::receive, SpanKind::collective})
-    all.push_back({kind_words(kind), colors.of(kind)});
-  all.push_back({waiting_words(), colors.waiting, Qt::BDiagPattern});
+    all.push_back({span_kind_text(kind), colors.of(kind)});
+  all.push_back({waiting_text(), colors.waiting, Qt::BDiagPattern});
   if (held_back_)
-    all.push_back({held_words(), mixed(colors.held, colors.ground, 0.35), Qt::FDiagPattern});
+    all.push_back({held_text(), mixed(colors.held, colors.ground, 0.35), Qt::FDiagPattern});
   for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other})
-    all.push_back({kind_words(kind), colors.of(kind)});
+    all.push_back({span_kind_text(kind), colors.of(kind)});
   return all;
 }
 
@@ -40,7 +40,7 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
       const QString stage = passes_->chunks > 1
                                 ? tr(", stage %1 of the rank").arg(QChar(u'a' + chunk % 26))
                                 : QString();
-      all.push_back({pass_words(pass) + stage, pass_color(colors, pass, chunk, passes_->chunks)});
+      all.push_back({pass_text(pass) + stage, pass_color(colors, pass, chunk, passes_->chunks)});
     }
   }
   all.push_back({tr("idle"), idle_colors(colors).line, Qt::BDiagPattern});

@@ -7,7 +7,7 @@
 
 #include "ui/model/spans/bucket_spans.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/timeline_words.h"
+#include "ui/timeline/span_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -57,9 +57,9 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   build_bar();
   build_lines();
   build_pipeline();
-  soon_.setSingleShot(true);
-  soon_.setInterval(kRefreshMilliseconds);
-  connect(&soon_, &QTimer::timeout, this,
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kRefreshMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this,
           [this] { WorkScheduler::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(view_, &TimelineView::view_changed, this, [this] { reader_->ask(), show_badges(); });
   connect(view_, &TimelineView::step_chosen, reader_, &FiguresCalculator::ask);
@@ -71,7 +71,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
     // in the pipeline view, the cell is described instead
     if (!shows_pipeline()) emit_selected(false);
   });
-  connect(view_, &TimelineView::plan_wanted, this, [this] { emit_selected(true); });
+  connect(view_, &TimelineView::plan_requested, this, [this] { emit_selected(true); });
   connect(reader_, &FiguresCalculator::computed, this, &TimelinePanel::show_figures);
   set_run(nullptr);
 }
@@ -97,21 +97,21 @@ void TimelinePanel::build_bar() {
           *out = action("zoom-out", tr("Zoom out"), tr("Zoom out (-, Ctrl+wheel)"));
   thin_ = action(nullptr, tr("Thin lanes"), tr("Use thin lanes without names to fit many ranks"));
   thin_->setCheckable(true);
-  in_plan_ = action("plan", tr("Show in plan"), tr("Show the selected op in the plan (Enter)"));
-  as_pipeline_ =
+  plan_action_ = action("plan", tr("Show in plan"), tr("Show the selected op in the plan (Enter)"));
+  pipeline_action_ =
       action(nullptr, tr("Pipeline"),
              tr("Show the pipeline cells of a step, planned above measured, instead of op lanes"));
-  as_pipeline_->setCheckable(true);
-  as_pipeline_->setChecked(true);
+  pipeline_action_->setCheckable(true);
+  pipeline_action_->setChecked(true);
   earlier_ = action("left", tr("Previous step"), tr("Show the previous step (Page Up)"));
   later_ = action("right", tr("Next step"), tr("Show the next step (Page Down)"));
-  to_pipeline_ = button(as_pipeline_, *bar, Qt::ToolButtonTextOnly);
+  pipeline_button_ = button(pipeline_action_, *bar, Qt::ToolButtonTextOnly);
   button(follow_, *bar, Qt::ToolButtonTextOnly);
   for (QAction* one : {earlier_, later_})
-    of_pipeline_.push_back(button(one, *bar, Qt::ToolButtonIconOnly));
+    pipeline_controls_.push_back(button(one, *bar, Qt::ToolButtonIconOnly));
   for (QAction* one : {all, in, out}) button(one, *bar, Qt::ToolButtonIconOnly);
-  of_lanes_.push_back(button(thin_, *bar, Qt::ToolButtonTextOnly));
-  button(in_plan_, *bar, Qt::ToolButtonTextOnly);
+  lanes_controls_.push_back(button(thin_, *bar, Qt::ToolButtonTextOnly));
+  button(plan_action_, *bar, Qt::ToolButtonTextOnly);
   row->addStretch(1);
   row->addWidget(following_ = new TintedLabel(TextColor::ok, bar));
   row->addWidget(badge_line_ = new TintedLabel(TextColor::warning, bar));
@@ -124,25 +124,25 @@ void TimelinePanel::build_bar() {
   connect(in, &QAction::triggered, this, [this] { zoom(0.5); });
   connect(out, &QAction::triggered, this, [this] { zoom(2); });
   connect(thin_, &QAction::toggled, view_, &TimelineView::set_thin);
-  connect(in_plan_, &QAction::triggered, this, [this] { emit_selected(true); });
+  connect(plan_action_, &QAction::triggered, this, [this] { emit_selected(true); });
 }
 
 void TimelinePanel::build_lines() {
   auto* line = new QWidget(this);
   auto* row = new QHBoxLayout(line);
   row->setContentsMargins(kGrid, 2, kGrid, 2);
-  about_ = new QToolButton(line);
-  row->addWidget(about_, 0, Qt::AlignTop);
+  help_button_ = new QToolButton(line);
+  row->addWidget(help_button_, 0, Qt::AlignTop);
   auto* lines = new QVBoxLayout;
   lines->setSpacing(0);
   lines->addWidget(efficiency_ = new TintedLabel(TextColor::text, line));
   lines->addWidget(communication_ = new TintedLabel(TextColor::text, line));
   row->addLayout(lines, 1);
-  about_->setIcon(icon("info"));
-  about_->setAutoRaise(true);
-  about_->setToolTip(formulas());
-  about_->setAccessibleName(tr("Explanation of these figures"));
-  connect(about_, &QToolButton::clicked, about_, [about = about_] {
+  help_button_->setIcon(icon("info"));
+  help_button_->setAutoRaise(true);
+  help_button_->setToolTip(formulas());
+  help_button_->setAccessibleName(tr("Explanation of these figures"));
+  connect(help_button_, &QToolButton::clicked, help_button_, [about = help_button_] {
     QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about);
   });
   for (TintedLabel* label : {efficiency_, communication_}) {
@@ -174,10 +174,10 @@ void TimelinePanel::set_run(Run* run) {
   run_ = run;
   steps_ = {};
   drawn_.clear();
-  drawn_asked_ = false;
+  drawn_requested_ = false;
   drawing_changed_.request_stop();
   if (run) {
-    connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
+    connect(run, &Run::updated, this, &TimelinePanel::request_refresh);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   }
   pipeline_->set_run(run);
@@ -189,7 +189,7 @@ void TimelinePanel::set_run(Run* run) {
   communication_->clear();
   if (shows_pipeline()) show_pipeline();  // shows the drawing's plan
   view_->set_notes({});
-  ask_to_refresh();
+  request_refresh();
   view_->set_empty_text(why_empty());
 }
 
@@ -198,7 +198,7 @@ bool TimelinePanel::show_push(int rank, double seconds) {
   const auto push =
       push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
   if (!push) return false;
-  as_pipeline_->setChecked(false);
+  pipeline_action_->setChecked(false);
   view_->refresh();  // reads data that arrived while it was hidden
   const OpSpan& span = *span_at(run_->spans(), *push);
   const Nanoseconds around = std::max(kAroundPush, kPushesAround * (span.end - span.begin));
@@ -209,25 +209,25 @@ bool TimelinePanel::show_push(int rank, double seconds) {
 
 void TimelinePanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  ask_to_refresh();
+  request_refresh();
 }
 
 // Refreshes only while visible; a dock behind another tab counts as visible, but is not painted.
-void TimelinePanel::ask_to_refresh() {
-  if (!soon_.isActive() && !WorkScheduler::instance().waits(this)) soon_.start();
+void TimelinePanel::request_refresh() {
+  if (!delay_timer_.isActive() && !WorkScheduler::instance().waits(this)) delay_timer_.start();
 }
 
 void TimelinePanel::refresh() {
   view_->set_empty_text(why_empty());
-  behind_ = visibleRegion().isEmpty();
-  if (run_ && !behind_) {
-    if (steps_.read(run_->history())) ask_to_refresh();
+  needs_refresh_ = visibleRegion().isEmpty();
+  if (run_ && !needs_refresh_) {
+    if (steps_.read(run_->history())) request_refresh();
     view_->refresh();
     pipeline_->refresh(steps_);
     fit_steps();
     legend_->show_held_back(run_->spans().held_back());
     reader_->ask();
-    if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0)
+    if (!drawn_requested_ && run_->history().ranks() > 1 && run_->spans().taken() > 0)
       simulate_drawing();
   }
   show_badges();
@@ -250,7 +250,7 @@ QString TimelinePanel::why_empty() const {
 
 // Called when it becomes visible again.
 void TimelinePanel::catch_up() {
-  if (behind_) ask_to_refresh();
+  if (needs_refresh_) request_refresh();
   show_badges();
 }
 
@@ -269,7 +269,7 @@ Times TimelinePanel::looked_at(int rank) const {
 }
 
 // Counts steps whose middle is visible.
-QString TimelinePanel::range_words() const {
+QString TimelinePanel::range_text() const {
   if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
   const auto& steps = steps_.steps();
   const auto middle = [](const StepTime& step) {
@@ -295,11 +295,11 @@ void TimelinePanel::show_figures() {
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least =
       all.ranks > 1
-          ? tr("; lowest: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency))
+          ? tr("; lowest: rank %1, %2").arg(all.least_efficient).arg(percent(all.min_efficiency))
           : QString();
   efficiency_->setText(
       tr("%1: efficiency %2 (compute share of time, mean over %3%4)")
-          .arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
+          .arg(range_text(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
   QStringList parts;
   if (all.overlap) {
     parts << tr("communication %1 of the time, %2 of it overlapped with compute")
@@ -313,7 +313,7 @@ void TimelinePanel::show_figures() {
 
 // Simulates the drawn speeds in the background, once per run.
 void TimelinePanel::simulate_drawing() {
-  drawn_asked_ = true;
+  drawn_requested_ = true;
   drawing_changed_ = {};
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;

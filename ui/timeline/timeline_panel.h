@@ -34,7 +34,7 @@ class TimelinePanel : public QWidget {
   void set_run(Run* run);  // null: none; a deleted run disappears
   // plan of the drawing, if it is a pipeline; else null
   void set_drawing(const PipelinePlanPtr& drawing);
-  void set_badges(const QStringList& truths);
+  void set_badges(const QStringList& caveats);
   void set_frozen(bool frozen);  // together with the charts
 
   // Selects the last push of that rank before that time, in seconds of the recording. Returns false
@@ -48,8 +48,8 @@ class TimelinePanel : public QWidget {
   QString selected_text() const;  // the selected op, as displayed
   QStringList badges() const;     // as displayed
   QAction& follow_action() { return *follow_; }
-  QAction& plan_action() { return *in_plan_; }
-  QAction& pipeline_action() { return *as_pipeline_; }
+  QAction& plan_action() { return *plan_action_; }
+  QAction& pipeline_action() { return *pipeline_action_; }
   QAction& step_action(int way) { return way < 0 ? *earlier_ : *later_; }
 
  signals:
@@ -74,7 +74,7 @@ class TimelinePanel : public QWidget {
   void choose_step(int way);
   void cell_selected();
   void tell_cell(bool raise);
-  void ask_to_refresh();
+  void request_refresh();
   void refresh();
   void catch_up();
   void show_badges();
@@ -84,27 +84,27 @@ class TimelinePanel : public QWidget {
   void simulate_drawing();
   Times looked_at(int rank) const;
   QString why_empty() const;
-  QString following_words() const;
-  QString range_words() const;
+  QString following_text() const;
+  QString range_text() const;
   static QString formulas();
 
   QPointer<Run> run_;
   StepTimes steps_;
-  QTimer soon_;
+  QTimer delay_timer_;
   TimelineView* view_;
   FiguresCalculator* reader_;
   PipelineView* pipeline_view_;
   PipelineReader* pipeline_;
   QStackedWidget* views_;
-  QAction *follow_, *thin_, *in_plan_, *as_pipeline_, *earlier_, *later_;
-  std::vector<QToolButton*> of_lanes_, of_pipeline_;  // controls of one view only
-  QToolButton *to_pipeline_, *about_;
+  QAction *follow_, *thin_, *plan_action_, *pipeline_action_, *earlier_, *later_;
+  std::vector<QToolButton*> lanes_controls_, pipeline_controls_;  // controls of one view only
+  QToolButton *pipeline_button_, *help_button_;
   TimelineLegend* legend_;
   TintedLabel *efficiency_, *communication_, *following_, *badge_line_, *selected_;
-  QStringList truths_;
-  bool drawn_asked_ = false;
-  bool behind_ = false;  // data that arrived while hidden is not shown yet
-  QString drawn_;        // simulated efficiency
+  QStringList caveats_;
+  bool drawn_requested_ = false;
+  bool needs_refresh_ = false;  // data that arrived while hidden is not shown yet
+  QString drawn_;               // simulated efficiency
   std::stop_source drawing_changed_;
 };
 

@@ -6,7 +6,7 @@
 #include <QToolButton>
 
 #include "ui/theme/tinted_label.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 #include "ui/timeline/timeline_legend.h"
 #include "ui/timeline/timeline_panel.h"
 
@@ -18,9 +18,9 @@ void TimelinePanel::build_pipeline() {
   connect(pipeline_, &PipelineReader::changed, this, [this] {
     pipeline_view_->set_picture(pipeline_->picture());
     fit_views();
-    if (!pipeline_->picture().ran) ask_to_refresh();  // reads what was recorded meanwhile
+    if (!pipeline_->picture().ran) request_refresh();  // reads what was recorded meanwhile
   });
-  connect(as_pipeline_, &QAction::toggled, this, &TimelinePanel::fit_views);
+  connect(pipeline_action_, &QAction::toggled, this, &TimelinePanel::fit_views);
   connect(follow_, &QAction::toggled, this, &TimelinePanel::follow_steps);
   connect(earlier_, &QAction::triggered, this, [this] { choose_step(-1); });
   connect(later_, &QAction::triggered, this, [this] { choose_step(1); });
@@ -29,12 +29,12 @@ void TimelinePanel::build_pipeline() {
     pipeline_->refresh(steps_);
     show_badges();
   });
-  connect(pipeline_view_, &PipelineView::step_wanted, this, &TimelinePanel::choose_step);
-  connect(pipeline_view_, &PipelineView::follow_wanted, this, [this] {
+  connect(pipeline_view_, &PipelineView::step_requested, this, &TimelinePanel::choose_step);
+  connect(pipeline_view_, &PipelineView::follow_requested, this, [this] {
     if (follow_->isEnabled()) follow_->toggle();
   });
   connect(pipeline_view_, &PipelineView::selection_changed, this, &TimelinePanel::cell_selected);
-  connect(pipeline_view_, &PipelineView::plan_wanted, this, [this] { emit_selected(true); });
+  connect(pipeline_view_, &PipelineView::plan_requested, this, [this] { emit_selected(true); });
   connect(pipeline_view_, &PipelineView::painted, this, &TimelinePanel::catch_up,
           Qt::QueuedConnection);
   fit_views();
@@ -48,16 +48,16 @@ void TimelinePanel::zoom(double factor) {
 
 // Shows lanes, or cells if available and selected.
 void TimelinePanel::fit_views() {
-  const bool pipeline = pipeline_->any() && as_pipeline_->isChecked(),
+  const bool pipeline = pipeline_->any() && pipeline_action_->isChecked(),
              had_focus = views_->currentWidget()->hasFocus();
   if (pipeline && !shows_pipeline() && view_->chosen_step()) view_->set_following(false);
   views_->setCurrentWidget(pipeline ? static_cast<QWidget*>(pipeline_view_) : view_);
   setFocusProxy(views_->currentWidget());
   if (had_focus) views_->currentWidget()->setFocus();
-  to_pipeline_->setVisible(pipeline_->any());
-  for (QToolButton* one : of_pipeline_) one->setVisible(pipeline);
-  for (QToolButton* one : of_lanes_) one->setVisible(!pipeline);
-  about_->setToolTip(pipeline ? pipeline_formulas() : formulas());
+  pipeline_button_->setVisible(pipeline_->any());
+  for (QToolButton* one : pipeline_controls_) one->setVisible(pipeline);
+  for (QToolButton* one : lanes_controls_) one->setVisible(!pipeline);
+  help_button_->setToolTip(pipeline ? pipeline_formulas() : formulas());
   efficiency_->setAccessibleName(pipeline ? tr("Bubble of the planned step")
                                           : tr("Efficiency in view"));
   efficiency_->set_help(pipeline ? bubble_help() : QString());
@@ -81,8 +81,8 @@ void TimelinePanel::fit_steps() {
 
 void TimelinePanel::show_pipeline() {
   fit_steps();
-  efficiency_->setText(planned_words(pipeline_->picture()));
-  communication_->setText(measured_words(pipeline_->picture()));
+  efficiency_->setText(planned_text(pipeline_->picture()));
+  communication_->setText(measured_text(pipeline_->picture()));
   show_badges();
   show_selected();
 }

@@ -28,7 +28,7 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
     if (x + 4 < free || x + 4 + width > band.right()) continue;
     painter.drawText(QRect(x + 4, band.top(), width + 2, band.height()),
                      Qt::AlignLeft | Qt::AlignVCenter, tick.label);
-    free = x + width + 2 * kLeastApart;
+    free = x + width + 2 * kMinGap;
   }
 }
 
@@ -51,7 +51,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   const QRect beside(box.right() + 3, box.top(), width + 2, box.height());
   if (beside.left() < free || beside.right() > scene.body.right()) return free;
   painter.drawText(beside, Qt::AlignLeft | Qt::AlignVCenter, text);
-  return beside.right() + 4 * kLeastApart;
+  return beside.right() + 4 * kMinGap;
 }
 
 // Each rank executes a step at its own time.
@@ -87,8 +87,8 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
               right = std::min(columns.of(steps[i].range.end), columns.pixels() + 1);
     const QRect box(band.left() + left, band.top(), std::max(right - left, 1), band.height());
     free = paint_step(painter, scene, colors, box, steps[i].step, chosen == steps[i].step, free);
-    i = std::max(i + 1, right - left < kLeastApart
-                            ? scene.steps->first_ending_after(columns.begin_of(left + kLeastApart))
+    i = std::max(i + 1, right - left < kMinGap
+                            ? scene.steps->first_ending_after(columns.begin_of(left + kMinGap))
                             : i + 1);
   }
   painter.setClipRect(scene.body);

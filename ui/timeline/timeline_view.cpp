@@ -44,7 +44,7 @@ void TimelineView::set_source(const SpanStore* store, const telemetry::History* 
                               const StepTimes* steps) {
   store_ = store, history_ = history, steps_ = steps;
   view_ = {}, viewed_ = false;
-  held_.let_go();
+  held_.release();
   selected_.reset();
   chosen_step_.reset();
   reading_ = {};
@@ -122,13 +122,13 @@ void TimelineView::set_view(const TimeRange& range) {
   emit view_changed();
 }
 
-void TimelineView::let_go() {
+void TimelineView::release() {
   viewed_ = true;
   set_following(false);
 }
 
 void TimelineView::show_range(const TimeRange& range) {
-  let_go();
+  release();
   set_view(range);
 }
 
@@ -153,7 +153,7 @@ void TimelineView::set_frozen(bool frozen) {
     held_.hold(*store_);
     held_extent_ = store_->extent().value_or(TimeRange{});
   } else {
-    held_.let_go();
+    held_.release();
   }
   refresh();
 }
@@ -181,7 +181,7 @@ void TimelineView::select(std::optional<SpanAddress> place, bool into_view) {
   if (place && into_view) bring_into_view(*place);
   if (place == selected_) return;
   selected_ = place;
-  setAccessibleDescription(selected_ ? words_of(*store_, *history_, *selected_).sentence()
+  setAccessibleDescription(selected_ ? span_text(*store_, *history_, *selected_).sentence()
                                      : QString());
   viewport()->update();
   emit selection_changed();

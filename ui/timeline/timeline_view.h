@@ -59,7 +59,7 @@ class TimelineView : public TimeView {
   void click(const QPointF& at) override;
   Under under(const QPointF& at) const override;
   bool act_by_key(const QKeyEvent& event) override;
-  bool walk_by_key(int key) override;
+  bool navigate_by_key(int key) override;
 
   void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
@@ -70,7 +70,7 @@ class TimelineView : public TimeView {
   void fit_scroll_bar();
   void first_view();
   void set_view(const TimeRange& range);
-  void let_go();
+  void release();
   void repaint_all();
   void paint_marks(QPainter& painter);
   std::optional<SpanAddress> track_place_at(const QPointF& at) const;

@@ -33,7 +33,7 @@ bool TimelineView::act_by_key(const QKeyEvent& event) {
   return false;
 }
 
-bool TimelineView::walk_by_key(int key) {
+bool TimelineView::navigate_by_key(int key) {
   switch (key) {
     case Qt::Key_Left: return walk_along(Walk::previous), true;
     case Qt::Key_Right: return walk_along(Walk::next), true;
@@ -42,7 +42,7 @@ bool TimelineView::walk_by_key(int key) {
     case Qt::Key_Up: return walk_to_lane(-1), true;
     case Qt::Key_Down: return walk_to_lane(1), true;
     case Qt::Key_Return:
-    case Qt::Key_Enter: return selected_ ? (emit plan_wanted(), true) : false;
+    case Qt::Key_Enter: return selected_ ? (emit plan_requested(), true) : false;
     case Qt::Key_Escape:
       return selected_ || chosen_step_ ? (select({}), choose_step({}), true) : false;
     default: return false;

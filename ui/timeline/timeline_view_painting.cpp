@@ -100,9 +100,9 @@ void TimelineView::read_at(const QPointF& at) {
   const auto place = place_at(at);
   const auto piece = place ? merged_at(*place, at) : std::nullopt;
   if (piece) {
-    reading_ = words_of(*store_, *place, *piece);
+    reading_ = span_text(*store_, *place, *piece);
   } else if (place) {
-    reading_ = words_of(*store_, *history_, *place);
+    reading_ = span_text(*store_, *history_, *place);
     hovered_ = rect_of(*place);
   }
 }

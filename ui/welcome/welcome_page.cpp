@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json",
                                      "four_devices_mirrored_mnist.json"};
 constexpr int kCardWidth = 288;
-constexpr int kMostRecent = 6;
+constexpr int kMaxRecentFiles = 6;
 
 TintedLabel* heading(const QString& text, QWidget* parent) {
   auto* label = new TintedLabel(TextColor::text, parent, 1.15, true);
@@ -123,7 +123,7 @@ void WelcomePage::fill_recent() {
     if (item->widget()) item->widget()->deleteLater();
     delete item;
   }
-  for (const QString& file : recent_.files().mid(0, kMostRecent)) {
+  for (const QString& file : recent_.files().mid(0, kMaxRecentFiles)) {
     const QFileInfo info(file);
     auto* button = new QPushButton(
         info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "ui/model/document/recent.h"
+#include "ui/model/document/recent_files.h"
 #include "ui/welcome/example_card.h"
 
 class QGridLayout;

@@ -12,9 +12,9 @@ namespace trainyard::cuda {
 // multiples of kAlignment. The result is accumulated in fp32 and overwrites the destination.
 struct Convolution {
   static constexpr std::int64_t kAlignment = 16;  // bytes
-  enum class Makes : std::uint8_t { output, input_gradient, weight_gradient };
+  enum class Target : std::uint8_t { output, input_gradient, weight_gradient };
 
-  Makes makes = Makes::output;
+  Target target = Target::output;
   compute::Tensor input, weight,
       output;  // or their gradients: [B,H,W,I], [O,K,K,I], [B,H',W',O]
   compute::Window window;

@@ -44,7 +44,7 @@ struct Product {
 
 // Scratch memory shared by all ops, which run one after another. Contents do not survive from one
 // op to the next.
-enum class Room : std::uint8_t { left, right, result };
+enum class ScratchKind : std::uint8_t { left, right, result };
 
 class Device {
  public:
@@ -55,8 +55,8 @@ class Device {
   base::Result<Memory> allocate_zeros(std::int64_t bytes) {
     return counted(take_zeros(bytes), bytes);
   }
-  base::Result<Memory> room(Room which, std::int64_t bytes) {
-    auto& [memory, size] = rooms_[static_cast<std::size_t>(which)];
+  base::Result<Memory> scratch(ScratchKind which, std::int64_t bytes) {
+    auto& [memory, size] = scratch_[static_cast<std::size_t>(which)];
     if (size >= bytes) return memory;
     return allocate(bytes).map([&](const Memory& larger) { return size = bytes, memory = larger; });
   }
@@ -94,7 +94,7 @@ class Device {
   std::shared_ptr<std::atomic<std::int64_t>> taken_ =
       std::make_shared<std::atomic<std::int64_t>>(0);  // bytes still allocated
   std::array<std::pair<Memory, std::int64_t>, 3>
-      rooms_;  // memory and size in bytes, the maximum requested so far
+      scratch_;  // memory and size in bytes, the maximum requested so far
 };
 
 }  // namespace trainyard::cuda

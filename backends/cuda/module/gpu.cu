@@ -87,7 +87,7 @@ class GpuDevice final : public Device {
 };
 
 // Copies between host and device memory in either direction, in stream order.
-cudaError_t bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
+cudaError_t copy_async(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
   return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
                          stream.handle);
 }
@@ -160,9 +160,9 @@ class GpuCompute final : public compute::Compute {
       return at(where, problem);
     });
   }
-  Result<Memory> borrow(const std::string& name, const std::string& where) override {
+  Result<Memory> import_memory(const std::string& name, const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return module::borrow(gpu_.number, name).map_error([&](const Problem& problem) {
+    return module::import_memory(gpu_.number, name).map_error([&](const Problem& problem) {
       return at(where, problem);
     });
   }
@@ -179,7 +179,7 @@ class GpuCompute final : public compute::Compute {
     const auto size = static_cast<std::int64_t>(base::size_of(dtype));
     std::int64_t away = 0;
     for (std::size_t s = 0; s < sources.size(); ++s)
-      away += is_away(sources, s, destination) ? 1 : 0;
+      away += is_remote(sources, s, destination) ? 1 : 0;
     const std::int64_t piece =
         away == 0
             ? elements
@@ -187,13 +187,13 @@ class GpuCompute final : public compute::Compute {
     for (std::int64_t done = 0; done < elements; done += piece) {
       const std::int64_t some = std::min(piece, elements - done);
       cuda::sum(queue_->stream(), dtype, destination + done * size,
-                brought(sources, destination, done * size, some * size), some);
+                staged_sources(sources, destination, done * size, some * size), some);
     }
     finish();
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
     cudaSetDevice(gpu_.number);
-    failed_->note(bring(queue_->stream(), destination, source, bytes));
+    failed_->note(copy_async(queue_->stream(), destination, source, bytes));
     finish();
   }
   void load(const Tensor& destination, std::span<const float> source) override {
@@ -208,9 +208,9 @@ class GpuCompute final : public compute::Compute {
     if (destination.dtype == DType::int32 || source.empty() ||
         !reaches(gpu_.number, reinterpret_cast<const std::byte*>(source.data())))
       return Compute::load_bytes(destination, source, value_of);
-    failed_->note(bring(queue_->stream(), stage_.get(),
-                        reinterpret_cast<const std::byte*>(value_of.data()),
-                        static_cast<std::int64_t>(value_of.size_bytes())));
+    failed_->note(copy_async(queue_->stream(), stage_.get(),
+                             reinterpret_cast<const std::byte*>(value_of.data()),
+                             static_cast<std::int64_t>(value_of.size_bytes())));
     decode(queue_->stream(), destination, source.data(),
            reinterpret_cast<const float*>(stage_.get()));
     finish();
@@ -222,22 +222,22 @@ class GpuCompute final : public compute::Compute {
     return problem;
   }
 
-  bool is_away(std::span<const std::byte* const> sources, std::size_t s,
-               const std::byte* destination) const {
-    return !reaches(gpu_.number, sources[s]) || (s >= kMostSources && sources[s] == destination);
+  bool is_remote(std::span<const std::byte* const> sources, std::size_t s,
+                 const std::byte* destination) const {
+    return !reaches(gpu_.number, sources[s]) || (s >= kMaxSources && sources[s] == destination);
   }
 
   // Returns bytes [from, from + bytes) of each source, copied where necessary so that the GPU can
   // access them.
-  std::span<const std::byte* const> brought(std::span<const std::byte* const> sources,
-                                            const std::byte* destination, std::int64_t from,
-                                            std::int64_t bytes) {
+  std::span<const std::byte* const> staged_sources(std::span<const std::byte* const> sources,
+                                                   const std::byte* destination, std::int64_t from,
+                                                   std::int64_t bytes) {
     brought_.clear();
     std::byte* free = stage_.get();
     for (std::size_t s = 0; s < sources.size(); ++s) {
       brought_.push_back(sources[s] + from);
-      if (!is_away(sources, s, destination)) continue;
-      failed_->note(bring(queue_->stream(), free, sources[s] + from, bytes));
+      if (!is_remote(sources, s, destination)) continue;
+      failed_->note(copy_async(queue_->stream(), free, sources[s] + from, bytes));
       brought_.back() = free;
       free += bytes;
     }

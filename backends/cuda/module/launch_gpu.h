@@ -19,8 +19,8 @@ namespace trainyard::cuda {
 
 inline constexpr std::int64_t kTeamMemory =
     std::int64_t{96} << 10;  // Bytes of shared memory per block on every GPU since 2020 (Ampere).
-inline constexpr int kThreads = 256;                  // per block
-inline constexpr std::int64_t kMostBlocks = 1 << 20;  // blocks loop over more work than that
+inline constexpr int kThreads = 256;                 // per block
+inline constexpr std::int64_t kMaxBlocks = 1 << 20;  // blocks loop over more work than that
 inline constexpr int kWarp = 32;
 inline constexpr int kSmallTeam = kWarp;  // the team size with the cheapest reductions
 
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kOfTeam) run_teams(std::int64_t count, Body bo
 template <class Body>
 void for_each(Stream& stream, std::int64_t count, const Body& body) {
   if (count <= 0) return;
-  const std::int64_t blocks = std::min(kMostBlocks, (count + kThreads - 1) / kThreads);
+  const std::int64_t blocks = std::min(kMaxBlocks, (count + kThreads - 1) / kThreads);
   run_each<<<static_cast<unsigned>(blocks), kThreads, 0, stream.handle>>>(count, body);
 }
 
@@ -161,7 +161,7 @@ void for_teams(Stream& stream, std::int64_t count, std::int64_t bytes, const Bod
   if (bytes > 48 << 10)
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                          static_cast<int>(bytes));
-  kernel<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kOfTeam,
+  kernel<<<static_cast<unsigned>(std::min(kMaxBlocks, count)), kOfTeam,
            static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
 }
 

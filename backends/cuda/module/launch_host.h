@@ -20,8 +20,8 @@ namespace trainyard::cuda {
 // bytes of shared memory per team
 inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;
 
-inline constexpr int kMostThreads = 64;  // maximum team size
-inline constexpr int kSmallTeam = 1;     // minimum team size
+inline constexpr int kMaxThreads = 64;  // maximum team size
+inline constexpr int kSmallTeam = 1;    // minimum team size
 
 template <int kCount, class Body>
 void unrolled(const Body& body) {
@@ -57,8 +57,8 @@ class ThreadTeam {
   virtual int size() const = 0;
   // runs the task on all threads and waits for them
   virtual void run(Task task, const void* with) = 0;
-  virtual void sync() = 0;                               // barrier; all threads must call it
-  virtual std::array<Ranked, kMostThreads>& said() = 0;  // exchange buffer, by rank
+  virtual void sync() = 0;                              // barrier; all threads must call it
+  virtual std::array<Ranked, kMaxThreads>& said() = 0;  // exchange buffer, by rank
 };
 
 struct Stream {

@@ -21,7 +21,7 @@ std::size_t one_or_more(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
 }
 
-base::Problem no_room(int gpu, std::int64_t bytes) {
+base::Problem out_of_memory_problem(int gpu, std::int64_t bytes) {
   std::size_t free = 0, all = 0;
   cudaMemGetInfo(&free, &all);
   return {"out_of_memory",
@@ -38,7 +38,7 @@ base::Problem no_room(int gpu, std::int64_t bytes) {
 base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
   cudaGetLastError();
   return error == cudaErrorMemoryAllocation
-             ? no_room(gpu, bytes)
+             ? out_of_memory_problem(gpu, bytes)
              : problem_of(error, "allocate on GPU " + std::to_string(gpu));
 }
 
@@ -144,7 +144,7 @@ Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
                                  std::string(handle.reserved, sizeof handle.reserved)};
 }
 
-Result<Memory> borrow(int gpu, const std::string& name) {
+Result<Memory> import_memory(int gpu, const std::string& name) {
   cudaIpcMemHandle_t handle{};
   if (name.size() != sizeof handle.reserved)
     return base::fail({"bad_memory_name", ProblemCode::failed, "GPU " + std::to_string(gpu),

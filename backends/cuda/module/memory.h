@@ -20,7 +20,7 @@ base::Result<Memory> allocate_on_host(std::int64_t bytes);
 // becomes invalid when the allocation is freed, so importers must finish before that.
 base::Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
                                                         std::span<const int> to);
-base::Result<Memory> borrow(int gpu, const std::string& name);
+base::Result<Memory> import_memory(int gpu, const std::string& name);
 
 // True if the GPU can access this address of the process.
 bool reaches(int gpu, const std::byte* place);

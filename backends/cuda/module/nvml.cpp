@@ -35,7 +35,7 @@ constexpr unsigned kLinksSent = 138,
                    // loaded.
     kLinksReceived = 139;
 constexpr unsigned kAllLinks = ~0U;  // scope of a field: the sum of all links
-constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
+constexpr unsigned kMaxLinks = 18;   // NVML_NVLINK_MAX_LINKS
 
 struct Functions {
   int (*initialize)() = nullptr;
@@ -94,13 +94,13 @@ static Problem refused(const nvml::Functions& driver, const std::string& library
 }
 
 // Describes the GPU's links. A GPU without NVLink has none that is up.
-static std::string links_said(const nvml::Functions& driver, nvml::Handle gpu) {
+static std::string links_text(const nvml::Functions& driver, nvml::Handle gpu) {
   std::string said;
   unsigned generation = 0, lanes = 0, up = 0;
   if (driver.generation != nullptr && driver.width != nullptr &&
       driver.generation(gpu, &generation) == 0 && driver.width(gpu, &lanes) == 0)
     said = "PCIe " + std::to_string(generation) + ".0 x" + std::to_string(lanes);
-  for (unsigned link = 0; driver.link != nullptr && link < nvml::kMostLinks; ++link)
+  for (unsigned link = 0; driver.link != nullptr && link < nvml::kMaxLinks; ++link)
     if (int is_up = 0; driver.link(gpu, link, &is_up) == 0 && is_up != 0) ++up;
   if (up > 0)
     said += (said.empty() ? "" : ", ") + std::to_string(up) + (up == 1 ? " NVLink" : " NVLinks");
@@ -111,7 +111,7 @@ std::string links_of(const std::string& bus, const std::string& library) {
   const auto driver = functions_of(library);
   if (!driver || driver->initialize() != 0) return "";
   nvml::Handle gpu = nullptr;
-  std::string said = driver->by_bus(bus.c_str(), &gpu) == 0 ? links_said(*driver, gpu) : "";
+  std::string said = driver->by_bus(bus.c_str(), &gpu) == 0 ? links_text(*driver, gpu) : "";
   driver->shut_down();
   return said;
 }

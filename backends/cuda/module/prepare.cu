@@ -22,10 +22,10 @@ base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const com
 // order.
 void sum(Stream& stream, DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements) {
-  if (sources.size() > kMostSources) {
-    sum(stream, dtype, destination, sources.first(kMostSources), elements);
+  if (sources.size() > kMaxSources) {
+    sum(stream, dtype, destination, sources.first(kMaxSources), elements);
     std::vector<const std::byte*> rest{destination};
-    rest.insert(rest.end(), sources.begin() + kMostSources, sources.end());
+    rest.insert(rest.end(), sources.begin() + kMaxSources, sources.end());
     return sum(stream, dtype, destination, rest, elements);
   }
   Sources all{};

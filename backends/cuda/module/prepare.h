@@ -31,7 +31,7 @@ base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const com
 // Implements Compute::sum. Sources and destination are in device memory at any address. The
 // destination must not be one of the sources after the first kMostSources, the number that one
 // kernel adds.
-inline constexpr std::size_t kMostSources = 128;
+inline constexpr std::size_t kMaxSources = 128;
 void sum(Stream& stream, compute::DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements);
 

@@ -36,7 +36,7 @@ inline constexpr float kInf = std::numeric_limits<float>::infinity(),
                        kNoNumber = std::numeric_limits<float>::quiet_NaN();
 constexpr bool is_finite(float value) { return magnitude(value) < magnitude(kInf); }
 
-inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) {
+inline std::int32_t max_magnitude(const float* values, std::int64_t count) {
   std::array<std::int32_t, 16> greatest{};
   const std::int64_t even = count / 16 * 16;
   for (std::int64_t i = 0; i < even; i += 16)

@@ -31,7 +31,7 @@ inline void encode_int8(Gradient& gradient, std::byte* encoded) {
   std::byte* const numbers = encoded + 4 * scales_of(gradient.elements());
   in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
     const float* const values = gradient.values() + first;
-    const float scale = int8_scale(greatest_magnitude(values, count));
+    const float scale = int8_scale(max_magnitude(values, count));
     store(encoded, first / kScaled, scale);
     std::int8_t block[kBlock] = {};
     for (std::int64_t i = 0; scale > 0 && i < count; ++i) block[i] = quantize(values[i], scale);

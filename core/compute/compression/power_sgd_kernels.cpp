@@ -12,7 +12,7 @@ namespace trainyard::compute::compression {
 namespace {
 
 // Scratch size for the widest block.
-std::size_t most_right_elements(const PowerSgdLayout& layout) {
+std::size_t max_right_elements(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks)
     most = std::max({most, block.right_elements(), block.rank});
@@ -20,7 +20,7 @@ std::size_t most_right_elements(const PowerSgdLayout& layout) {
 }
 
 // Columns of the widest block, rounded up to a multiple of 8.
-std::size_t most_columns(const PowerSgdLayout& layout) {
+std::size_t max_columns(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks) most = std::max(most, block.matrix.columns);
   return static_cast<std::size_t>(most + 7);
@@ -28,7 +28,7 @@ std::size_t most_columns(const PowerSgdLayout& layout) {
 
 class Left final : public Kernel {
  public:
-  explicit Left(const PowerSgdLeft& op) : op_(op), guess_(most_right_elements(op.layout)) {}
+  explicit Left(const PowerSgdLeft& op) : op_(op), guess_(max_right_elements(op.layout)) {}
 
   void enqueue(Queue&) override {
     const Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(),
@@ -53,7 +53,7 @@ class Left final : public Kernel {
 
 class Right final : public Kernel {
  public:
-  explicit Right(const PowerSgdRight& op) : op_(op), sums_(most_right_elements(op.layout)) {}
+  explicit Right(const PowerSgdRight& op) : op_(op), sums_(max_right_elements(op.layout)) {}
 
   void enqueue(Queue&) override {
     for (const PowerSgdBlock& block : op_.layout.blocks) {
@@ -73,7 +73,7 @@ class Right final : public Kernel {
 
 class Decode final : public Kernel {
  public:
-  explicit Decode(const PowerSgdDecode& op) : op_(op), row_(most_columns(op.layout)) {}
+  explicit Decode(const PowerSgdDecode& op) : op_(op), row_(max_columns(op.layout)) {}
 
   void enqueue(Queue&) override {
     Sums squares;

@@ -52,7 +52,7 @@ inline void encode_random_k(Gradient& gradient, std::byte* encoded, const Random
   for (const std::int64_t place : places.in_order())
     store(encoded, next++, gradient.values()[place]);
   in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
-    if (greatest_magnitude(gradient.values() + first, count) >= magnitude(kInf))
+    if (max_magnitude(gradient.values() + first, count) >= magnitude(kInf))
       store(encoded, 0, kNoNumber);
     gradient.sent_if(first, count, places.drawn() + first);
   });

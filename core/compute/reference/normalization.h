@@ -64,7 +64,7 @@ void store_normalized(const Tensor& input, const Tensor& weight, const Tensor& b
 }
 
 template <class T>
-void follow(T& running, double momentum, double now) {
+void update_running(T& running, double momentum, double now) {
   if (!std::isfinite(now)) return;
   running = static_cast<T>(static_cast<double>(running) +
                            momentum * (now - static_cast<double>(running)));
@@ -78,9 +78,10 @@ void run(const BatchNormForward& op) {
     if (normal.samples == 0) return;
     store_normalized<T>(op.input, op.weight, op.bias, op.output, op.activation, c, normal);
     if (op.running.empty()) continue;
-    follow(op.running.as<T>()[c], op.momentum, normal.mean);
-    follow(op.running.as<T>()[channels + c], op.momentum,
-           normal.variance * (normal.samples > 1 ? normal.samples / (normal.samples - 1) : 1));
+    update_running(op.running.as<T>()[c], op.momentum, normal.mean);
+    update_running(
+        op.running.as<T>()[channels + c], op.momentum,
+        normal.variance * (normal.samples > 1 ? normal.samples / (normal.samples - 1) : 1));
   }
 }
 

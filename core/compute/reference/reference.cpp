@@ -79,7 +79,7 @@ class WidenedKernel final : public Kernel {
  public:
   template <class OneOp>
   explicit WidenedKernel(OneOp op)
-      : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })),
+      : passing_(widen(op, [this](std::int64_t elements) { return scratch_floats(elements); })),
         kernel_(make_kernel(op)) {}
 
   void enqueue(Queue& queue) override {
@@ -91,7 +91,7 @@ class WidenedKernel final : public Kernel {
   }
 
  private:
-  float* lend(std::int64_t elements) {
+  float* scratch_floats(std::int64_t elements) {
     return memory_.emplace_back(new float[static_cast<std::size_t>(elements)]).get();
   }
 

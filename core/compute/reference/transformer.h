@@ -24,8 +24,8 @@ struct Row {
       mean += static_cast<double>(values[c]) / static_cast<double>(columns);
     double variance = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
-      const double centerd = static_cast<double>(values[c]) - mean;
-      variance += centerd * centerd / static_cast<double>(columns);
+      const double centered = static_cast<double>(values[c]) - mean;
+      variance += centered * centered / static_cast<double>(columns);
     }
     inverse_deviation = 1 / std::sqrt(variance + epsilon);
   }

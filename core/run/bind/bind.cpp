@@ -130,7 +130,7 @@ class Binder : BufferMap {
   // Finds the access to a buffer, or to a piece of it.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
-      return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer;
+      return plan::base_name(plan_.buffers[access.buffer.index()].name) == buffer;
     });
     return at == accesses.end() ? nullptr : &*at;
   }
@@ -209,7 +209,7 @@ class Binder : BufferMap {
     if (op.kind == OpKind::copy || plan::coarse(op.kind)) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
     for (const std::int32_t rank : plan::summands(op, groups_)) {
-      if (rank == plan_.rank) bound.own_position = static_cast<int>(bound.peers.size());
+      if (rank == plan_.rank) bound.local_position = static_cast<int>(bound.peers.size());
       else bound.peers.push_back(rank);
     }
   }
@@ -263,7 +263,7 @@ class Binder : BufferMap {
       case OpKind::norm:
         return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::clip:
-        return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(),
+        return {compute::ClipFactor{named("reduced_norms"), named("factor"), max_norm(),
                                     recipe_.skips_non_finite, loss_scale(op)}};
       case OpKind::update:
         return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
@@ -297,7 +297,7 @@ class Binder : BufferMap {
                                                             : model::forward(segment(op), t);
   }
 
-  double maximum_norm() const {
+  double max_norm() const {
     return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
   }
 
@@ -372,10 +372,10 @@ class Binder : BufferMap {
         const std::string& name = plan_.buffers[access.buffer.index()].name;
         if (name == "input") c.input = matrix(access, op.columns.count);
         if (name == "columns.s0") c.packed = matrix(access, op.columns.count);
-        if (name == "pre.s0") c.sums = c.own_sums = matrix(access, outputs);
+        if (name == "pre.s0") c.sums = c.local_sums = matrix(access, outputs);
         if (name != "pre_grad.s0") continue;
-        c.own_gradients = matrix(access, outputs);
-        if (c.gradients.empty()) c.gradients = c.own_gradients;
+        c.local_gradients = matrix(access, outputs);
+        if (c.gradients.empty()) c.gradients = c.local_gradients;
       }
     return c;
   }
@@ -527,11 +527,11 @@ class Binder : BufferMap {
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, const PrivateArena& own_arena,
-                             const SharedArena& shared_arena, const SwapSpace* aside,
-                             const Lent& lent) {
-  return Binder(BufferMap(plan, own_arena, shared_arena, aside, lent), plan, groups, model, recipe,
-                compute)
+                             compute::Compute& compute, const PrivateArena& private_arena,
+                             const SharedArena& shared_arena, const SwapSpace* swap_space,
+                             const SharedBuffer& shared_buffer) {
+  return Binder(BufferMap(plan, private_arena, shared_arena, swap_space, shared_buffer), plan,
+                groups, model, recipe, compute)
       .run();
 }
 

@@ -27,7 +27,8 @@ std::vector<compute::Op> partial_products(const model::Segment& s, const model::
 
 std::vector<compute::Op> finish_forward(const model::Segment& s, const model::SegmentTensors& t,
                                         const ColumnTensors& c) {
-  return {compute::AddBias{c.own_sums, part(t.parameters, 0, {s.outputs}), t.output, s.activation}};
+  return {
+      compute::AddBias{c.local_sums, part(t.parameters, 0, {s.outputs}), t.output, s.activation}};
 }
 
 std::vector<compute::Op> scatter_gradient_rows(const model::Segment& s,
@@ -36,7 +37,7 @@ std::vector<compute::Op> scatter_gradient_rows(const model::Segment& s,
   std::vector<compute::Op> ops;
   if (s.activation != compute::Activation::none)
     ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
-  ops.emplace_back(compute::Copy{t.output_gradient, c.own_gradients});
+  ops.emplace_back(compute::Copy{t.output_gradient, c.local_gradients});
   return ops;
 }
 
@@ -48,7 +49,7 @@ std::vector<compute::Op> backward_columns(const model::Segment& s, const model::
                of_bias = part(t.gradients, s.bias_offset() - s.first, {s.outputs});
   std::vector<compute::Op> ops{
       compute::LinearBackwardWeight{c.input, c.gradients, c.packed, of_bias, {}, t.multiplies},
-      compute::SumRows{c.own_gradients, of_bias}, compute::Zero{flat(of_weight)},
+      compute::SumRows{c.local_gradients, of_bias}, compute::Zero{flat(of_weight)},
       compute::CopyColumns{c.packed, of_weight, 0, c.columns.first, c.columns.count}};
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;

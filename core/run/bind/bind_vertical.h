@@ -14,10 +14,10 @@ namespace trainyard::run {
 // outputs.
 struct ColumnTensors {
   plan::Columns columns;
-  compute::Tensor input;           // [R, C]
-  compute::Tensor packed;          // [O, C]: the local columns of the weights or of their gradient
-  compute::Tensor sums, own_sums;  // [R, O], [B, O]: before bias and activation
-  compute::Tensor gradients, own_gradients;  // [R, O], [B, O]: before the activation
+  compute::Tensor input;   // [R, C]
+  compute::Tensor packed;  // [O, C]: the local columns of the weights or of their gradient
+  compute::Tensor sums, local_sums;            // [R, O], [B, O]: before bias and activation
+  compute::Tensor gradients, local_gradients;  // [R, O], [B, O]: before the activation
 };
 
 // `t`: tensors as for any segment, with the local rows.

@@ -97,7 +97,7 @@ struct BoundOp {
   // Fields of sends and receives.
   int channel = 0;
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
-  int own_position = -1;       // reduce_many: position of this rank's chunk in the sum
+  int local_position = -1;     // reduce_many: position of this rank's chunk in the sum
   std::uint32_t transfer = 0;  // equal at both ends
   int root = 0;                // coarse collective of an engine: position in the group
   std::int64_t engine_bytes =
@@ -180,20 +180,20 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
                                  const model::Model& model);
 
 // A buffer that uses another rank's memory in this process, instead of the arenas.
-struct Lent {
+struct SharedBuffer {
   plan::BufferId buffer;  // invalid if nothing is shared
   std::byte* data = nullptr;
 };
 
-// Private arena. If `at_hand` is not null, it holds the first `result_bytes` of the layout, and
-// `memory` begins after them.
+// Private arena. If `result_memory` is not null, it holds the first `result_bytes` of the layout,
+// and `memory` begins after them.
 struct PrivateArena {
   std::span<std::byte> memory;
-  std::byte* at_hand = nullptr;
+  std::byte* result_memory = nullptr;
 
   PrivateArena() = default;
   PrivateArena(std::span<std::byte> others, std::byte* results = nullptr)
-      : memory(others), at_hand(results) {}  // NOLINT(google-explicit-constructor): it is one
+      : memory(others), result_memory(results) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
 // Arena that peers read. If `on_device` is not null, it holds the layout from `shared_host_bytes`
@@ -208,12 +208,12 @@ struct SharedArena {
 };
 
 // Binds a plan to memory. Arenas must have the sizes of `layout`, be zeroed (the optimizer's state
-// starts at zero) and outlive the result; likewise `aside` (null without offloading) and the memory
-// of `lent`. A kernel that cannot be prepared is a Problem that names the op.
+// starts at zero) and outlive the result; likewise `swap_space` (null without offloading) and the
+// memory of `shared_buffer`. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, const PrivateArena& own_arena,
-                             const SharedArena& shared_arena, const SwapSpace* aside = nullptr,
-                             const Lent& lent = {});
+                             compute::Compute& compute, const PrivateArena& private_arena,
+                             const SharedArena& shared_arena, const SwapSpace* swap_space = nullptr,
+                             const SharedBuffer& shared_buffer = {});
 
 }  // namespace trainyard::run

@@ -5,7 +5,8 @@
 
 namespace trainyard::run {
 
-base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent) {
+base::Result<void> bind(BoundRank& rank, const BindingParts& parts,
+                        const SharedBuffer& shared_buffer) {
   const Layout places = layout(rank.plan);
   const std::string where = fmt::format("rank {}", rank.plan.rank);
   if (!rank.own) {
@@ -13,11 +14,11 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
     if (!own) return base::fail(own.error());
     rank.own = std::move(*own);
   }
-  auto aside = SwapSpace::make(places, *parts.swap_directory, where);
-  if (!aside) return base::fail(aside.error());
-  rank.aside = std::move(*aside);
+  auto swap_space = SwapSpace::make(places, *parts.swap_directory, where);
+  if (!swap_space) return base::fail(swap_space.error());
+  rank.swap_space = std::move(*swap_space);
   auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute,
-                         rank.own->arena(), rank.shared, &rank.aside, lent);
+                         rank.own->arena(), rank.shared, &rank.swap_space, shared_buffer);
   if (!bound) return base::fail(bound.error());
   rank.bound = std::move(*bound);
   return {};

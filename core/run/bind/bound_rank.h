@@ -14,7 +14,7 @@ struct BoundRank {
   plan::RankPlan plan;
   std::optional<PrivateMemory> own;  // private memory
   std::span<std::byte> shared;       // memory that other ranks read
-  SwapSpace aside;
+  SwapSpace swap_space;
   BoundPlan bound;
 
   int program(const std::string& name) const { return plan.program(name); }
@@ -33,6 +33,7 @@ struct BindingParts {
 
 // Binds `rank`. Its plan and shared memory must be set, and its private memory if other ranks use
 // it too. A kernel that cannot be prepared, or insufficient memory, is a Problem.
-base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent = {});
+base::Result<void> bind(BoundRank& rank, const BindingParts& parts,
+                        const SharedBuffer& shared_buffer = {});
 
 }  // namespace trainyard::run

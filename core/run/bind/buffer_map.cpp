@@ -8,8 +8,13 @@ namespace trainyard::run {
 using compute::Tensor;
 
 BufferMap::BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
-                     const SwapSpace* aside, const Lent& lent)
-    : plan_(plan), layout_(layout(plan)), own_(own), shared_(shared), aside_(aside), lent_(lent) {}
+                     const SwapSpace* swap_space, const SharedBuffer& shared_buffer)
+    : plan_(plan),
+      layout_(layout(plan)),
+      own_(own),
+      shared_(shared),
+      swap_space_(swap_space),
+      shared_buffer_(shared_buffer) {}
 
 base::Result<void> BufferMap::fits() const {
   const std::int64_t private_bytes = layout_.private_bytes - apart(),
@@ -19,7 +24,7 @@ base::Result<void> BufferMap::fits() const {
   if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
     return base::fail({"arena_too_small", base::ProblemCode::failed, rank,
                        "the arenas are smaller than the plan needs", "", ""});
-  if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
+  if (swap_space_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
     return base::fail({"no_offload_memory", base::ProblemCode::failed, rank,
                        "the plan offloads buffers, but there is no memory for them", "", ""});
   return {};
@@ -34,30 +39,30 @@ std::vector<MemorySpan> BufferMap::in_memory(bool on_device) const {
 
 const std::byte* BufferMap::begin_of(const MemoryRegion& region, bool on_device) const {
   if (region.part == MemoryPurpose::disk) return nullptr;
-  if (region.part == MemoryPurpose::host) return aside_->host(region.offset);
-  const bool of_device =
-      region.shared ? is_lent(region.offset) : on_device && !is_host_accessible(region.offset);
+  if (region.part == MemoryPurpose::host) return swap_space_->host(region.offset);
+  const bool of_device = region.shared ? is_in_device_memory(region.offset)
+                                       : on_device && !is_host_accessible(region.offset);
   return of_device ? nullptr : in_arena(region.shared, region.offset);
 }
 
 const SwapSpace* BufferMap::file_of(plan::BufferId id) const {
-  return layout_.buffers[id.index()].place == plan::Place::disk ? aside_ : nullptr;
+  return layout_.buffers[id.index()].place == plan::Place::disk ? swap_space_ : nullptr;
 }
 
 std::byte* BufferMap::address(plan::BufferId id) const {
-  if (lent_.data != nullptr && id == lent_.buffer) return lent_.data;
+  if (shared_buffer_.data != nullptr && id == shared_buffer_.buffer) return shared_buffer_.data;
   const Placement& place = layout_.buffers[id.index()];
-  if (place.place == plan::Place::host) return aside_->host(place.offset);
-  if (place.place == plan::Place::disk) return aside_->disk(place.offset);
+  if (place.place == plan::Place::host) return swap_space_->host(place.offset);
+  if (place.place == plan::Place::disk) return swap_space_->disk(place.offset);
   return in_arena(place.shared, place.offset);
 }
 
 std::byte* BufferMap::in_arena(bool shared, std::int64_t offset) const {
   if (!shared)
-    return is_host_accessible(offset) ? own_.at_hand + offset
+    return is_host_accessible(offset) ? own_.result_memory + offset
                                       : own_.memory.data() + (offset - apart());
-  return is_lent(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes)
-                         : shared_.memory.data() + offset;
+  return is_in_device_memory(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes)
+                                     : shared_.memory.data() + offset;
 }
 
 Tensor BufferMap::tensor(const plan::Access& access) const {

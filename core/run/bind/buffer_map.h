@@ -13,7 +13,7 @@ class BufferMap {
  public:
   // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
   BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
-            const SwapSpace* aside, const Lent& lent);
+            const SwapSpace* swap_space, const SharedBuffer& shared_buffer);
 
   // Returns a Problem if some buffer does not fit its memory.
   base::Result<void> fits() const;
@@ -42,13 +42,13 @@ class BufferMap {
   static compute::Tensor sub(const compute::Tensor& tensor, std::int64_t first, std::int64_t count);
 
  private:
-  bool is_lent(std::int64_t offset) const {
+  bool is_in_device_memory(std::int64_t offset) const {
     return shared_.on_device != nullptr && offset >= layout_.shared_host_bytes;
   }
   bool is_host_accessible(std::int64_t offset) const {
-    return own_.at_hand != nullptr && offset < layout_.result_bytes;
+    return own_.result_memory != nullptr && offset < layout_.result_bytes;
   }
-  std::int64_t apart() const { return own_.at_hand != nullptr ? layout_.result_bytes : 0; }
+  std::int64_t apart() const { return own_.result_memory != nullptr ? layout_.result_bytes : 0; }
   std::byte* in_arena(bool shared, std::int64_t offset) const;
   const std::byte* begin_of(const MemoryRegion& region, bool on_device) const;
 
@@ -56,8 +56,8 @@ class BufferMap {
   Layout layout_;
   PrivateArena own_;
   SharedArena shared_;
-  const SwapSpace* aside_;
-  Lent lent_;
+  const SwapSpace* swap_space_;
+  SharedBuffer shared_buffer_;
 };
 
 }  // namespace trainyard::run

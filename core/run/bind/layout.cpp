@@ -41,7 +41,7 @@ bool touches(const plan::Op& op, std::size_t buffer) {
 }
 
 // True if the host takes part in an op on the buffer, or in its synchronization.
-bool host_takes_part(const RankPlan& plan, std::size_t buffer) {
+bool host_participates(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
     return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
            kind == plan::OpKind::pack;
@@ -64,15 +64,15 @@ bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   if (buffer.shared || buffer.place != plan::Place::device) return false;
   const bool is_small =
       is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
-  return plan::is_host_accessed(buffer.name) || (is_small && host_takes_part(plan, number));
+  return plan::is_host_accessed(buffer.name) || (is_small && host_participates(plan, number));
 }
 
 // True if the host accesses a shared buffer only by copies, such as gradients, outputs and
 // parameters.
-bool is_left_to_devices(const RankPlan& plan, std::size_t buffer) {
+bool is_host_copy_only(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
   return of.shared && of.dtype != base::DType::int32 && !plan::is_host_accessed(of.name) &&
-         !host_takes_part(plan, buffer);
+         !host_participates(plan, buffer);
 }
 
 struct Placed {
@@ -163,7 +163,7 @@ Layout layout(const RankPlan& plan) {
   std::vector<std::size_t> others, for_devices, scratch;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     if (is_host_accessible(plan, b)) append(b);
-    else if (is_left_to_devices(plan, b)) for_devices.push_back(b);
+    else if (is_host_copy_only(plan, b)) for_devices.push_back(b);
     else (is_scratch[b] && !is_result(plan.buffers[b], plan) ? scratch : others).push_back(b);
   }
   result.result_bytes = result.private_bytes;

@@ -85,7 +85,7 @@ MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
   return use;
 }
 
-std::string in_words(const MemoryUse& use) {
+std::string describe(const MemoryUse& use) {
   const auto said = [](std::int64_t bytes) {
     return base::format_bytes(static_cast<double>(bytes));
   };

@@ -43,7 +43,7 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
 // "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
-std::string in_words(const MemoryUse& use);
+std::string describe(const MemoryUse& use);
 
 // Returns the resident bytes of the range at `begin` (mincore(2)); all of them if that is
 // unavailable.

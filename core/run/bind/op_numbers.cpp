@@ -14,12 +14,12 @@ std::string ops(std::size_t count) { return base::counted(static_cast<std::int64
 
 base::Result<void> check_op_numbers(const plan::RankPlan& rank) {
   for (const plan::Program& program : rank.programs)
-    if (program.ops.size() > kMostOps)
+    if (program.ops.size() > kMaxOps)
       return base::fail({"too_many_ops", base::ProblemCode::bad_input,
                          fmt::format("rank {}, program {}", rank.rank, program.name),
                          fmt::format("the program has {}, more than an event can number",
                                      ops(program.ops.size())),
-                         fmt::format("up to {}", ops(kMostOps)),
+                         fmt::format("up to {}", ops(kMaxOps)),
                          "Use fewer devices, layers or accumulation steps, or larger buckets "
                          "(strategy.bucket_bytes)."});
   return {};

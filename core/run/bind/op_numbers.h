@@ -11,7 +11,7 @@
 
 namespace trainyard::run {
 
-inline constexpr std::size_t kMostOps =
+inline constexpr std::size_t kMaxOps =
     std::size_t{std::numeric_limits<decltype(telemetry::Event::subject)>::max()} + 1;
 
 // Returns a Problem if a program of the rank is longer.

@@ -14,8 +14,8 @@ base::Result<PrivateMemory> PrivateMemory::make(const Layout& layout, compute::C
   own.memory_ = std::move(*memory);
   own.bytes_ = static_cast<std::size_t>(layout.private_bytes - apart);
   if (apart == 0) return own;
-  return compute.allocate_host_visible(apart, where).map([&](compute::Memory at_hand) {
-    own.at_hand_ = std::move(at_hand);
+  return compute.allocate_host_visible(apart, where).map([&](compute::Memory result_memory) {
+    own.result_memory_ = std::move(result_memory);
     return own;
   });
 }

@@ -14,10 +14,10 @@ class PrivateMemory {
  public:
   static base::Result<PrivateMemory> make(const Layout& layout, compute::Compute& compute,
                                           const std::string& where);
-  PrivateArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
+  PrivateArena arena() const { return {{memory_.get(), bytes_}, result_memory_.get()}; }
 
  private:
-  compute::Memory memory_, at_hand_;  // `at_hand_` is null if `memory_` has all
+  compute::Memory memory_, result_memory_;  // `result_memory_` is null if `memory_` has all
   std::size_t bytes_ = 0;
 };
 

@@ -35,9 +35,9 @@ double SlowdownModel::factor(std::int64_t step) const {
 }
 
 std::int64_t SlowdownModel::drawn_ns(int program, int op, std::int64_t step) const {
-  const std::int64_t unslowed =
+  const std::int64_t without_slowdown =
       drawn_.nanoseconds[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
-  return std::llround(static_cast<double>(unslowed) * factor(step));
+  return std::llround(static_cast<double>(without_slowdown) * factor(step));
 }
 
 std::int64_t SlowdownModel::target_ns(int program, int op, std::int64_t step,
@@ -46,8 +46,8 @@ std::int64_t SlowdownModel::target_ns(int program, int op, std::int64_t step,
   return std::max<std::int64_t>(real_ns, std::llround(static_cast<double>(real_ns) * factor(step)));
 }
 
-std::int64_t SlowdownModel::late_by(int program, int op, std::int64_t step,
-                                    std::int64_t real_ns) const {
+std::int64_t SlowdownModel::lateness_ns(int program, int op, std::int64_t step,
+                                        std::int64_t real_ns) const {
   return paced() ? std::max<std::int64_t>(real_ns - drawn_ns(program, op, step), 0) : 0;
 }
 

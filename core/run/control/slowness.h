@@ -18,7 +18,7 @@ struct OpTimes {
   std::vector<std::vector<std::int64_t>> nanoseconds;
 };
 
-inline constexpr std::int64_t kLongestSleep =
+inline constexpr std::int64_t kMaxSleep =
     2'000'000;  // ns: longest sleep before checking for a stop
 
 class SlowdownModel {
@@ -35,7 +35,7 @@ class SlowdownModel {
   // Returns the intended nanoseconds of an op whose real time is `real_ns`.
   std::int64_t target_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
   // Returns by how much the op exceeded the drawn device's time; 0 without pacing.
-  std::int64_t late_by(int program, int op, std::int64_t step, std::int64_t real_ns) const;
+  std::int64_t lateness_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
 
  private:
   std::int64_t drawn_ns(int program, int op, std::int64_t step) const;

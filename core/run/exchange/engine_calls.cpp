@@ -76,8 +76,9 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker) {
-  using Way = std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
-  std::map<Way, std::pair<int, int>> ways;  // first program and op with such a call
+  using CallSignature =
+      std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
+  std::map<CallSignature, std::pair<int, int>> ways;       // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)
     for (int i = 0; i < std::ssize(bound.programs[static_cast<std::size_t>(p)].ops); ++i) {
       const BoundOp& op =

@@ -102,7 +102,7 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   if (op.kind == OpKind::recv_reduce || op.kind == OpKind::copy) sources_.push_back(op.own);
   const std::span<const int> peers = peers_of(transfer);
   for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position)
+    if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.local_position)
       sources_.push_back(op.own);
     const std::byte* bytes = nullptr;
     const auto here = arrived(transfer, peers[i], bytes);
@@ -110,7 +110,7 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
     if (!*here) return false;
     sources_.push_back(bytes);
   }
-  if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size()))
+  if (op.kind == OpKind::reduce_many && op.local_position == static_cast<int>(op.peers.size()))
     sources_.push_back(op.own);
   transfer.ready_ns = base::now_nanoseconds();
   if (op.named.list != nullptr) transfer.bytes = take_rows(op, sources_.front());

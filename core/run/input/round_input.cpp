@@ -21,9 +21,9 @@ void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& 
 }
 
 RoundInput::RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler,
-                       int rank, std::int64_t most_samples)
+                       int rank, std::int64_t max_samples)
     : dataset_(std::move(dataset)),
-      micro_batches_(std::move(sampler), rank, most_samples, data::Rows::own) {}
+      micro_batches_(std::move(sampler), rank, max_samples, data::Rows::own) {}
 
 const data::Batch& RoundInput::take(std::int64_t step, int micro) {
   if (batch_.step == step && batch_.micro == micro) return batch_;

@@ -17,7 +17,7 @@ class RoundInput {
  public:
   // `rank`: its part of a round is loaded if the sampler shards steps; else the full round.
   RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank,
-             std::int64_t most_samples);
+             std::int64_t max_samples);
 
   // Valid until the next call with other arguments.
   const data::Batch& take(std::int64_t step, int micro);

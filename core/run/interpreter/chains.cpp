@@ -16,7 +16,7 @@ std::vector<std::size_t> ops_on(const plan::Program& program, plan::LaneId lane)
 }
 
 // Dependencies on the op's own lane are satisfied by the lane's order.
-bool waits_for_others(const plan::Op& op) {
+bool depends_on_peers(const plan::Op& op) {
   return std::ranges::any_of(op.after,
                              [&](const plan::Dependency& one) { return one.lane != op.lane; });
 }
@@ -38,7 +38,7 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   };
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BoundOp& op = bound.ops[ops[i]];
-    if (open.count == most || waits_for_others(program.ops[ops[i]]) || needs_host(op.kind) ||
+    if (open.count == most || depends_on_peers(program.ops[ops[i]]) || needs_host(op.kind) ||
         (has_loss && leaves_loss(op)))
       close(i);
     if (needs_host(op.kind)) close(i + 1);

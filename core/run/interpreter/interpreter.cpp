@@ -55,10 +55,10 @@ std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts,
 data::AllocateBytes room_for_bytes(compute::Compute& compute) {
   if (compute.on_host()) return {};
   return [&compute](std::int64_t bytes) {
-    auto at_hand = compute.allocate_host_visible(bytes, "samples");
-    return at_hand ? *at_hand
-                   : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)],
-                                     std::default_delete<std::byte[]>());
+    auto result_memory = compute.allocate_host_visible(bytes, "samples");
+    return result_memory ? *result_memory
+                         : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)],
+                                           std::default_delete<std::byte[]>());
   };
 }
 
@@ -84,7 +84,7 @@ bool loads(const plan::RankPlan& plan) {
 Interpreter::State::State(InterpreterParts p)
     : parts(std::move(p)),
       frontier(*parts.plan),
-      meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
+      meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.is_own_process),
       staleness(*parts.plan),
       queue(parts.compute->make_queue()),
       enqueue_uncaptured((parts.slowness != nullptr && parts.slowness->active()) ||
@@ -127,7 +127,7 @@ base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) {
   return state_->run(first_step);
 }
 base::Result<void> Interpreter::evaluate(std::int64_t step) {
-  state_->parts.whereabouts->step.store(step, std::memory_order_relaxed);
+  state_->parts.rank_progress->step.store(step, std::memory_order_relaxed);
   state_->lap();
   const auto done = state_->evaluate(step);
   return done ? done : base::fail(state_->in_op(done.error()));
@@ -158,7 +158,7 @@ void Interpreter::State::open(std::int64_t first_step) {
   if (loads_in(*parts.plan, plan::Purpose::training))
     pipeline = std::make_unique<data::InputPipeline>(
         seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share,
-        first_step, parts.schedule.steps, kPrefetched, most_loaded(),
+        first_step, parts.schedule.steps, kPrefetched, max_loaded(),
         columns.any() ? data::Rows::all : data::Rows::own, room_for_bytes(*parts.compute));
 }
 
@@ -171,7 +171,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
                        parts.compute, parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
-    parts.whereabouts->op.store({}, std::memory_order_relaxed);
+    parts.rank_progress->op.store({}, std::memory_order_relaxed);
     const auto answer = wait_at_gate(step);
     if (!answer) return base::fail(in_op(answer.error()));
     if (*answer == Gate::Answer::finish) break;
@@ -201,7 +201,7 @@ base::Result<Gate::Answer> Interpreter::State::wait_at_gate(std::int64_t step) {
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const AnsweredOffer& made) {
-    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+    parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
     log_answer(plan::Answer::Kind::answers,
                parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
     if (parts.record_ops && parts.events != nullptr)
@@ -222,11 +222,11 @@ void Interpreter::State::report_averages(std::int64_t step) {
 
 // Answers all offers of the steps up to `step`, before all ranks meet.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
-  for (int op = answering->owes(step); op >= 0; op = answering->owes(step)) {
+  for (int op = answering->next_answer(step); op >= 0; op = answering->next_answer(step)) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (*moved) continue;
-    parts.whereabouts->op.store({parts.plan->program("answer"), op}, std::memory_order_relaxed);
+    parts.rank_progress->op.store({parts.plan->program("answer"), op}, std::memory_order_relaxed);
     wait_for_peers(kWaitSlice, parts.plan->pairs[static_cast<std::size_t>(op)].active);
     const std::int64_t begin = lap();
     meter.times.wait_ns += now_ns - begin;
@@ -236,9 +236,9 @@ base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
 }
 
 void Interpreter::State::wait_for_peers(std::chrono::microseconds limit, int peer) {
-  parts.whereabouts->waits_for.store(peer, std::memory_order_relaxed);
+  parts.rank_progress->waits_for.store(peer, std::memory_order_relaxed);
   transfers->wait(limit);
-  parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
+  parts.rank_progress->waits_for.store(-1, std::memory_order_relaxed);
 }
 
 base::Result<void> Interpreter::State::admit(const std::string& program, std::int64_t step) {
@@ -252,7 +252,7 @@ base::Result<void> Interpreter::State::run_once(const std::string& program, std:
 }
 
 // Returns the samples of a full micro-step; a step with more samples has further micro-steps.
-std::int64_t Interpreter::State::most_loaded() const {
+std::int64_t Interpreter::State::max_loaded() const {
   std::int64_t most = 1;
   for (const BoundProgram& program : parts.bound->programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
@@ -276,7 +276,7 @@ std::int64_t Interpreter::State::share_of(std::int64_t step) const {
 // Runs steps while the gate admits them without waiting.
 base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
-    parts.whereabouts->step.store(step, std::memory_order_relaxed);
+    parts.rank_progress->step.store(step, std::memory_order_relaxed);
     lap();
     while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
     // The window may be full, because a lane moves past instances without ops for it only when it
@@ -291,8 +291,8 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     lap();
     meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))),
                     parts.recipe->learning_rate(step), share_of(step));
-    if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
-      parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
+    if (parts.rank_progress->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+      parts.rank_progress->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
     asked += parts.plan->pairs.empty() || answering ? 0 : 1;
     if (!averages_after(step)) report_averages(step);
     else if (auto ok = average(step); !ok) return ok;

@@ -56,12 +56,12 @@ struct InterpreterParts {
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
   Gate* gate = nullptr;
-  RankProgress* whereabouts = nullptr;
+  RankProgress* rank_progress = nullptr;
   const SlowdownModel* slowness = nullptr;  // null: ops are not slowed
   comm::Collectives* engine = nullptr;      // replaces the transport: runs coarse collectives
   ChunkSampler* chunks = nullptr;           // null: no chunk values are recorded
   // if false, the process runs several ranks, and its memory is not reported
-  bool own_process = true;
+  bool is_own_process = true;
   std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
   // For a worker of servers, as in ServerParts; called before the worker computes, by its turn.
   std::int64_t save_every_steps = 0;

@@ -43,9 +43,10 @@ base::Result<bool> Interpreter::State::progress() {
   auto computed = run_compute();
   if (!computed) return computed;
   const bool any = *computed || *answered || loaded || *moved || *swapped_any;
-  if (any) copies_asked_at = -1;
-  else if (swapping && std::exchange(copies_asked_at, frontier.admitted()) != frontier.admitted())
-    swapping->look_again();
+  if (any) copies_requested_at = -1;
+  else if (swapping &&
+           std::exchange(copies_requested_at, frontier.admitted()) != frontier.admitted())
+    swapping->notify_thread();
   return any;
 }
 
@@ -58,7 +59,7 @@ base::Result<bool> Interpreter::State::take_swapped() {
   }
   if (!swapping->take(swapped)) return false;
   for (const CompletedCopy& one : swapped)
-    tell(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
+    record_op(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
   return true;
 }
 
@@ -226,24 +227,24 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
                                                          std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
   const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
-  const std::int64_t shall_end_ns =
+  const std::int64_t target_end_ns =
       begin_ns + parts.slowness->target_ns(ready.program, ready.op, ready.step, real_ns);
-  for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed();
-       left_ns = shall_end_ns - base::now_nanoseconds()) {
+  for (std::int64_t left_ns = target_end_ns - done_ns; left_ns > 0 && !parts.gate->closed();
+       left_ns = target_end_ns - base::now_nanoseconds()) {
     if (const auto answered = answer(); !answered) return base::fail(answered.error());
     if (left_ns <= 2 * kAwakeBefore) std::this_thread::yield();
     else if (answering)
       transfers->wait(
-          std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kLongestSleep) / 1000));
+          std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kMaxSleep) / 1000));
     else
       std::this_thread::sleep_for(
-          std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
-    parts.whereabouts->ops_done.fetch_add(
+          std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kMaxSleep)));
+    parts.rank_progress->ops_done.fetch_add(
         1, std::memory_order_relaxed);  // the rank is slow, but not hung
   }
   lap();
   meter.record_slowed(parts.slowness->factor(ready.step), now_ns - done_ns,
-                      parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
+                      parts.slowness->lateness_ns(ready.program, ready.op, ready.step, real_ns));
   return now_ns - done_ns;
 }
 
@@ -290,27 +291,27 @@ void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
   if (swapping) swapping->notify_after(ready);
-  tell(ready, begin, peer_ready, end, bytes, imposed_ns);
+  record_op(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 
-void Interpreter::State::tell(const Frontier::Ready& ready, std::int64_t begin,
-                              std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
-                              std::int64_t imposed_ns) {
-  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+void Interpreter::State::record_op(const Frontier::Ready& ready, std::int64_t begin,
+                                   std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+                                   std::int64_t imposed_ns) {
+  parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   if (parts.record_ops && parts.events != nullptr)
     meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
 }
 
 void Interpreter::State::is_at(const Frontier::Ready& ready) {
   step_of_op = ready.step;
-  parts.whereabouts->op.store({ready.program, ready.op}, std::memory_order_relaxed);
+  parts.rank_progress->op.store({ready.program, ready.op}, std::memory_order_relaxed);
 }
 
 // Adds the op to a Problem. A Problem from an abort elsewhere already names it.
 base::Problem Interpreter::State::in_op(base::Problem problem) const {
   if (transfers)
     if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
-  const auto [program, op] = parts.whereabouts->op.load();
+  const auto [program, op] = parts.rank_progress->op.load();
   if (program < 0 || op < 0) return problem;
   const plan::Op& at =
       parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];

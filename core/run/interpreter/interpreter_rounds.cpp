@@ -8,11 +8,11 @@ namespace trainyard::run {
 // Runs a worker of parameter servers turn by turn.
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds =
-      std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
+      std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, max_loaded());
   row_names = std::make_unique<RowNames>(*rounds);
   meter.begin_anew(base::now_nanoseconds());
   lap();
-  wish(0);
+  write_request(0);
   for (const char* program : {"start", "turn"})
     if (const auto ok = admit(program, 0); !ok) return base::fail(in_op(ok.error()));
   for (std::int64_t turns = 1;; ++turns) {
@@ -28,7 +28,7 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
 base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) {
   const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
   while (frontier.completed(op.lane) < turns) {
-    parts.whereabouts->step.store(parts.gate->horizon().step, std::memory_order_relaxed);
+    parts.rank_progress->step.store(parts.gate->horizon().step, std::memory_order_relaxed);
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (*moved) continue;
@@ -38,7 +38,7 @@ base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) 
 }
 
 base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
-  parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
+  parts.rank_progress->step.store(turn.step, std::memory_order_relaxed);
   if (parts.save && parts.save_every_steps > 0 && turn.done / parts.save_every_steps > saved) {
     saved = turn.done / parts.save_every_steps;
     parts.save(saved * parts.save_every_steps);
@@ -47,7 +47,7 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
   // Other servers may never answer this turn, as no worker computes any more, so the worker
   // requests their final parameters.
   if (turn.last && parts.plan->program("last") >= 0) {
-    wish(static_cast<double>(turn.gradients));
+    write_request(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;
   }
   if (turn.last || turn.evaluates)
@@ -55,7 +55,7 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
   if (turn.evaluates)
     if (auto ok = evaluate(turn.done - 1); !ok) return ok;
   if (turn.last) {
-    wish(kLeaves);
+    write_request(kLeaves);
     return run_once("leave", turn.done);
   }
   return train_and_ask(turn.step);
@@ -72,12 +72,12 @@ base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   if (auto ok = complete(trains); !ok) return ok;
   lap();
   meter.step_done(step, now_ns, bound_program(parts.plan->program(program)), {});
-  if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
-    parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
+  if (parts.rank_progress->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+    parts.rank_progress->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
   return {};
 }
 
-void Interpreter::State::wish(double value) {
+void Interpreter::State::write_request(double value) {
   for (const BoundOp& op : bound_program(parts.plan->program("start")).ops)
     *reinterpret_cast<double*>(op.data) = value;
 }

@@ -15,9 +15,9 @@
 #include "core/run/input/held_out.h"
 #include "core/run/input/named_rows.h"
 #include "core/run/input/round_input.h"
-#include "core/run/interpreter/answering.h"
 #include "core/run/interpreter/chains.h"
 #include "core/run/interpreter/interpreter.h"
+#include "core/run/interpreter/offer_answerer.h"
 #include "core/run/interpreter/staleness.h"
 #include "core/run/interpreter/swapping.h"
 #include "core/run/meters/chunk_sampler.h"
@@ -68,7 +68,7 @@ struct Interpreter::State {
   bool input_blocked = false;    // the input lane waits for its batch
   // Number of admitted instances when the copy lane was last notified; -1: something advanced
   // since. Notifying it whenever nothing advances would keep it busy forever.
-  std::int64_t copies_asked_at = -1;
+  std::int64_t copies_requested_at = -1;
   // time of the last clock reading, which ends one interval and begins the next
   std::int64_t now_ns = 0;
   std::int64_t step_of_op = 0;  // current step; may be one ahead, as the next step begins early
@@ -105,7 +105,7 @@ struct Interpreter::State {
   base::Result<WorkAssignment> await_turn(std::int64_t turns);
   base::Result<void> admit(const std::string& program, std::int64_t step);
   base::Result<void> run_once(const std::string& program, std::int64_t step);
-  void wish(double value);
+  void write_request(double value);
   base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
@@ -139,14 +139,14 @@ struct Interpreter::State {
   void count(const plan::Frontier::Ready& computed);
   base::Result<std::int64_t> hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
-  std::int64_t most_loaded() const;
+  std::int64_t max_loaded() const;
   base::Result<void> idle();
   std::int64_t lap();
   void finish(plan::LaneId lane, const plan::Frontier::Ready& ready, std::int64_t begin,
               std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
               std::int64_t imposed_ns = 0);
-  void tell(const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready,
-            std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns);
+  void record_op(const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready,
+                 std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns);
   void is_at(const plan::Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
   base::Problem in_given_ops(base::Problem problem) const;

@@ -10,7 +10,7 @@ namespace trainyard::run {
 base::Result<void> Interpreter::State::warm_up() {
   const WarmUpCallbacks onlooker{
       [this](int program, int op) { is_at({.program = program, .op = op}); },
-      [this](int, int) { parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed); },
+      [this](int, int) { parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed); },
       [this]() -> base::Result<void> {
         if (parts.gate->closed()) return base::fail(stop_problem());
         return {};
@@ -49,7 +49,7 @@ base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& re
     chain->given->enqueue(*queue);
     ran = compute::finish(*queue);
   }
-  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+  parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   return ran;
 }
 

@@ -11,7 +11,7 @@ namespace trainyard::run {
 namespace {
 
 constexpr std::size_t kEndedAtOnce = 1024;
-constexpr std::chrono::milliseconds kLongestHold{10};  // longest sleep before checking for a stop
+constexpr std::chrono::milliseconds kMaxHoldTime{10};  // longest sleep before checking for a stop
 
 // Copies between a file and device memory that system calls cannot access.
 base::Result<void> move_by_host(const BoundCopy& copy, bool out, compute::Compute& compute) {
@@ -91,23 +91,23 @@ Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::L
 
 Swapping::~Swapping() {
   stop_.store(true);
-  look_again();
+  notify_thread();
   thread_.join();
 }
 
-void Swapping::look_again() {
-  news_.fetch_add(1, std::memory_order_release);
-  news_.notify_one();
+void Swapping::notify_thread() {
+  changes_.fetch_add(1, std::memory_order_release);
+  changes_.notify_one();
 }
 
 void Swapping::run() {
   for (;;) {
-    const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    // checked after reading `news_`: a stop is set before the notification
+    const std::uint32_t seen = changes_.load(std::memory_order_acquire);
+    // checked after reading `changes_`: a stop is set before the notification
     if (stop_.load()) return;
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);
-    news_.wait(seen, std::memory_order_acquire);
+    changes_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -121,7 +121,7 @@ void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_
   for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load();
        left = end_ns - base::now_nanoseconds())
     std::this_thread::sleep_for(
-        std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestHold));
+        std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kMaxHoldTime));
 }
 
 // Returns false if no op may start, or after a failure.
@@ -155,7 +155,7 @@ void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>
 
 // Checks in this order, so that ops that completed before settling are seen.
 bool Swapping::under_way() const {
-  if (settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire))
+  if (settled_.load(std::memory_order_acquire) != changes_.load(std::memory_order_acquire))
     return true;
   const std::lock_guard lock(mutex_);
   return !ended_.empty() || failure_;

@@ -39,11 +39,11 @@ class Swapping {
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
 
-  void look_again();  // notifies the thread: other lanes advanced, or an instance was admitted
+  void notify_thread();  // notifies the thread: other lanes advanced, or an instance was admitted
   // Notifies the thread if a copy waits for the completed op of another lane.
   void notify_after(const plan::Frontier::Ready& ended) {
     if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
-      look_again();
+      notify_thread();
   }
 
   // Moves the ops that completed since the last call into `ended`, in order. Returns true if there
@@ -76,7 +76,7 @@ class Swapping {
   Exchange* const peers_;
   const SlowdownModel* const slowness_;
   // notifications, and the count up to which they are processed
-  std::atomic<std::uint32_t> news_{0}, settled_{0};
+  std::atomic<std::uint32_t> changes_{0}, settled_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -154,8 +154,8 @@ ChunkSampler::Program ChunkSampler::sampled(const plan::RankPlan& plan,
     const Access touched = span_of(program, ops);
     collective::Exercise exercise = exercise_of(program, key, touched, group, method);
     exercise.dtype = plan.buffers[touched.buffer.index()].dtype;
-    if (exercise.dtype == base::DType::byte ||
-        exercise.members() > collective::kMostPlayedMembers || touched.count != exercise.elements)
+    if (exercise.dtype == base::DType::byte || exercise.members() > collective::kMaxPlayedMembers ||
+        touched.count != exercise.elements)
       continue;
     Bucket bucket;
     bucket.values = {
@@ -201,7 +201,7 @@ void ChunkSampler::ends(const plan::Frontier::Ready& op) {
 
 void ChunkSampler::put(Bucket& bucket, const plan::Frontier::Ready& last) {
   const std::size_t bytes = telemetry::size_of(bucket.values);
-  full_ = full_ || put_bytes_ + bytes > kMostSampledBytes;
+  full_ = full_ || put_bytes_ + bytes > kMaxSampledBytes;
   if (full_) return;
   put_bytes_ += bytes;
   copy_numbers(device_, bucket.values, bucket.data, bucket.values.after);

@@ -18,7 +18,7 @@
 namespace trainyard::run {
 
 inline constexpr std::int64_t kSampledOfChunk = 4;  // elements, if the chunk has as many
-inline constexpr std::size_t kMostSampledBytes =
+inline constexpr std::size_t kMaxSampledBytes =
     std::size_t{1} << 18;  // per rank and run; recording stops when it is reached
 
 bool sampled_step(std::int64_t step);

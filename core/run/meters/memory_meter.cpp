@@ -35,8 +35,8 @@ std::int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process)
-    : events_(events), bound_(bound), own_process_(own_process) {}
+MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool is_own_process)
+    : events_(events), bound_(bound), own_process_(is_own_process) {}
 
 void MemoryMeter::report_if_due(std::int64_t step, std::int64_t now_ns) {
   if (now_ns >= next_ns_) tell(step, now_ns);

@@ -12,8 +12,8 @@ namespace trainyard::run {
 
 class MemoryMeter {
  public:
-  // `events` may be null: no reports. Without `own_process`, process memory is not reported.
-  MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process);
+  // `events` may be null: no reports. Without `is_own_process`, process memory is not reported.
+  MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool is_own_process);
 
   // Reports as of `step` at `now_ns`, if due: first immediately, then twice a second, or less often
   // if measuring takes long.

@@ -29,13 +29,13 @@ std::uint64_t messages(const comm::Traffic& traffic) {
 }  // namespace
 
 StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport,
-                     const model::Model& model, const BoundPlan& bound, bool own_process)
+                     const model::Model& model, const BoundPlan& bound, bool is_own_process)
     : events_(events),
       transport_(transport),
       model_(model),
       bound_(bound),
-      own_process_(own_process),
-      memory_(events, bound, own_process),
+      own_process_(is_own_process),
+      memory_(events, bound, is_own_process),
       has_gradients_(any_op(bound, [](const BoundOp& op) { return op.leaves_norm; })),
       updates_(any_op(bound, [](const BoundOp& op) { return op.kind == plan::OpKind::update; })),
       reported_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
@@ -122,13 +122,13 @@ void StepMeter::stale(std::int64_t step, int rank, int versions, std::int64_t no
 void StepMeter::carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round) {
   Tables& round = of_next_round ? tables_of_next_ : tables_;
   round.bytes += bytes;
-  if (!table.is_list) round.whole_bytes += table.rows * table.row_bytes;
+  if (!table.is_list) round.full_bytes += table.rows * table.row_bytes;
 }
 
 void StepMeter::table_metric(std::int64_t step) {
   if (tables_.bytes > 0)
     metric(Metric::table_ratio, step,
-           static_cast<double>(tables_.whole_bytes) / static_cast<double>(tables_.bytes));
+           static_cast<double>(tables_.full_bytes) / static_cast<double>(tables_.bytes));
   tables_ = std::exchange(tables_of_next_, {});
 }
 

@@ -25,9 +25,9 @@ struct StepTimes {
 class StepMeter {
  public:
   // `events` may be null: no reports. `transport` may be null: a single rank. Without
-  // `own_process`, the rank's memory is not reported.
+  // `is_own_process`, the rank's memory is not reported.
   StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model,
-            const BoundPlan& bound, bool own_process);
+            const BoundPlan& bound, bool is_own_process);
 
   StepTimes times;
 
@@ -92,7 +92,7 @@ class StepMeter {
   bool has_gradients_, updates_;  // the rank has such ops
   std::array<Captured, 2> captured_;
   struct Tables {
-    std::int64_t whole_bytes = 0, bytes = 0;
+    std::int64_t full_bytes = 0, bytes = 0;
   };
   Tables tables_, tables_of_next_;  // by round
   bool holds_back_ = false;         // an op was slowed before

@@ -7,7 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/run/bind/bound_rank.h"
-#include "core/run/interpreter/answering.h"
+#include "core/run/interpreter/offer_answerer.h"
 
 namespace trainyard::run {
 namespace {
@@ -37,7 +37,7 @@ struct GossipReplay::State {
   struct Rank {
     BoundRank rank;
     Gate gate;
-    RankProgress whereabouts;
+    RankProgress rank_progress;
     std::unique_ptr<Interpreter> interpreter;
     std::unique_ptr<OfferAnswerer> answering;  // null: an active rank
     bool ended = false;
@@ -55,7 +55,7 @@ struct GossipReplay::State {
   Result<void> add_rank(int number);
   static Result<bool> go_on(Rank& rank);
   InterpreterParts interpreter_parts(Rank& rank);
-  Result<void> bring(Rank& rank, const Answer& event);
+  Result<void> receive_answer(Rank& rank, const Answer& event);
   Result<void> begin_step(Rank& rank) const;
   Result<std::size_t> pair_of(const Answer& event);
   Result<void> answer(const Answer& event);
@@ -145,8 +145,8 @@ InterpreterParts GossipReplay::State::interpreter_parts(Rank& rank) {
           .generation = kGeneration,
           .record_ops = false,
           .gate = &rank.gate,
-          .whereabouts = &rank.whereabouts,
-          .own_process = false,
+          .rank_progress = &rank.rank_progress,
+          .is_own_process = false,
           .share = parts.share(rank.number())};
 }
 
@@ -159,7 +159,7 @@ Result<void> GossipReplay::State::begin_step(Rank& rank) const {
 }
 
 // Advances a passive rank, which never waits for others, op by op to the event's position.
-Result<void> GossipReplay::State::bring(Rank& rank, const Answer& event) {
+Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event) {
   const StepPosition end{parts.plan->schedule.steps, 0};
   if (event.place > end)
     return base::fail(
@@ -205,7 +205,8 @@ Result<void> GossipReplay::State::answer(const Answer& event) {
   const auto pair = pair_of(event);
   if (!pair) return base::fail(pair.error());
   Rank &passive = at(event.rank), &active = at(event.active);
-  if (auto ok = bring(passive, event).and_then([&] { return begin_step(active); }); !ok) return ok;
+  if (auto ok = receive_answer(passive, event).and_then([&] { return begin_step(active); }); !ok)
+    return ok;
   if (const auto offered = go_on(active); !offered) return base::fail(offered.error());
   const auto answered = passive.answering->answer(*pair, [](const AnsweredOffer&) {});
   if (!answered) return base::fail(answered.error());
@@ -220,7 +221,7 @@ Result<void> GossipReplay::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
   if (event.place.ops > 0)
     return base::fail(impossible("ends_within_step", event, "the rank ends within a step"));
-  if (auto ok = bring(rank, event); !ok) return ok;
+  if (auto ok = receive_answer(rank, event); !ok) return ok;
   rank.ended = true;
   const bool all =
       std::ranges::all_of(ranks, [](const auto& one) { return !one->answering || one->ended; });

@@ -24,7 +24,7 @@ const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket)
 // each from its place on a single server. The worker then needs no copy: it computes immediately
 // after it is given parameters, before the next update. Updates are made in place, in the server's
 // first version slot.
-Lent lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
+SharedBuffer lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
   const plan::BufferId parameters = worker.buffer("params"),
                        version = server.plan.buffer(plan::version_name(0));
   const auto writes = [&](const plan::Op& op) {
@@ -76,7 +76,7 @@ base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, in
   else shared.all_bytes += places.private_bytes;
   return bind(
       to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.swap_directory},
-      lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
+      lender == nullptr ? SharedBuffer{} : lent_parameters(to.plan, *lender));
 }
 
 }  // namespace trainyard::run

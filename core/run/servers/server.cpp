@@ -54,12 +54,12 @@ bool Server::State::over() const {
 // fairness. A push and the next pull are one request: if the rule permits, a worker that pushed is
 // answered before the next worker is polled.
 Result<bool> Server::State::pass() {
-  if (const auto ok = forget_the_lost().and_then([&] { return update_readers(); }); !ok)
+  if (const auto ok = disconnect_lost_workers().and_then([&] { return update_readers(); }); !ok)
     return base::fail(ok.error());
   bool moved = false;
   const int count = static_cast<int>(workers.size());
   for (int i = 0; i < count; ++i) {
-    auto heard = hear((first_asked + i) % count);
+    auto heard = receive_from((first_asked + i) % count);
     if (!heard) return heard;
     if (!*heard && i > 0) continue;
     auto given = give();
@@ -67,7 +67,7 @@ Result<bool> Server::State::pass() {
     moved = moved || *heard || *given;
   }
   first_asked = (first_asked + 1) % count;
-  for (const auto part : {&State::give_last, &State::give_out_of_turn}) {
+  for (const auto part : {&State::send_final_answers, &State::answer_out_of_turn}) {
     auto given = (this->*part)();
     if (!given) return given;
     moved = moved || *given;
@@ -75,24 +75,24 @@ Result<bool> Server::State::pass() {
   return moved;
 }
 
-Result<bool> Server::State::hear(int number) {
+Result<bool> Server::State::receive_from(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
   // read first, so that messages sent before the loss are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;
-  lose(number);
+  mark_lost(number);
   return true;
 }
 
 // Under a synchronous rule the worker's gradient may wait for an update, which can still read it in
 // place.
-void Server::State::lose(int number) {
+void Server::State::mark_lost(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
   from.lost = true, from.forgotten = false;
-  from.here = from.asks = from.last_sent = from.owed_rows = from.has_list = false;
+  from.here = from.asks = from.last_sent = from.owes_rows = from.has_list = false;
   from.reads = -1;
 }
 
@@ -103,11 +103,11 @@ void Server::State::take_failed_workers() {
     for (std::size_t number = 0; number < workers.size(); ++number) {
       const Worker& one = workers[number];
       if (one.rank == rank && one.generation == generation && (!one.lost || one.forgotten))
-        lose(static_cast<int>(number));
+        mark_lost(static_cast<int>(number));
     }
 }
 
-Result<void> Server::State::forget_the_lost() {
+Result<void> Server::State::disconnect_lost_workers() {
   take_failed_workers();
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& one = workers[number];
@@ -128,27 +128,27 @@ Result<bool> Server::State::poll_messages(int number) {
   Worker& from = worker(number);
   if (from.lost && !from.forgotten) return false;
   if (from.last_sent && !from.here) return false;
-  auto asked = take_wish(number);
-  if (asked && !*asked && from.owed_rows) return receive_names(from);
+  auto asked = receive_request(number);
+  if (asked && !*asked && from.owes_rows) return receive_row_list(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.last_sent)
     return asked;  // a worker that requests out of turn has pushed everything
-  auto whole = whole_gradient(from);
+  auto whole = has_full_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
 }
 
 // Handles a worker's wish: it joins, requests final parameters, or leaves.
-Result<bool> Server::State::take_wish(int number) {
+Result<bool> Server::State::receive_request(int number) {
   Worker& from = worker(number);
   const auto message = front(from, 0);
   if (!message) return base::fail(message.error());
   if (!*message) return false;
-  double wish = 0;
-  std::copy_n((*message)->data(), sizeof wish, reinterpret_cast<std::byte*>(&wish));
+  double request = 0;
+  std::copy_n((*message)->data(), sizeof request, reinterpret_cast<std::byte*>(&request));
   if (const auto ok = parts.transport->release(from.rank, arrival.ops.front().channel); !ok)
     return base::fail(ok.error());
   ++from.taken[0];
-  if (wish == kLeaves) {
+  if (request == kLeaves) {
     arrivals.leave(number);
     note(plan::ServerEvent::Kind::leaves, number);
     from.here = false, from.last_sent = true, from.reads = -1;
@@ -157,8 +157,8 @@ Result<bool> Server::State::take_wish(int number) {
     arrivals.join(number);
     note(plan::ServerEvent::Kind::joins, number);
   } else {
-    from.asks = true, from.wish = wish;
-    last_step = std::max(last_step, parts.first_step + static_cast<std::int64_t>(wish));
+    from.asks = true, from.request = request;
+    last_step = std::max(last_step, parts.first_step + static_cast<std::int64_t>(request));
   }
   return true;
 }

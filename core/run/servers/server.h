@@ -30,9 +30,9 @@ struct ServerParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
-  bool own_process = true;  // as in InterpreterParts
+  bool is_own_process = true;  // as in InterpreterParts
   Gate* gate = nullptr;
-  RankProgress* whereabouts = nullptr;
+  RankProgress* rank_progress = nullptr;
   const SlowdownModel* slowness = nullptr;         // null: ops are not slowed
   int number = 0;                                  // index of the server, from 0
   OrderLog* order = nullptr;                       // null: the order is not recorded

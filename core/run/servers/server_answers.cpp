@@ -11,7 +11,7 @@ namespace trainyard::run {
 using base::Result;
 
 // Returns a slot, other than the current one, without readers; -1 if there is none.
-int Server::State::free_place() const {
+int Server::State::find_free_slot() const {
   for (int i = 1; i < share.places(); ++i) {
     const int place = (share.place() + i) % share.places();
     if (std::none_of(workers.begin(), workers.end(),
@@ -22,20 +22,20 @@ int Server::State::free_place() const {
 }
 
 // Waits for a free slot. A stopped worker blocks one slot, not those of the others.
-Result<int> Server::State::await_place() {
-  for (int place = free_place();; place = free_place()) {
+Result<int> Server::State::await_free_slot() {
+  for (int place = find_free_slot();; place = find_free_slot()) {
     if (place >= 0) return place;
-    if (const auto ok = hear_all_names().and_then([&] { return update_readers(); }); !ok)
+    if (const auto ok = receive_all_row_lists().and_then([&] { return update_readers(); }); !ok)
       return base::fail(ok.error());
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (parts.gate->closed()) return share.next_place();
-    if (free_place() < 0) parts.transport->wait(kServerWaits);
+    if (find_free_slot() < 0) parts.transport->wait(kServerWaits);
   }
 }
 
 Result<void> Server::State::update_readers() {
   for (Worker& to : workers) {
-    if (to.reads < 0 || to.owed_rows) continue;
+    if (to.reads < 0 || to.owes_rows) continue;
     const auto all = consumed(to, answer, to.posted);
     if (!all) return base::fail(all.error());
     const auto rows = *all && named != nullptr ? consumed(to, *named, to.handed) : all;
@@ -67,9 +67,9 @@ Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& progr
 
 Result<bool> Server::State::give() {
   bool moved = false;
-  if (const auto ok = see_names(); !ok) return base::fail(ok.error());
+  if (const auto ok = poll_row_lists(); !ok) return base::fail(ok.error());
   while (const auto given =
-             arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
+             arrivals.answer([this](int number) { return !awaits_row_list(worker(number)); })) {
     WorkAssignment turn = turns.next(*given, arrivals.steps(), gathered);
     turn.held = std::exchange(was_held, false);
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
@@ -80,8 +80,8 @@ Result<bool> Server::State::give() {
 
 // When no work is left, gives waiting workers the final parameters and lets them leave. One of them
 // evaluates these.
-Result<bool> Server::State::give_last() {
-  if (!leads || !arrivals.spent()) return false;
+Result<bool> Server::State::send_final_answers() {
+  if (!leads || !arrivals.is_exhausted()) return false;
   const Gate::Horizon horizon = parts.gate->horizon();
   if (!horizon.last || arrivals.steps() < horizon.step) {
     was_held = true;
@@ -101,17 +101,17 @@ Result<bool> Server::State::give_last() {
 
 // The first server may have taken a gradient of a lost worker that never arrives here. True if some
 // present worker can still push.
-bool Server::State::more_may_come() const {
+bool Server::State::expects_gradients() const {
   return std::any_of(workers.begin(), workers.end(),
                      [](const Worker& one) { return one.here && !one.asks && !one.last_sent; });
 }
 
-Result<bool> Server::State::give_out_of_turn() {
+Result<bool> Server::State::answer_out_of_turn() {
   bool moved = false;
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
-    if (!to.asks || to.reads >= 0 || waits_for_names(to) ||
-        (static_cast<double>(gathered) < to.wish && more_may_come()))
+    if (!to.asks || to.reads >= 0 || awaits_row_list(to) ||
+        (static_cast<double>(gathered) < to.request && expects_gradients()))
       continue;
     // The worker may still wait for an answer to its last gradient, because the update needs others
     // that will not arrive. Gives that answer first.
@@ -131,9 +131,9 @@ Result<void> Server::State::give(int number, const WorkAssignment& turn) {
     event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.last_sent,
     event.version = arrivals.version();
   });
-  share.keep_given(number);
+  share.save_given(number);
   to.reads = share.place();
-  to.owed_rows = named != nullptr;
+  to.owes_rows = named != nullptr;
   to.given_ns = base::now_nanoseconds();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {
     const BoundOp& gives = answer.ops[op];
@@ -151,7 +151,7 @@ Result<void> Server::State::give(int number, const WorkAssignment& turn) {
     if (!*accepted) return base::fail(full_line(to.rank));
     ++to.posted[op];
   }
-  return named != nullptr && !leads ? receive_names(to).map([](bool) {}) : Result<void>{};
+  return named != nullptr && !leads ? receive_row_list(to).map([](bool) {}) : Result<void>{};
 }
 
 base::Problem Server::State::full_line(int rank) const {

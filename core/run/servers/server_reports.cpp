@@ -19,8 +19,8 @@ void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push&
               static_cast<double>(++dropped[static_cast<std::size_t>(number)]),
               worker(number).rank);
   else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
-  parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
-  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+  parts.rank_progress->step.store(arrivals.steps(), std::memory_order_relaxed);
+  parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Logs an event. With the order of all servers' events, a run can be replayed.
@@ -47,18 +47,18 @@ void Server::State::metric_of(std::int64_t step, Metric metric, double value, in
 }
 
 // Waits if the op is to take longer than it did.
-void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin,
-                           std::int64_t bytes) {
+void Server::State::report_op(const char* program_name, std::size_t op, std::int64_t begin,
+                              std::int64_t bytes) {
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
-  std::int64_t shall = real;
+  std::int64_t target_end = real;
   if (parts.slowness != nullptr && parts.slowness->active())
-    shall = parts.slowness->target_ns(parts.plan->program(program_name), static_cast<int>(op),
-                                      step_made(), real);
+    target_end = parts.slowness->target_ns(parts.plan->program(program_name), static_cast<int>(op),
+                                           step_made(), real);
   std::int64_t now = done;
-  while (now < begin + shall && !parts.gate->closed()) {
+  while (now < begin + target_end && !parts.gate->closed()) {
     std::this_thread::sleep_for(
-        std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
-    parts.whereabouts->ops_done.fetch_add(
+        std::chrono::nanoseconds(std::min(begin + target_end - now, kMaxSleep)));
+    parts.rank_progress->ops_done.fetch_add(
         1, std::memory_order_relaxed);  // the server is slow, but not hung
     now = base::now_nanoseconds();
   }
@@ -82,13 +82,13 @@ void Server::State::op_event(const char* program_name, std::size_t op, std::int6
 }
 
 void Server::State::is_at(const char* program_name) {
-  parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
+  parts.rank_progress->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
 }
 
 // An idle server reports the horizon as its step, as far as it applies to it.
 void Server::State::wait_idle() {
-  parts.whereabouts->op.store({}, std::memory_order_relaxed);
-  parts.whereabouts->step.store(
+  parts.rank_progress->op.store({}, std::memory_order_relaxed);
+  parts.rank_progress->step.store(
       leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step),
       std::memory_order_relaxed);
   parts.transport->wait(kServerWaits);

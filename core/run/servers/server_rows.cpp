@@ -27,17 +27,17 @@ base::Problem of_worker(base::Problem problem, int rank) {
 
 }  // namespace
 
-Result<void> Server::State::see_names() {
+Result<void> Server::State::poll_row_lists() {
   for (Worker& one : workers) {
-    if (!waits_for_names(one) || one.lost || (!arrivals.waits(one.number) && !one.asks)) continue;
-    const auto named_all = has_named(one);
-    if (!named_all) return base::fail(named_all.error());
-    one.has_list = *named_all;
+    if (!awaits_row_list(one) || one.lost || (!arrivals.waits(one.number) && !one.asks)) continue;
+    const auto has_all_lists = has_sent_row_list(one);
+    if (!has_all_lists) return base::fail(has_all_lists.error());
+    one.has_list = *has_all_lists;
   }
   return {};
 }
 
-Result<bool> Server::State::has_named(const Worker& from) {
+Result<bool> Server::State::has_sent_row_list(const Worker& from) {
   for (const BoundOp& op : named->ops) {
     if (op.kind != plan::OpKind::take) continue;
     const auto list = list_of(from, op);
@@ -54,13 +54,13 @@ Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from,
   return comm::receive_of(*parts.transport, from.rank, takes.channel, tag);
 }
 
-Result<bool> Server::State::receive_names(Worker& from) {
-  if (auto all = has_named(from); !all || !*all) return all;
+Result<bool> Server::State::receive_row_list(Worker& from) {
+  if (auto all = has_sent_row_list(from); !all || !*all) return all;
   is_at("named");
   for (std::size_t op = 0; op < named->ops.size(); ++op) {
     const BoundOp& does = named->ops[op];
     if (does.kind == plan::OpKind::give) {
-      if (auto ok = hand_rows(from, op); !ok) return base::fail(ok.error());
+      if (auto ok = send_rows(from, op); !ok) return base::fail(ok.error());
       continue;
     }
     const auto list = list_of(from, does);
@@ -72,25 +72,25 @@ Result<bool> Server::State::receive_names(Worker& from) {
     if (!ok) return base::fail(of_worker(ok.error(), from.rank));
     ++from.taken[arrival_of(does)];
   }
-  from.owed_rows = from.has_list = false;
+  from.owes_rows = from.has_list = false;
   return true;
 }
 
 // A worker that is lost before it names rows releases its slot.
-Result<void> Server::State::hear_all_names() {
+Result<void> Server::State::receive_all_row_lists() {
   take_failed_workers();
   for (Worker& one : workers) {
-    if (!one.owed_rows || one.lost) continue;
+    if (!one.owes_rows || one.lost) continue;
     // read first, so that messages sent before the loss are still handled
     const bool lost = parts.transport->has_lost(one.rank);
-    const auto heard = receive_names(one);
+    const auto heard = receive_row_list(one);
     if (!heard) return base::fail(heard.error());
-    if (lost && !*heard) lose(one.number);
+    if (lost && !*heard) mark_lost(one.number);
   }
   return {};
 }
 
-Result<void> Server::State::hand_rows(Worker& to, std::size_t op) {
+Result<void> Server::State::send_rows(Worker& to, std::size_t op) {
   const BoundOp& gives = named->ops[op];
   const std::span<const std::byte> rows = share.rows_wanted(gives, to.number, to.reads);
   share.keep_rows(arrival_of(gives), to.number, to.reads);

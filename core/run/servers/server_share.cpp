@@ -30,7 +30,7 @@ void ServerShare::keep(int worker) {
     keep(arrival().ops[op], worker);
 }
 
-void ServerShare::keep_given(int worker) {
+void ServerShare::save_given(int worker) {
   for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op)
     if (arrival().ops[op].named.list == nullptr) keep(arrival().ops[op], worker);
 }

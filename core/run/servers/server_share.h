@@ -33,11 +33,11 @@ class ServerShare {
   const BoundProgram* named() const;  // null if no table rows are named
 
   // Delay compensation: saves what a worker is given, from which its next gradient is computed.
-  // `keep` saves all of the current version. `keep_given` saves what is given immediately;
+  // `keep` saves all of the current version. `save_given` saves what is given immediately;
   // `keep_rows` then saves the rows of a table that the worker's list names, by op of `arrival`,
   // from the version in slot `place`.
   void keep(int worker);
-  void keep_given(int worker);
+  void save_given(int worker);
   void keep_rows(std::size_t op, int worker, int place);
   // Gathers gradients for the update, by op of `arrival`. `take` stores or adds one gradient
   // (`first`: it is the first of the update). `add` overwrites with the sum of all.

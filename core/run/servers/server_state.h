@@ -27,9 +27,9 @@ struct Server::State {
     std::uint32_t generation = 0;
     bool here = false, asks = false, last_sent = false;
     bool lost = false, forgotten = false;  // lost; its connection was reset
-    double wish = 0;                       // of a worker that requests parameters out of turn
+    double request = 0;                    // of a worker that requests parameters out of turn
     int reads = -1;                        // version slot that it is still reading; -1: none
-    bool owed_rows = false;                // rows of that slot are owed, once it has named them
+    bool owes_rows = false;                // rows of that slot are owed, once it has named them
     bool has_list = false;                 // list of rows received
     std::int64_t given_ns = 0;             // time of its last answer
   };
@@ -58,7 +58,7 @@ struct Server::State {
         arrivals(*parts.plan->rule),
         share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute,
                parts.delay_compensation}),
-        memory(parts.events, *parts.bound, parts.own_process),
+        memory(parts.events, *parts.bound, parts.is_own_process),
         arrival(share.arrival()),
         update(share.update()),
         answer(share.answer()),
@@ -89,38 +89,38 @@ struct Server::State {
     return std::max<std::int64_t>(0, arrivals.steps() - 1);
   }  // the last one
   base::Result<bool> pass();
-  base::Result<bool> hear(int number);
+  base::Result<bool> receive_from(int number);
   base::Result<bool> poll_messages(int number);
-  void lose(int number);
+  void mark_lost(int number);
   void take_failed_workers();
   void save();
-  base::Result<void> forget_the_lost();
-  base::Result<bool> take_wish(int number);
-  base::Result<bool> whole_gradient(const Worker& from);
+  base::Result<void> disconnect_lost_workers();
+  base::Result<bool> receive_request(int number);
+  base::Result<bool> has_full_gradient(const Worker& from);
   base::Result<void> take_gradient(int number);
   base::Result<void> add(int number, bool first);
   base::Result<void> add_held();
   base::Result<void> release(Worker& from);
   base::Result<void> make_update();
-  base::Result<int> await_place();
-  int free_place() const;
+  base::Result<int> await_free_slot();
+  int find_free_slot() const;
   base::Result<void> update_readers();
   base::Result<bool> give();
-  base::Result<bool> give_last();
-  base::Result<bool> give_out_of_turn();
-  bool more_may_come() const;
+  base::Result<bool> send_final_answers();
+  base::Result<bool> answer_out_of_turn();
+  bool expects_gradients() const;
   base::Result<void> give(int number, const WorkAssignment& turn);
   base::Result<bool> consumed(const Worker& by, const BoundProgram& program,
                               const std::vector<std::uint64_t>& posted);
-  bool waits_for_names(const Worker& one) const {
+  bool awaits_row_list(const Worker& one) const {
     return named != nullptr && !leads && !one.has_list;
   }
-  base::Result<void> see_names();
-  base::Result<bool> has_named(const Worker& from);
+  base::Result<void> poll_row_lists();
+  base::Result<bool> has_sent_row_list(const Worker& from);
   base::Result<std::optional<comm::Message>> list_of(const Worker& from, const BoundOp& takes);
-  base::Result<bool> receive_names(Worker& from);
-  base::Result<void> hear_all_names();
-  base::Result<void> hand_rows(Worker& to, std::size_t op);
+  base::Result<bool> receive_row_list(Worker& from);
+  base::Result<void> receive_all_row_lists();
+  base::Result<void> send_rows(Worker& to, std::size_t op);
   base::Result<std::optional<std::span<const std::byte>>> front(const Worker& from, std::size_t op);
   std::size_t arrival_of(const BoundOp& of_share) const;
   base::Problem full_line(int rank) const;
@@ -130,7 +130,7 @@ struct Server::State {
   void metric(telemetry::Metric metric, double value,
               int index = 0);  // of the last completed step
   void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
-  void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
+  void report_op(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end,
                 std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);

@@ -11,7 +11,7 @@ namespace trainyard::run {
 using base::Result;
 using telemetry::Metric;
 
-Result<bool> Server::State::whole_gradient(const Worker& from) {
+Result<bool> Server::State::has_full_gradient(const Worker& from) {
   for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
     const auto message = front(from, op);
     if (!message) return base::fail(message.error());
@@ -49,7 +49,7 @@ Result<void> Server::State::add(int number, bool first) {
     if (!message) return base::fail(message.error());
     const std::int64_t begin = base::now_nanoseconds();
     share.take_pushed(op, (*message)->data(), first, number);
-    worked("arrival", op, begin, ServerShare::bytes_pushed(takes, number));
+    report_op("arrival", op, begin, ServerShare::bytes_pushed(takes, number));
   }
   return release(from);
 }
@@ -67,7 +67,7 @@ Result<void> Server::State::add_held() {
     }
     const std::int64_t begin = base::now_nanoseconds();
     share.add_pushed(op, sources, held);
-    worked("arrival", op, begin, bytes);
+    report_op("arrival", op, begin, bytes);
   }
   for (const int number : held)
     if (auto ok = release(worker(number)); !ok) return ok;
@@ -85,21 +85,22 @@ Result<void> Server::State::release(Worker& from) {
 
 Result<void> Server::State::make_update() {
   is_at("update");
-  const auto place = await_place();
+  const auto place = await_free_slot();
   if (!place) return base::fail(place.error());
   const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale, *place);
   stale.clear();
   for (std::size_t op = 0; op < update.ops.size(); ++op) {
     const std::int64_t begin = base::now_nanoseconds();
     if (auto ran = share.run_update(op); !ran) return ran;
-    worked("update", op, begin, 0);
+    report_op("update", op, begin, 0);
   }
   share.end_update();
   metric(Metric::learning_rate, rate);
   metric(Metric::version, static_cast<double>(arrivals.version()));
   memory.report_if_due(step_made(), base::now_nanoseconds());
-  if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
-    parts.whereabouts->first_step_done_ns.store(base::now_nanoseconds(), std::memory_order_relaxed);
+  if (parts.rank_progress->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+    parts.rank_progress->first_step_done_ns.store(base::now_nanoseconds(),
+                                                  std::memory_order_relaxed);
   save();
   return {};
 }

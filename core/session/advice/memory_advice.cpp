@@ -45,16 +45,17 @@ constexpr const char* kRounded = "activations are rounded to 8 significant bits"
 
 std::string percent(double part) { return fmt::format("{} %", std::lround(100 * part)); }
 
-class WaysToFit {
+class FittingOptions {
  public:
-  WaysToFit(const Resolved& e, const std::vector<std::int64_t>& lacking, const CostOfStep& cost)
+  FittingOptions(const Resolved& e, const std::vector<std::int64_t>& lacking,
+                 const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
       document_.strategy.algorithm = collective::Algorithm::automatic;  // As written by the user.
     written_ = experiment::to_json(document_);
   }
 
-  std::vector<Way> find() {
+  std::vector<MemoryOption> find() {
     smaller_micro_steps();
     recomputation();
     swap();
@@ -64,8 +65,8 @@ class WaysToFit {
     schedules();
     stages_by_memory();
     several();
-    std::ranges::stable_sort(ways_, {},
-                             [](const Way& way) { return way.step ? way.step->seconds : 0; });
+    std::ranges::stable_sort(
+        ways_, {}, [](const MemoryOption& way) { return way.step ? way.step->seconds : 0; });
     return std::move(ways_);
   }
 
@@ -105,14 +106,14 @@ class WaysToFit {
   }
 
   // Returns true if the settings fit and were added.
-  bool add(const Settings& settings, const Words& besides) {
+  bool add(const Settings& settings, const Words& other_cost) {
     if (std::chrono::steady_clock::now() > ends_) return false;
     const auto other = with(settings);
     const auto bytes = other ? fits(*other) : std::nullopt;
     if (!bytes) return false;
     const auto step = cost_ ? cost_(*other) : base::fail({});
     ways_.push_back(
-        {settings, besides(*other), *bytes, step ? std::optional(*step) : std::nullopt});
+        {settings, other_cost(*other), *bytes, step ? std::optional(*step) : std::nullopt});
     return true;
   }
 
@@ -120,12 +121,12 @@ class WaysToFit {
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
-    const Words besides = words("the same batch in more, smaller products");
+    const Words other_cost = words("the same batch in more, smaller products");
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
           add({set("training.batch_per_rank", training.batch_per_rank / k),
                set("training.accumulation_steps", training.accumulation_steps * k)},
-              besides))
+              other_cost))
         return;
   }
 
@@ -133,10 +134,10 @@ class WaysToFit {
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))
-      if (add({set("training.recompute_segments", k)}, computed_again)) return;
+      if (add({set("training.recompute_segments", k)}, recompute_cost_text)) return;
   }
 
-  static std::string computed_again(const Resolved& other) {
+  static std::string recompute_cost_text(const Resolved& other) {
     return fmt::format("{} more operations", percent(experiment::recomputed_share(other)));
   }
 
@@ -180,10 +181,10 @@ class WaysToFit {
   // The strongest option of each kind.
   struct StrongOption {
     Settings settings;
-    Words besides;
+    Words other_cost;
   };
 
-  std::vector<StrongOption> strong_ways() const {
+  std::vector<StrongOption> strong_options() const {
     const experiment::TrainingSpec& training = document_.training;
     std::vector<StrongOption> all;
     if (training.batch_per_rank > 1 && !experiment::updates_each_micro_batch(document_.strategy))
@@ -192,7 +193,7 @@ class WaysToFit {
                           training.accumulation_steps * training.batch_per_rank)},
                      words("the same batch in products of one sample")});
     if (const auto run = std::lround(std::sqrt(std::ssize(e_.model.segments))); run > 1)
-      all.push_back({{set("training.recompute_segments", run)}, computed_again});
+      all.push_back({{set("training.recompute_segments", run)}, recompute_cost_text});
     if (Settings away = offload_settings(); !away.empty()) all.push_back({std::move(away), copied});
     if (training.precision == experiment::Precision::fp32)
       all.push_back({{"training.precision=bf16"}, words(kRounded)});
@@ -209,7 +210,7 @@ class WaysToFit {
   static std::string path_of(const std::string& setting) {
     return setting.substr(0, setting.find('='));
   }
-  static bool set_the_same(const Settings& some, const Settings& others) {
+  static bool set_same_fields(const Settings& some, const Settings& others) {
     return std::ranges::any_of(some, [&](const std::string& one) {
       return std::ranges::count(others, path_of(one), path_of) > 0;
     });
@@ -218,10 +219,10 @@ class WaysToFit {
   // If no single option fits: tries pairs, else all compatible options.
   void several() {
     const std::vector<StrongOption> all =
-        ways_.empty() ? strong_ways() : std::vector<StrongOption>{};
+        ways_.empty() ? strong_options() : std::vector<StrongOption>{};
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = i + 1; j < all.size(); ++j)
-        if (!set_the_same(all[i].settings, all[j].settings)) add_together({all[i], all[j]});
+        if (!set_same_fields(all[i].settings, all[j].settings)) add_together({all[i], all[j]});
     for (std::size_t last = 0; ways_.empty() && last < all.size(); ++last)
       add_together(with_all_before(all, last));
   }
@@ -233,7 +234,7 @@ class WaysToFit {
     std::vector<StrongOption> parts{all[last]};
     for (std::size_t i = 0; i < last; ++i)
       if (std::ranges::none_of(parts, [&](const StrongOption& part) {
-            return set_the_same(part.settings, all[i].settings);
+            return set_same_fields(part.settings, all[i].settings);
           }))
         parts.push_back(all[i]);
     return parts;
@@ -246,7 +247,7 @@ class WaysToFit {
     add(settings, [&](const Resolved& other) {
       std::string said;
       for (const StrongOption& part : parts)
-        said += (said.empty() ? "" : ", and ") + part.besides(other);
+        said += (said.empty() ? "" : ", and ") + part.other_cost(other);
       return said;
     });
   }
@@ -339,8 +340,8 @@ class WaysToFit {
       const bool fewer = experiment::updates_each_micro_batch(document_.strategy) &&
                          !experiment::updates_each_micro_batch(other.document.strategy);
       std::string said;
-      const auto add = [&](bool is_so, const std::string& what) {
-        said += is_so ? (said.empty() ? "" : ", and ") + what : "";
+      const auto add = [&](bool applies, const std::string& what) {
+        said += applies ? (said.empty() ? "" : ", and ") + what : "";
       };
       add(mesh.pipeline > 1,
           fmt::format("devices are idle at least {} of the time",
@@ -375,7 +376,7 @@ class WaysToFit {
   experiment::Experiment document_ = e_.document;
   base::Json written_;
   std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + kPatience;
-  std::vector<Way> ways_;
+  std::vector<MemoryOption> ways_;
 };
 
 }  // namespace
@@ -392,11 +393,11 @@ std::vector<run::MemoryUse> memory_of(const plan::Plan& plan) {
   return list;
 }
 
-std::vector<Way> options_that_fit(const Resolved& experiment,
-                                  const std::vector<std::int64_t>& lacking,
-                                  const CostOfStep& cost) {
+std::vector<MemoryOption> options_that_fit(const Resolved& experiment,
+                                           const std::vector<std::int64_t>& lacking,
+                                           const CostOfStep& cost) {
   if (experiment.servers > 0 || experiment.evaluators > 0) return {};
-  return WaysToFit(experiment, lacking, cost).find();
+  return FittingOptions(experiment, lacking, cost).find();
 }
 
 }  // namespace trainyard::session

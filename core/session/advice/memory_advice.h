@@ -27,9 +27,9 @@ struct StepCost {
 // Cost from the simulator, passed in by the caller; a Problem if it cannot be simulated.
 using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolved& experiment)>;
 
-struct Way {
+struct MemoryOption {
   std::vector<std::string> settings;  // "PATH=VALUE" each, as for `--set`.
-  std::string besides;                // Cost other than time and bytes.
+  std::string other_cost;             // Cost other than time and bytes.
   // Largest memory with these settings among the ranks whose device lacks memory for the drawn
   // experiment.
   std::int64_t bytes = 0;
@@ -52,10 +52,10 @@ struct Way {
 // many options together as possible. For very large models, where each try takes long, stops after
 // a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an option
 // makes one, its text says so. Returns nothing if there are servers (parameter_server) or
-// evaluators. `lacking`: bytes by rank that its device lacks (`lacking_bytes` in
+// evaluators. `lacking`: bytes by rank that its device lacks (`excess_bytes` in
 // memory_problems.h).
-std::vector<Way> options_that_fit(const experiment::Resolved& experiment,
-                                  const std::vector<std::int64_t>& lacking,
-                                  const CostOfStep& cost = {});
+std::vector<MemoryOption> options_that_fit(const experiment::Resolved& experiment,
+                                           const std::vector<std::int64_t>& lacking,
+                                           const CostOfStep& cost = {});
 
 }  // namespace trainyard::session

@@ -39,9 +39,9 @@ std::string said(const std::vector<std::string>& settings) {
   return text;
 }
 
-std::string said(const Way& way) {
+std::string said(const MemoryOption& way) {
   return fmt::format("{} ({}; {}{})", said(way.settings), said(way.bytes),
-                     way.step ? fmt::format("{} per step; ", said(*way.step)) : "", way.besides);
+                     way.step ? fmt::format("{} per step; ", said(*way.step)) : "", way.other_cost);
 }
 
 std::string advice(const experiment::Resolved& e, int rank,
@@ -51,7 +51,7 @@ std::string advice(const experiment::Resolved& e, int rank,
                            topology::Role::parameter_server)
     return "Give it more memory, draw more servers, or use a smaller model.";
   if (e.is_evaluator(rank)) return "Give it more memory, or use a smaller model.";
-  const std::vector<Way> ways = options_that_fit(e, lacking, cost);
+  const std::vector<MemoryOption> ways = options_that_fit(e, lacking, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
     return "Give it more memory, or use a smaller model or batch.";
   if (ways.empty())
@@ -62,14 +62,14 @@ std::string advice(const experiment::Resolved& e, int rank,
       drawn ? fmt::format("The simulator predicts {} per step as drawn. ", said(*drawn)) : "";
   text +=
       "Options that fit, with the largest memory of a device that now lacks it, and their cost: ";
-  for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
+  for (const MemoryOption& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
   return text + ". Or give it more memory.";
 }
 
 }  // namespace
 
-std::vector<std::int64_t> lacking_bytes(const experiment::Resolved& e,
-                                        const std::vector<run::MemoryUse>& memory) {
+std::vector<std::int64_t> excess_bytes(const experiment::Resolved& e,
+                                       const std::vector<run::MemoryUse>& memory) {
   const topology::Network network(e.document.topology);
   std::vector<std::int64_t> list;
   for (std::size_t rank = 0; rank < memory.size(); ++rank)
@@ -78,11 +78,12 @@ std::vector<std::int64_t> lacking_bytes(const experiment::Resolved& e,
   return list;
 }
 
-base::Problems room_problems(const experiment::Resolved& e,
-                             const std::vector<run::MemoryUse>& memory, const CostOfStep& cost) {
+base::Problems find_memory_problems(const experiment::Resolved& e,
+                                    const std::vector<run::MemoryUse>& memory,
+                                    const CostOfStep& cost) {
   base::Problems problems;
   const topology::Network network(e.document.topology);
-  const std::vector<std::int64_t> lacking = lacking_bytes(e, memory);
+  const std::vector<std::int64_t> lacking = excess_bytes(e, memory);
   for (int rank = 0; std::cmp_less(rank, memory.size()); ++rank) {
     const auto number = static_cast<std::size_t>(rank);
     if (lacking[number] == 0) continue;
@@ -98,16 +99,16 @@ base::Problems room_problems(const experiment::Resolved& e,
         {"out_of_memory", base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
          fmt::format(
              "{} would run out of memory: its buffers need {}, which is {} more than its {}", who,
-             run::in_words(memory[number]), said(lacking[number]), room(device.memory_bytes)),
+             run::describe(memory[number]), said(lacking[number]), room(device.memory_bytes)),
          fmt::format("{} B or more", base::format_count(memory[number].total())),
          problems.empty() ? advice(e, rank, lacking, cost) : ""});
   }
   return problems;
 }
 
-base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& plan,
-                             const CostOfStep& cost) {
-  return room_problems(e, memory_of(plan), cost);
+base::Problems find_memory_problems(const experiment::Resolved& e, const plan::Plan& plan,
+                                    const CostOfStep& cost) {
+  return find_memory_problems(e, memory_of(plan), cost);
 }
 
 }  // namespace trainyard::session

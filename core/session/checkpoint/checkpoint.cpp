@@ -28,8 +28,8 @@ constexpr const char* kManifestName = "manifest.json";
 constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors",
                            kUnfinishedManifest = "manifest.json.new-";
 constexpr const char* kWhole = "model";  // Part name of a checkpoint with a single part.
-constexpr std::size_t kMostManifestBytes = std::size_t{4} << 20;
-constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
+constexpr std::size_t kMaxManifestBytes = std::size_t{4} << 20;
+constexpr std::int64_t kMaxHeaderBytes = std::int64_t{32} << 20;
 
 Problem damaged(const fs::path& path, std::string what) {
   return {"damaged_checkpoint",    ProblemCode::bad_input,
@@ -37,7 +37,7 @@ Problem damaged(const fs::path& path, std::string what) {
           "a complete checkpoint", "Use another checkpoint; this one is damaged."};
 }
 
-Problem none_in(const fs::path& directory) {
+Problem no_checkpoint_problem(const fs::path& directory) {
   return {"no_checkpoint",
           ProblemCode::bad_input,
           directory.string(),
@@ -159,7 +159,7 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
 }
 
 Result<CheckpointManifest> read_manifest(const fs::path& path) {
-  return base::read_file(path, kMostManifestBytes).and_then([&](const std::string& text) {
+  return base::read_file(path, kMaxManifestBytes).and_then([&](const std::string& text) {
     return parse_manifest(text, path);
   });
 }
@@ -194,7 +194,7 @@ Result<void> write_manifest(const fs::path& path, const std::string& text) {
 
 // Removes leftovers of an older checkpoint of the same step or of a writer that died. Ignores
 // errors: leftovers are harmless.
-void tidy(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
+void remove_stale_files(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
   std::error_code error;
   std::vector<fs::path> old;
   for (fs::directory_iterator at(checkpoint, error), end; !error && at != end;
@@ -209,7 +209,7 @@ void tidy(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
-bool is_whole(const fs::path& checkpoint) {
+bool is_complete(const fs::path& checkpoint) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   return manifest && std::all_of(manifest->files.begin(), manifest->files.end(),
                                  [&](const CheckpointFile& file) {
@@ -235,7 +235,7 @@ void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished
     if (step == newest ||
         (step > newest && keeps_unfinished && !fs::exists(checkpoint / kManifestName, error)))
       continue;
-    if (step < newest && !kept && is_whole(checkpoint)) kept = true;
+    if (step < newest && !kept && is_complete(checkpoint)) kept = true;
     else remove_checkpoint(checkpoint);
   }
 }
@@ -255,7 +255,7 @@ Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info,
                     const std::vector<CheckpointFile>& files) {
   if (auto ok = write_manifest(checkpoint / kManifestName, text_of(manifest_of(info, files))); !ok)
     return ok;
-  tidy(checkpoint, files);
+  remove_stale_files(checkpoint, files);
   return {};
 }
 
@@ -291,15 +291,15 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
   // Files may also hold data that was not requested: at most two moments.
-  const std::int64_t most_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
-                                  kMostHeaderBytes * std::ssize(manifest->files);
+  const std::int64_t max_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
+                                 kMaxHeaderBytes * std::ssize(manifest->files);
   std::int64_t bytes = 0;
   std::vector<std::string> contents;
   std::vector<NamedTensor> pieces;
   contents.reserve(manifest->files.size());
   for (const CheckpointFile& file : manifest->files) {
     const fs::path path = checkpoint / file.name;
-    if (file.bytes > most_bytes - bytes)
+    if (file.bytes > max_bytes - bytes)
       return base::fail(other_model(path, "holds more than the model"));
     bytes += file.bytes;
     auto content = read_part_file(path, file);
@@ -368,12 +368,12 @@ std::optional<std::int64_t> committed_step(const fs::path& directory) {
 
 Result<CheckpointInfo> newest_checkpoint(const fs::path& directory) {
   for (const std::int64_t step : steps_in(directory))
-    if (is_whole(step_path(directory, step)))
+    if (is_complete(step_path(directory, step)))
       return read_manifest(step_path(directory, step) / kManifestName)
           .map([](const CheckpointManifest& manifest) {
             return CheckpointInfo{manifest.step, manifest.plan_hash};
           });
-  return base::fail(none_in(directory));
+  return base::fail(no_checkpoint_problem(directory));
 }
 
 Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model,
@@ -391,7 +391,7 @@ Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model:
     skipped.push_back(read.error());
   }
   if (!skipped.empty()) return base::fail(no_complete_checkpoint(skipped));
-  return base::fail(none_in(directory));
+  return base::fail(no_checkpoint_problem(directory));
 }
 
 }  // namespace trainyard::session

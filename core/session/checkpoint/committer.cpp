@@ -10,7 +10,7 @@ Committer::Committer(std::filesystem::path directory, std::string plan_hash, int
       count_(static_cast<std::size_t>(parts)),
       with_state_(with_state) {}
 
-bool Committer::is_whole(const Parts& parts) const {
+bool Committer::is_complete(const Parts& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
@@ -21,7 +21,7 @@ void Committer::take(const Saved& saved) {
   const CheckpointFile file{saved.file, saved.xxh64, saved.bytes, saved.version};
   if (saved.state) parts.state = file;
   else parts.of_parameters[saved.rank] = file;
-  if (!is_whole(parts)) return;
+  if (!is_complete(parts)) return;
   std::vector<CheckpointFile> files;
   for (const auto& [rank, part] : parts.of_parameters) files.push_back(part);
   if (parts.state) files.push_back(*parts.state);

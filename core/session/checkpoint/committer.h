@@ -36,7 +36,7 @@ class Committer {
     std::map<int, CheckpointFile> of_parameters;  // By rank.
     std::optional<CheckpointFile> state;
   };
-  bool is_whole(const Parts& parts) const;
+  bool is_complete(const Parts& parts) const;
   void start_next();
 
   std::filesystem::path directory_;

@@ -45,7 +45,7 @@ void PartWriter::take(const std::vector<CheckpointSpan>& spans, Copy& copy) cons
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const compute::Tensor& values = spans[i].values;
     copy.bytes[i].resize(static_cast<std::size_t>(values.bytes()));
-    compute::bring(device_, copy.bytes[i].data(), values.data, values.bytes());
+    compute::host_copy(device_, copy.bytes[i].data(), values.data, values.bytes());
     copy.spans[i].values.data = copy.bytes[i].data();
   }
 }

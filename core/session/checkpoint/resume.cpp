@@ -41,7 +41,7 @@ bool lives(const fs::path& run_directory) {
 
 struct Found {
   LoadedCheckpoint loaded;
-  InitialState beginning;
+  InitialState initial_state;
 };
 
 Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
@@ -53,7 +53,7 @@ Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
     return compute::Tensor{dtype, {elements}, bytes.data()};
   };
   Found found;
-  InitialState& b = found.beginning;
+  InitialState& b = found.initial_state;
   b.moments.resize(static_cast<std::size_t>(moments_of(e.document.training.optimizer)));
   std::vector<compute::Tensor> moments;
   for (auto& moment : b.moments) moments.push_back(flat(moment, e.model.elements));
@@ -94,10 +94,10 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
   return std::move(found->loaded.skipped);
 }
 
-Result<InitialState> beginning(const experiment::Resolved& e) {
+Result<InitialState> initial_state(const experiment::Resolved& e) {
   auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
   if (!found) return base::fail(found.error());
-  if (found->loaded.info.step == e.first_step) return std::move(found->beginning);
+  if (found->loaded.info.step == e.first_step) return std::move(found->initial_state);
   return base::fail({"checkpoint_changed", ProblemCode::failed, e.document.run.resume_from,
                      fmt::format("the newest checkpoint is now of step {}",
                                  base::format_count(found->loaded.info.step)),
@@ -221,23 +221,23 @@ std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int ran
   return spans;
 }
 
-void load_initial_state(const InitialState& beginning, const experiment::Resolved& e,
+void load_initial_state(const InitialState& initial_state, const experiment::Resolved& e,
                         const plan::RankPlan& rank, const run::BoundPlan& bound) {
   const auto copy = [&](const compute::Tensor& to, const std::byte* from) {
-    if (!to.empty()) compute::bring(bound.device, to.data, from, to.bytes());
+    if (!to.empty()) compute::host_copy(bound.device, to.data, from, to.bytes());
   };
-  if (bound.versions.empty()) return copy(bound.state, beginning.state.data());
+  if (bound.versions.empty()) return copy(bound.state, initial_state.state.data());
   const std::int64_t width = base::size_of(bound.versions.front().dtype);
   const auto copy_share = [&](std::byte* to, const std::vector<std::byte>& all) {
     for (const experiment::Share& part : experiment::shares_of_servers(e)) {
       if (part.server != rank.rank - e.workers()) continue;
-      compute::bring(bound.device, to, all.data() + part.first * width, part.count * width);
+      compute::host_copy(bound.device, to, all.data() + part.first * width, part.count * width);
       to += part.count * width;
     }
   };
-  copy_share(bound.versions.front().data, beginning.parameters);
+  copy_share(bound.versions.front().data, initial_state.parameters);
   for (std::size_t m = 0; m < bound.moments.size(); ++m)
-    copy_share(bound.moments[m].data, beginning.moments[m]);
+    copy_share(bound.moments[m].data, initial_state.moments[m]);
 }
 
 }  // namespace trainyard::session

@@ -23,7 +23,7 @@ struct InitialState {
   std::vector<std::vector<std::byte>> moments;
   CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers above.
 };
-base::Result<InitialState> beginning(const experiment::Resolved& e);
+base::Result<InitialState> initial_state(const experiment::Resolved& e);
 
 // For ranks that hold only some of the parameters (`experiment::has_partial_parameters`): true if
 // the rank writes a part, the number of such ranks, and the spans that it writes. Running
@@ -41,7 +41,7 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 // Copies the rank's share of the initial state: for a server its parameters and their moments, for
 // a worker the model's state besides parameters.
-void load_initial_state(const InitialState& beginning, const experiment::Resolved& e,
+void load_initial_state(const InitialState& initial_state, const experiment::Resolved& e,
                         const plan::RankPlan& rank, const run::BoundPlan& bound);
 
 }  // namespace trainyard::session

@@ -20,8 +20,8 @@ using compute::Shape;
 static_assert(std::endian::native == std::endian::little,
               "tensors are written as they lie in memory");
 
-constexpr std::size_t kLengthBytes = 8, kMostTensors = 50'000;
-constexpr std::size_t kMostTensorHeader = std::size_t{16} << 20;
+constexpr std::size_t kLengthBytes = 8, kMaxTensors = 50'000;
+constexpr std::size_t kMaxTensorHeader = std::size_t{16} << 20;
 constexpr const char* kMetadata = "__metadata__";
 
 struct Entry {
@@ -168,11 +168,11 @@ Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const s
   if (file.size() < kLengthBytes) return base::fail(bad(where, "the file has less than 8 bytes"));
   std::memcpy(&length, file.data(), kLengthBytes);
   file.remove_prefix(kLengthBytes);
-  if (length > file.size() || length > kMostTensorHeader)
+  if (length > file.size() || length > kMaxTensorHeader)
     return base::fail(bad(where, fmt::format("the file states a header of {} bytes", length)));
   const std::string_view text = file.substr(0, length), data = file.substr(length);
   if (!text.starts_with('{')) return base::fail(bad(where, "the header is not a JSON object"));
-  return base::parse_json(text, where + ", header", kMostTensors)
+  return base::parse_json(text, where + ", header", kMaxTensors)
       .and_then([&](const Json& header) { return read_entries(header, data, where); })
       .and_then([&](std::vector<Entry> entries) {
         return in_order(std::move(entries), data.size(), where);

@@ -9,9 +9,9 @@
 
 #include "core/session/checkpoint/committer.h"
 #include "core/session/coordinator/journal.h"
+#include "core/session/coordinator/liveness_monitor.h"
 #include "core/session/coordinator/pacer.h"
 #include "core/session/coordinator/rank_entry.h"
-#include "core/session/coordinator/watch.h"
 
 namespace trainyard::session {
 
@@ -38,11 +38,11 @@ class Coordination {
   void check_commits();
   void collect_generated_text();
   void await_checkpoint();
-  void steer(std::int64_t now);
+  void update_pacing(std::int64_t now);
   void housekeeping(std::int64_t now);
 
   // Messages from ranks and viewers.
-  RankEntry* seat_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
+  RankEntry* entry_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
@@ -56,41 +56,43 @@ class Coordination {
   void take(const PeerId& from, const Ask& ask);  // From a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
-  void refuse(const PeerId& stranger, const Hello& hello);
+  void refuse(const PeerId& unknown_peer, const Hello& hello);
   void start_training();
   void carry_out(const Ask& ask);
   void slow(const Slow& asked);
   void inject_fault(const Ask& ask);
   void inject_fault(const LinkBandwidth& asked);
   void stop();  // Stops in order; immediately if training has not started.
-  RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
+  RunState training_state() const {
+    return pacer_.pausing() ? RunState::pausing : RunState::running;
+  }
   Status status(std::uint64_t answers) const;
-  std::string rank_state(const RankEntry& seat, const Progress& last) const;
+  std::string rank_state(const RankEntry& entry, const Progress& last) const;
 
   // Failed ranks that the run continues without.
-  base::Problem with_earlier_losses(base::Problem problem, const RankEntry& seat) const;
-  bool spares(const RankEntry& seat) const;
-  void lose(RankEntry& seat, const std::string& why);
-  void restart_rank(RankEntry& seat);
-  void rejoin(RankEntry& seat);
-  void not_back(RankEntry& seat, const std::string& how);
-  void fault(const std::string& kind, const RankEntry& seat, const std::string& text);
+  base::Problem add_earlier_losses(base::Problem problem, const RankEntry& entry) const;
+  bool can_continue_without(const RankEntry& entry) const;
+  void mark_lost(RankEntry& entry, const std::string& why);
+  void restart_rank(RankEntry& entry);
+  void rejoin(RankEntry& entry);
+  void abandon_rejoin(RankEntry& entry, const std::string& how);
+  void fault(const std::string& kind, const RankEntry& entry, const std::string& text);
   bool servers_finished() const;
   bool trained() const;
   std::string describe_remaining(const RankEntry& lost) const;
   void notify_evaluators();
-  void notify_evaluator(const RankEntry& seat);
+  void notify_evaluator(const RankEntry& entry);
   bool drop_evaluators(const std::string& why);  // Returns false if no evaluator could be dropped.
-  std::int64_t workers_left() const;
+  std::int64_t remaining_workers() const;
   int chief() const;
-  void announce_gone(RankEntry& seat);
+  void announce_gone(RankEntry& entry);
 
   // End of a run.
   bool training() const { return !ended_ && state_ != RunState::starting; }
   bool over() const;
   void finish();
   void end(RunState state, std::optional<base::Problem> problem);
-  void kill_the_rest();
+  void kill_remaining_ranks();
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
   std::string resume_advice() const;
@@ -102,7 +104,7 @@ class Coordination {
   std::int64_t clock_ns() const;  // Clock of the recording.
   void record_state(const base::Json& fault = nullptr);
   // True if this rank's step counts as the step of the run.
-  bool counts(const RankEntry& seat) const;
+  bool counts(const RankEntry& entry) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
   void broadcast(const Message& message);
@@ -120,10 +122,10 @@ class Coordination {
   // writes complete checkpoints.
   std::optional<Committer> committer_;
   // Generates text from committed checkpoints, if no rank has the full model.
-  std::optional<TextGenerator> speaker_;
+  std::optional<TextGenerator> text_generator_;
   Pacer pacer_;
-  LivenessMonitor watch_;
-  RankEntries seats_;
+  LivenessMonitor liveness_monitor_;
+  RankEntries entries_;
   std::set<std::pair<PeerId, std::int32_t>>
       peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
   std::map<PeerId, std::uint64_t> asked_;
@@ -134,14 +136,14 @@ class Coordination {
   std::optional<double> simulated_step_seconds_;
   std::optional<base::Problem> reported_;  // First failure reported by a rank.
   GracePeriod reported_since_;
-  bool ended_ = false, cancelling_ = false, recording_failed_ = false;
+  bool ended_ = false, canceling_ = false, recording_failed_ = false;
   // Problem of committing the last complete checkpoint; none if it was committed.
   std::optional<base::Problem> uncommitted_;
   bool trained_ = false;  // True once training has ended and evaluators have been notified.
   std::int64_t latest_event_ns_ = 0;  // Time of the latest event reported by ranks.
-  std::int64_t strangers_ = 0, restarts_ = 0;
-  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0,
-               kill_ns_ = 0;
+  std::int64_t unknown_peers_ = 0, restarts_ = 0;
+  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0,
+               last_broadcast_ns_ = 0, kill_ns_ = 0;
 };
 
 }  // namespace trainyard::session

@@ -41,9 +41,9 @@ constexpr std::int64_t kAbortLimit = kSecond;    // For ranks to exit after an a
 constexpr std::int64_t kCommitLimit =
     kSecond / 2;  // For a checkpoint whose parts are all written, when the run fails.
 
-bool all_over(std::span<const RankEntry> seats) {
-  return std::ranges::all_of(seats,
-                             [](const RankEntry& seat) { return seat.finished || seat.lost; });
+bool all_over(std::span<const RankEntry> entries) {
+  return std::ranges::all_of(entries,
+                             [](const RankEntry& entry) { return entry.finished || entry.lost; });
 }
 
 Problem canceled() {
@@ -69,14 +69,14 @@ void Coordination::tick() {
   check_interrupts();
   check_agreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
-    end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
+    end(RunState::failed, not_started(entries_, base::seconds(kStartLimit)));
   check_heartbeats(now);
   restart_lost_ranks();
   check_journal();
   check_commits();
   collect_generated_text();
-  if (training()) steer(now);
-  if (ended_ && now > kill_ns_) kill_the_rest();
+  if (training()) update_pacing(now);
+  if (ended_ && now > kill_ns_) kill_remaining_ranks();
   housekeeping(now);
 }
 
@@ -91,19 +91,21 @@ void Coordination::receive_all() {
 }
 
 void Coordination::check_processes(std::int64_t now) {
-  for (RankEntry& seat : seats_) {
-    if (seat.reported_end || !seat.handle) continue;
-    const auto how = seat.handle->ended();
-    if (!how || seat.finished) continue;
+  for (RankEntry& entry : entries_) {
+    if (entry.reported_end || !entry.handle) continue;
+    const auto how = entry.handle->ended();
+    if (!how || entry.finished) continue;
     // Waits for messages that the rank sent before it exited: they explain more than its exit
     // status.
-    if (!seat.handle->killed() && !seat.end.over(now)) continue;
-    seat.reported_end = true;
+    if (!entry.handle->killed() && !entry.end.over(now)) continue;
+    entry.reported_end = true;
     if (ended_) continue;
-    if (seat.returning) not_back(seat, *how);
-    else if (seat.lost) continue;  // It was killed because it did not respond.
-    else if (spares(seat)) lose(seat, fmt::format("ended by {}", *how));
-    else end(RunState::failed, with_earlier_losses(watch_.died(seat.identity.rank, *how), seat));
+    if (entry.returning) abandon_rejoin(entry, *how);
+    else if (entry.lost) continue;  // It was killed because it did not respond.
+    else if (can_continue_without(entry)) mark_lost(entry, fmt::format("ended by {}", *how));
+    else
+      end(RunState::failed,
+          add_earlier_losses(liveness_monitor_.died(entry.identity.rank, *how), entry));
   }
 }
 
@@ -115,8 +117,8 @@ void Coordination::check_failure_reports(std::int64_t now) {
 
 void Coordination::check_interrupts() {
   const int interrupts = p_.interrupts ? p_.interrupts() : 0;
-  if (interrupts >= 1 && !cancelling_) {
-    cancelling_ = true;
+  if (interrupts >= 1 && !canceling_) {
+    canceling_ = true;
     stop();
   }
   if (interrupts >= 2) end(RunState::canceled, canceled());
@@ -131,25 +133,27 @@ void Coordination::check_agreement(std::int64_t now) {
   };
   for (const Subject& subject : {Subject{"software", &RankEntry::software, TRAINYARD_VERSION},
                                  Subject{"plan", &RankEntry::plan_hash, plan_hash_}}) {
-    if (ended_ || !any_differs(seats_, subject.value, subject.expected)) continue;
+    if (ended_ || !any_differs(entries_, subject.value, subject.expected)) continue;
     if (disagreed_ns_ == 0) disagreed_ns_ = now;
-    if (all_reported(seats_, subject.value) || now - disagreed_ns_ > kTableTime)
-      end(RunState::failed, disagreement(seats_, subject.of, subject.value, subject.expected));
+    if (all_reported(entries_, subject.value) || now - disagreed_ns_ > kTableTime)
+      end(RunState::failed, disagreement(entries_, subject.of, subject.value, subject.expected));
   }
 }
 
 void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
-  for (RankEntry& seat : seats_)
-    if (watch_.is_silent(seat.identity.rank, now) && spares(seat))
-      lose(seat, fmt::format("stopped responding {} ago", base::format_seconds(p_.silent_seconds)));
-  auto problem = watch_.judge(pacer_.horizon(), now);
+  for (RankEntry& entry : entries_)
+    if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && can_continue_without(entry))
+      mark_lost(entry, fmt::format("stopped responding {} ago",
+                                   base::format_seconds(p_.unresponsive_seconds)));
+  auto problem = liveness_monitor_.judge(pacer_.horizon(), now);
   if (!problem) return;
   if (trained_ && drop_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
   end(RunState::failed, std::move(problem));
   // An unresponsive rank does not react to an abort either.
-  for (RankEntry& seat : seats_)
-    if (watch_.is_silent(seat.identity.rank, now) && seat.handle) seat.handle->kill();
+  for (RankEntry& entry : entries_)
+    if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && entry.handle)
+      entry.handle->kill();
 }
 
 void Coordination::check_journal() {
@@ -164,7 +168,7 @@ void Coordination::check_commits() {
   if (!outcome->problem) {
     say("info", fmt::format("checkpoint of step {}, {}", base::format_count(outcome->step),
                             base::format_bytes(static_cast<double>(outcome->bytes))));
-    if (speaker_) speaker_->tell(outcome->step);
+    if (text_generator_) text_generator_->notify(outcome->step);
     return notify_evaluators();
   }
   say("warning", fmt::format("no checkpoint of step {}: {}", base::format_count(outcome->step),
@@ -172,7 +176,7 @@ void Coordination::check_commits() {
 }
 
 void Coordination::collect_generated_text() {
-  const auto said = speaker_ ? speaker_->look() : std::nullopt;
+  const auto said = text_generator_ ? text_generator_->look() : std::nullopt;
   if (said)
     say(*said ? "text" : "warning",
         *said ? **said : fmt::format("no text was generated: {}", base::to_string(said->error())));
@@ -188,11 +192,11 @@ void Coordination::await_checkpoint() {
   }
 }
 
-void Coordination::steer(std::int64_t now) {
+void Coordination::update_pacing(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
-  for (const RankEntry& seat : seats_)
-    if (!seat.finished && !seat.lost && counts(seat))
-      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  for (const RankEntry& entry : entries_)
+    if (!entry.finished && !entry.lost && counts(entry))
+      slowest = std::min(slowest, liveness_monitor_.last(entry.identity.rank).step);
   const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
   if (stepping && !pacer_.stepping())
@@ -200,8 +204,8 @@ void Coordination::steer(std::int64_t now) {
         fmt::format("single step done: {} of {} steps", base::format_count(pacer_.horizon()),
                     base::format_count(p_.resolved.steps)));
   const auto grant = pacer_.grant(now);
-  if (grant || now - spoke_ns_ > kKeepAlive) {
-    spoke_ns_ = now;
+  if (grant || now - last_broadcast_ns_ > kKeepAlive) {
+    last_broadcast_ns_ = now;
     last_grant_ = grant.value_or(last_grant_);
     last_grant_.chief = chief();
     broadcast(last_grant_);
@@ -212,15 +216,15 @@ void Coordination::steer(std::int64_t now) {
     trained_ = true;
     notify_evaluators();
   }
-  if (trained_ && all_over(seats_)) finish();
+  if (trained_ && all_over(entries_)) finish();
 }
 
 // True if all trainers and servers are done and no commit or text generation is in progress.
 // Evaluators may still have to measure the last checkpoint.
 bool Coordination::trained() const {
-  return all_over(std::span(seats_).first(
+  return all_over(std::span(entries_).first(
              static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) &&
-         !(committer_ && committer_->busy()) && !(speaker_ && speaker_->busy());
+         !(committer_ && committer_->busy()) && !(text_generator_ && text_generator_->busy());
 }
 
 void Coordination::housekeeping(std::int64_t now) {
@@ -238,8 +242,8 @@ void Coordination::housekeeping(std::int64_t now) {
 // End of a run
 
 bool Coordination::over() const {
-  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankEntry& seat) {
-           return !seat.handle || seat.handle->ended();
+  return ended_ && std::all_of(entries_.begin(), entries_.end(), [](const RankEntry& entry) {
+           return !entry.handle || entry.handle->ended();
          });
 }
 
@@ -252,10 +256,10 @@ void Coordination::stop() {
 
 void Coordination::finish() {
   for (const std::vector<int>& alike : experiment::identical_parameter_groups(p_.resolved))
-    if (auto problem = different_weights(seats_, alike))
+    if (auto problem = different_weights(entries_, alike))
       return end(RunState::failed, std::move(problem));
   if (uncommitted_) return end(RunState::failed, uncommitted_);
-  if (cancelling_) return end(RunState::canceled, canceled());
+  if (canceling_) return end(RunState::canceled, canceled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }
 
@@ -271,15 +275,15 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   kill_ns_ = base::now_nanoseconds() + (ended_well(state) ? kEndLimit : kAbortLimit);
 }
 
-void Coordination::kill_the_rest() {
-  for (RankEntry& seat : seats_)
-    if (seat.handle && !seat.handle->ended()) seat.handle->kill();
+void Coordination::kill_remaining_ranks() {
+  for (RankEntry& entry : entries_)
+    if (entry.handle && !entry.handle->ended()) entry.handle->kill();
 }
 
 Result<CoordinatorResult> Coordination::close() {
   const std::int64_t now = base::now_nanoseconds();
-  if (const auto strange = p_.server->malformed(); strange > 0)
-    say("warning", std::to_string(strange) +
+  if (const auto malformed_count = p_.server->malformed(); malformed_count > 0)
+    say("warning", std::to_string(malformed_count) +
                        " control messages were not ours or could not be read; they were dropped");
   if (ended_well(state_) && p_.simulated_step_seconds)
     simulated_step_seconds_ = p_.simulated_step_seconds();
@@ -342,7 +346,7 @@ Json Coordination::result(std::int64_t now) const {
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
   facts.committed_step = resumable_step();
-  for (const RankEntry& seat : seats_) facts.finished.push_back(seat.finished);
+  for (const RankEntry& entry : entries_) facts.finished.push_back(entry.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r)
     facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

@@ -63,7 +63,7 @@ struct CoordinatorParts {
   std::int64_t started_ns = 0;  // Start of the coordinating program (CLOCK_MONOTONIC).
   // Simulated with the drawn speeds; called once, when training is over.
   std::function<std::optional<double>()> simulated_step_seconds;
-  double silent_seconds = 3;
+  double unresponsive_seconds = 3;
   // Creates the device that generates text, if no rank has the full model; null if there is none.
   TextGenerator::MakeCompute make_compute = {};
   base::Problems skipped =

@@ -20,24 +20,24 @@ namespace trainyard::session {
 
 // True if training can continue without this rank: enough workers are left, or the rank is an
 // evaluator.
-bool Coordination::spares(const RankEntry& seat) const {
-  if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank))
+bool Coordination::can_continue_without(const RankEntry& entry) const {
+  if (!training() || entry.lost || !experiment::is_loss_allowed(p_.resolved, entry.identity.rank))
     return false;
-  if (p_.resolved.is_evaluator(seat.identity.rank)) return true;
-  return workers_left() >
-         experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
+  if (p_.resolved.is_evaluator(entry.identity.rank)) return true;
+  return remaining_workers() >
+         experiment::min_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
 }
 
-std::int64_t Coordination::workers_left() const {
-  return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
+std::int64_t Coordination::remaining_workers() const {
+  return std::count_if(entries_.begin(), entries_.begin() + p_.resolved.workers(),
                        [](const RankEntry& one) { return !one.lost; });
 }
 
 // Adds to the problem of a worker that too few workers are left because others failed before it.
-base::Problem Coordination::with_earlier_losses(base::Problem problem,
-                                                const RankEntry& seat) const {
-  const std::int64_t lost = p_.resolved.workers() - workers_left();
-  if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
+base::Problem Coordination::add_earlier_losses(base::Problem problem,
+                                               const RankEntry& entry) const {
+  const std::int64_t lost = p_.resolved.workers() - remaining_workers();
+  if (entry.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
   problem.what += fmt::format("; {} of {} workers failed before it, and too few are left",
                               base::format_count(lost), base::format_count(p_.resolved.workers()));
   return problem;
@@ -45,61 +45,63 @@ base::Problem Coordination::with_earlier_losses(base::Problem problem,
 
 bool Coordination::servers_finished() const {
   return p_.resolved.servers > 0 &&
-         std::all_of(seats_.begin() + p_.resolved.workers(),
-                     seats_.begin() + p_.resolved.trainers_and_servers(),
-                     [](const RankEntry& seat) { return seat.finished.has_value(); });
+         std::all_of(entries_.begin() + p_.resolved.workers(),
+                     entries_.begin() + p_.resolved.trainers_and_servers(),
+                     [](const RankEntry& entry) { return entry.finished.has_value(); });
 }
 
 // Kills an unresponsive rank, because it may wake up after another rank has taken its place.
-void Coordination::lose(RankEntry& seat, const std::string& why) {
-  seat.lost = true;
-  seat.stalled = false;
-  announce_gone(seat);
-  seat.peer.clear();
-  watch_.done(seat.identity.rank);
-  if (seat.handle) seat.handle->kill();
-  fault("lost", seat, fmt::format("{}; training continues with {}", why, describe_remaining(seat)));
-  seat.wanted = restarts_ < p_.resolved.document.run.restarts;
-  if (seat.wanted) ++restarts_;
+void Coordination::mark_lost(RankEntry& entry, const std::string& why) {
+  entry.lost = true;
+  entry.stalled = false;
+  announce_gone(entry);
+  entry.peer.clear();
+  liveness_monitor_.done(entry.identity.rank);
+  if (entry.handle) entry.handle->kill();
+  fault("lost", entry,
+        fmt::format("{}; training continues with {}", why, describe_remaining(entry)));
+  entry.wanted = restarts_ < p_.resolved.document.run.restarts;
+  if (entry.wanted) ++restarts_;
 }
 
 std::string Coordination::describe_remaining(const RankEntry& lost) const {
   if (p_.resolved.is_evaluator(lost.identity.rank))
     return "no rank that evaluates held-out samples";
-  const std::int64_t left = workers_left();
+  const std::int64_t left = remaining_workers();
   return base::counted(left, "worker");
 }
 
 void Coordination::notify_evaluators() {
   for (int rank = p_.resolved.trainers_and_servers(); rank < p_.resolved.world(); ++rank)
-    notify_evaluator(seats_[static_cast<std::size_t>(rank)]);
+    notify_evaluator(entries_[static_cast<std::size_t>(rank)]);
 }
 
-void Coordination::notify_evaluator(const RankEntry& seat) {
-  if (committer_ && !seat.peer.empty() && !seat.finished)
-    p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
+void Coordination::notify_evaluator(const RankEntry& entry) {
+  if (committer_ && !entry.peer.empty() && !entry.finished)
+    p_.server->send(entry.peer, Committed{committer_->committed_step(), trained_});
 }
 
 bool Coordination::drop_evaluators(const std::string& why) {
   bool any = false;
-  for (RankEntry& seat : seats_)
-    if (!seat.finished && p_.resolved.is_evaluator(seat.identity.rank) && spares(seat))
-      lose(seat, why), any = true;
+  for (RankEntry& entry : entries_)
+    if (!entry.finished && p_.resolved.is_evaluator(entry.identity.rank) &&
+        can_continue_without(entry))
+      mark_lost(entry, why), any = true;
   return any;
 }
 
 // Returns the worker that saves the state that all workers share: the chief, or the first remaining
 // worker if the chief failed.
 int Coordination::chief() const {
-  if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost)
+  if (p_.resolved.servers == 0 || !entries_[static_cast<std::size_t>(p_.resolved.chief)].lost)
     return p_.resolved.chief;
-  const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
-                                  [](const RankEntry& seat) { return !seat.lost; });
-  return static_cast<int>(there - seats_.begin());
+  const auto there = std::find_if(entries_.begin(), entries_.begin() + p_.resolved.workers(),
+                                  [](const RankEntry& entry) { return !entry.lost; });
+  return static_cast<int>(there - entries_.begin());
 }
 
 void Coordination::take(const PeerId& from, const Order& order) {
-  if (seat_of(from, order.rank) == nullptr) return;
+  if (entry_of(from, order.rank) == nullptr) return;
   const auto bytes = std::as_bytes(std::span(order.events));
   journal_->order(order.rank, bytes);
   if (p_.resolved.servers == 0) return;
@@ -108,86 +110,86 @@ void Coordination::take(const PeerId& from, const Order& order) {
   for (const plan::ServerEvent& event : *events)
     if (event.kind == plan::ServerEvent::Kind::leaves && event.worker >= 0 &&
         event.worker < p_.resolved.workers())
-      ++seats_[static_cast<std::size_t>(event.worker)].farewells;
+      ++entries_[static_cast<std::size_t>(event.worker)].departures_seen;
 }
 
 // Tells the servers that the rank is gone. It is not replaced until each server has confirmed that
 // it has seen the rank leave.
-void Coordination::announce_gone(RankEntry& seat) {
+void Coordination::announce_gone(RankEntry& entry) {
   // Evaluators exchange no data with servers.
-  if (p_.resolved.is_evaluator(seat.identity.rank)) return;
-  seat.leave_confirmations_due += p_.resolved.servers;
+  if (p_.resolved.is_evaluator(entry.identity.rank)) return;
+  entry.leave_confirmations_due += p_.resolved.servers;
   for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
-    p_.server->send(seats_[static_cast<std::size_t>(server)].peer,
-                    Gone{seat.identity.rank, seat.generation});
+    p_.server->send(entries_[static_cast<std::size_t>(server)].peer,
+                    Gone{entry.identity.rank, entry.generation});
 }
 
 void Coordination::restart_lost_ranks() {
-  for (RankEntry& seat : seats_) {
-    if (!seat.wanted || !training()) continue;
-    if (seat.farewells < seat.leave_confirmations_due || !seat.handle->ended()) continue;
-    seat.wanted = false;
-    restart_rank(seat);
+  for (RankEntry& entry : entries_) {
+    if (!entry.wanted || !training()) continue;
+    if (entry.departures_seen < entry.leave_confirmations_due || !entry.handle->ended()) continue;
+    entry.wanted = false;
+    restart_rank(entry);
   }
 }
 
-void Coordination::restart_rank(RankEntry& seat) {
-  std::erase_if(peers_, [&](const auto& peer) { return peer.second == seat.identity.rank; });
-  seat.identity.token = new_token();
-  auto handle = launch_again_(seat.identity);
+void Coordination::restart_rank(RankEntry& entry) {
+  std::erase_if(peers_, [&](const auto& peer) { return peer.second == entry.identity.rank; });
+  entry.identity.token = new_token();
+  auto handle = launch_again_(entry.identity);
   if (!handle)
     return say("warning", fmt::format("could not be restarted: {}", handle.error().what),
-               seat.identity.rank);
-  ++seat.generation;
-  seat.handle = std::move(*handle);
-  seat.process = seat.handle->process();
-  seat.reported_end = seat.planned = false;
-  seat.end = {};
-  seat.returning = true;
+               entry.identity.rank);
+  ++entry.generation;
+  entry.handle = std::move(*handle);
+  entry.process = entry.handle->process();
+  entry.reported_end = entry.planned = false;
+  entry.end = {};
+  entry.returning = true;
 }
 
-void Coordination::not_back(RankEntry& seat, const std::string& how) {
-  seat.returning = false;
-  say("warning", fmt::format("could not rejoin: ended by {}", how), seat.identity.rank);
-  announce_gone(seat);
+void Coordination::abandon_rejoin(RankEntry& entry, const std::string& how) {
+  entry.returning = false;
+  say("warning", fmt::format("could not rejoin: ended by {}", how), entry.identity.rank);
+  announce_gone(entry);
 }
 
-void Coordination::rejoin(RankEntry& seat) {
+void Coordination::rejoin(RankEntry& entry) {
   Start start{{}, plan_hash_};
-  for (const RankEntry& one : seats_) start.endpoints.push_back(one.endpoint);
-  p_.server->send(seat.peer, start);
-  p_.server->send(seat.peer, last_grant_);
-  if (seat.slow_asked)
-    p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
-  if (p_.resolved.is_evaluator(seat.identity.rank)) notify_evaluator(seat);
-  seat.lost = seat.returning = false;
-  watch_.again(seat.identity.rank, base::now_nanoseconds());
-  fault("back", seat, fmt::format("rejoined as process {}", seat.process));
+  for (const RankEntry& one : entries_) start.endpoints.push_back(one.endpoint);
+  p_.server->send(entry.peer, start);
+  p_.server->send(entry.peer, last_grant_);
+  if (entry.slow_requested)
+    p_.server->send(entry.peer, Slow{entry.identity.rank, entry.slow_down, entry.jitter});
+  if (p_.resolved.is_evaluator(entry.identity.rank)) notify_evaluator(entry);
+  entry.lost = entry.returning = false;
+  liveness_monitor_.again(entry.identity.rank, base::now_nanoseconds());
+  fault("back", entry, fmt::format("rejoined as process {}", entry.process));
 }
 
 // Injects a fault into a rank on a viewer's request.
 void Coordination::inject_fault(const Ask& ask) {
-  if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
-  RankEntry& seat = seats_[static_cast<std::size_t>(ask.rank)];
+  if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= entries_.size() || !training()) return;
+  RankEntry& entry = entries_[static_cast<std::size_t>(ask.rank)];
   if (!experiment::ranks_are_processes(p_.resolved.document.run))
     return say("warning", "faults cannot be injected: the rank is not a separate process",
                ask.rank);
-  const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
+  const bool there = !entry.lost && !entry.finished && entry.handle && !entry.handle->ended();
   switch (ask.command) {
     case Command::kill:
       if (!there) return;
-      fault("killed", seat, "is killed on request");
-      return seat.handle->kill();
+      fault("killed", entry, "is killed on request");
+      return entry.handle->kill();
     case Command::stall:
-      if (!there || seat.stalled || !seat.handle->stall(true)) return;
-      seat.stalled = true;
-      return fault("stalled", seat, "is stalled on request");
+      if (!there || entry.stalled || !entry.handle->stall(true)) return;
+      entry.stalled = true;
+      return fault("stalled", entry, "is stalled on request");
     case Command::wake:
-      if (!there || !seat.stalled || !seat.handle->stall(false)) return;
-      seat.stalled = false;
-      return fault("awake", seat, "continues on request");
+      if (!there || !entry.stalled || !entry.handle->stall(false)) return;
+      entry.stalled = false;
+      return fault("awake", entry, "continues on request");
     case Command::restart:
-      if (seat.lost && !seat.returning && launch_again_) seat.wanted = true;
+      if (entry.lost && !entry.returning && launch_again_) entry.wanted = true;
       return;
     default: return;
   }
@@ -218,11 +220,11 @@ void Coordination::inject_fault(const LinkBandwidth& asked) {
 }
 
 // Logs a fault and records it with the run state, where views find it.
-void Coordination::fault(const std::string& kind, const RankEntry& seat, const std::string& text) {
-  say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
-  base::Json state{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
+void Coordination::fault(const std::string& kind, const RankEntry& entry, const std::string& text) {
+  say(kind == "lost" || kind == "killed" ? "warning" : "info", text, entry.identity.rank);
+  base::Json state{{"kind", kind}, {"rank", entry.identity.rank}, {"text", text}};
   if (experiment::is_asynchronous_gossip(p_.resolved.document.strategy))
-    state["step"] = watch_.last(seat.identity.rank).step;
+    state["step"] = liveness_monitor_.last(entry.identity.rank).step;
   record_state(state);
 }
 

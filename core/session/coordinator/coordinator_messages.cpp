@@ -31,66 +31,67 @@ telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t no
 
 }  // namespace
 
-RankEntry* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
-  return peers_.contains({peer, rank}) ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
+RankEntry* Coordination::entry_of(const PeerId& peer, std::int32_t rank) {
+  return peers_.contains({peer, rank}) ? &entries_[static_cast<std::size_t>(rank)] : nullptr;
 }
 
 void Coordination::take(const PeerId& from, const Hello& hello) {
-  if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= seats_.size()) return;
-  RankEntry& seat = seats_[static_cast<std::size_t>(hello.rank)];
-  if (hello.token != seat.identity.token) return refuse(from, hello);
+  if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= entries_.size()) return;
+  RankEntry& entry = entries_[static_cast<std::size_t>(hello.rank)];
+  if (hello.token != entry.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
-  if (!seat.peer.empty()) return;  // This is the connection of its heartbeats.
-  seat.peer = from;
+  if (!entry.peer.empty()) return;  // This is the connection of its heartbeats.
+  entry.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
-  seat.software = said(hello.software);
-  if (hello.process > 0) seat.process = hello.process;
-  if (seat.software == TRAINYARD_VERSION)
-    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), seat.generation,
+  entry.software = said(hello.software);
+  if (hello.process > 0) entry.process = hello.process;
+  if (entry.software == TRAINYARD_VERSION)
+    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), entry.generation,
                                  run_key_, p_.run_directory.string()});
 }
 
-void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
+void Coordination::refuse(const PeerId& unknown_peer, const Hello& hello) {
   const std::string name = fmt::format("rank {}", hello.rank);
-  p_.server->send(stranger, Abort{{"foreign_rank", ProblemCode::refused, name,
-                                   "the rank was not started by this coordinator", "",
-                                   "Ranks are started by: trainyard-cli run EXPERIMENT"}});
-  if (strangers_++ == 0)
+  p_.server->send(unknown_peer, Abort{{"foreign_rank", ProblemCode::refused, name,
+                                       "the rank was not started by this coordinator", "",
+                                       "Ranks are started by: trainyard-cli run EXPERIMENT"}});
+  if (unknown_peers_++ == 0)
     say("warning",
         fmt::format("refused a process that is not of this run, and calls itself {}", name));
 }
 
 void Coordination::take(const PeerId& from, const Planned& planned) {
-  RankEntry* seat = seat_of(from, planned.rank);
-  if (seat == nullptr || seat->planned || ended_) return;
-  seat->planned = true;
-  seat->plan_hash = said(planned.plan_hash);
-  seat->endpoint = planned.endpoint;
-  if (seat->returning && seat->plan_hash == plan_hash_) return rejoin(*seat);
+  RankEntry* entry = entry_of(from, planned.rank);
+  if (entry == nullptr || entry->planned || ended_) return;
+  entry->planned = true;
+  entry->plan_hash = said(planned.plan_hash);
+  entry->endpoint = planned.endpoint;
+  if (entry->returning && entry->plan_hash == plan_hash_) return rejoin(*entry);
   const auto agrees = [&](const RankEntry& s) { return s.planned && s.plan_hash == plan_hash_; };
-  if (std::all_of(seats_.begin(), seats_.end(), agrees)) start_training();
+  if (std::all_of(entries_.begin(), entries_.end(), agrees)) start_training();
 }
 
 void Coordination::start_training() {
   Start start{{}, plan_hash_};
-  for (const RankEntry& seat : seats_) start.endpoints.push_back(seat.endpoint);
+  for (const RankEntry& entry : entries_) start.endpoints.push_back(entry.endpoint);
   broadcast(start);
-  for (const RankEntry& seat : seats_)
-    if (seat.slow_asked)
-      p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+  for (const RankEntry& entry : entries_)
+    if (entry.slow_requested)
+      p_.server->send(entry.peer, Slow{entry.identity.rank, entry.slow_down, entry.jitter});
   const std::int64_t now = base::now_nanoseconds();
-  watch_.start(now);
-  set_state(steered());
-  steer(now);
+  liveness_monitor_.start(now);
+  set_state(training_state());
+  update_pacing(now);
 }
 
 void Coordination::take(const PeerId& from, const Progress& progress) {
-  if (seat_of(from, progress.rank) != nullptr) watch_.heard(progress, base::now_nanoseconds());
+  if (entry_of(from, progress.rank) != nullptr)
+    liveness_monitor_.heard(progress, base::now_nanoseconds());
 }
 
 void Coordination::take(const PeerId& from, const Events& events) {
-  RankEntry* seat = seat_of(from, events.rank);
-  if (seat == nullptr || events.events.empty()) return;
+  RankEntry* entry = entry_of(from, events.rank);
+  if (entry == nullptr || events.events.empty()) return;
   journal_->events(events.rank, events.events);
   for (const telemetry::Event& event : events.events) {
     latest_event_ns_ = std::max(latest_event_ns_, event.end_ns);
@@ -98,19 +99,19 @@ void Coordination::take(const PeerId& from, const Events& events) {
         event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
       pacer_.step_took(event.value, events.rank);
   }
-  if (events.dropped <= seat->dropped_events) return;
-  seat->dropped_events = events.dropped;
+  if (events.dropped <= entry->dropped_events) return;
+  entry->dropped_events = events.dropped;
   const telemetry::Event event = dropped(events.dropped, events.events.back().step, clock_ns());
   journal_->events(events.rank, std::span(&event, 1));
 }
 
 void Coordination::take(const PeerId& from, const Samples& samples) {
-  if (seat_of(from, samples.rank) != nullptr)
+  if (entry_of(from, samples.rank) != nullptr)
     journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
 }
 
 void Coordination::take(const PeerId& from, const Saved& saved) {
-  if (seat_of(from, saved.rank) == nullptr || !committer_) return;
+  if (entry_of(from, saved.rank) == nullptr || !committer_) return;
   if (!saved.problem.empty())
     say("warning",
         fmt::format("its part of the checkpoint of step {} is missing: {}",
@@ -120,18 +121,18 @@ void Coordination::take(const PeerId& from, const Saved& saved) {
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {
-  if (const RankEntry* seat = seat_of(from, log.rank))
-    journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
+  if (const RankEntry* entry = entry_of(from, log.rank))
+    journal_->log({log.level, log.text, log.rank, entry->name, log.time_ns});
 }
 
 void Coordination::take(const PeerId& from, const Failed& failed) {
-  RankEntry* seat = seat_of(from, failed.rank);
-  if (seat == nullptr) return;
-  if (servers_finished() && spares(*seat))
-    return lose(*seat, fmt::format("was too late: {}", failed.problem.what));
-  if (p_.resolved.is_evaluator(failed.rank) && spares(*seat))
-    return lose(*seat, fmt::format("failed: {}", failed.problem.what));
-  seat->reported_end = true;
+  RankEntry* entry = entry_of(from, failed.rank);
+  if (entry == nullptr) return;
+  if (servers_finished() && can_continue_without(*entry))
+    return mark_lost(*entry, fmt::format("was too late: {}", failed.problem.what));
+  if (p_.resolved.is_evaluator(failed.rank) && can_continue_without(*entry))
+    return mark_lost(*entry, fmt::format("failed: {}", failed.problem.what));
+  entry->reported_end = true;
   // The rank only repeats the problem of the Abort that it received.
   if (problem_ && failed.problem == *problem_) return;
   say("error", base::to_string(failed.problem), failed.rank);
@@ -139,10 +140,10 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
 }
 
 void Coordination::take(const PeerId& from, const Finished& finished) {
-  RankEntry* seat = seat_of(from, finished.rank);
-  if (seat == nullptr) return;
-  seat->finished = finished;
-  watch_.done(finished.rank);
+  RankEntry* entry = entry_of(from, finished.rank);
+  if (entry == nullptr) return;
+  entry->finished = finished;
+  liveness_monitor_.done(finished.rank);
 }
 
 // Viewers
@@ -174,21 +175,21 @@ void Coordination::carry_out(const Ask& ask) {
     case Command::restart: return inject_fault(ask);
     case Command::link: return inject_fault(ask.link);
   }
-  if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
+  if (training()) set_state(ask.command == Command::set_pace ? state_ : training_state());
 }
 
 // Sends the slowdown to the rank and records it. Ranks that have not started training get it when
 // they start.
 void Coordination::slow(const Slow& asked) {
-  if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
+  if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= entries_.size()) return;
   if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))
     return;
-  RankEntry& seat = seats_[static_cast<std::size_t>(asked.rank)];
-  seat.slow_down = asked.slow_down;
-  seat.jitter = asked.jitter;
-  seat.slow_asked = true;
-  if (training() && !seat.peer.empty()) p_.server->send(seat.peer, asked);
-  fault("slow", seat, experiment::slow_down_line(asked.slow_down, asked.jitter));
+  RankEntry& entry = entries_[static_cast<std::size_t>(asked.rank)];
+  entry.slow_down = asked.slow_down;
+  entry.jitter = asked.jitter;
+  entry.slow_requested = true;
+  if (training() && !entry.peer.empty()) p_.server->send(entry.peer, asked);
+  fault("slow", entry, experiment::slow_down_line(asked.slow_down, asked.jitter));
 }
 
 Status Coordination::status(std::uint64_t answers) const {
@@ -203,22 +204,22 @@ Status Coordination::status(std::uint64_t answers) const {
                 p_.run_directory.string()};
   status.step = p_.resolved.steps;
   for (const auto& [link, part] : links_) status.links.push_back({link, part});
-  for (const RankEntry& seat : seats_) {
-    const Progress& last = watch_.last(seat.identity.rank);
+  for (const RankEntry& entry : entries_) {
+    const Progress& last = liveness_monitor_.last(entry.identity.rank);
     const std::int64_t step =
-        seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
-    if (counts(seat)) status.step = std::min(status.step, step);
-    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op,
-                            last.waits_for, seat.process, seat.slow_down, seat.jitter});
+        entry.finished ? entry.finished->steps : std::max(last.step, p_.resolved.first_step);
+    if (counts(entry)) status.step = std::min(status.step, step);
+    status.ranks.push_back({entry.identity.rank, rank_state(entry, last), step, last.op,
+                            last.waits_for, entry.process, entry.slow_down, entry.jitter});
   }
   return status;
 }
 
-std::string Coordination::rank_state(const RankEntry& seat, const Progress& last) const {
-  if (seat.finished) return "finished";
-  if (seat.returning) return "returning";
-  if (seat.reported_end || seat.lost) return "lost";
-  if (seat.stalled) return "stalled";
+std::string Coordination::rank_state(const RankEntry& entry, const Progress& last) const {
+  if (entry.finished) return "finished";
+  if (entry.returning) return "returning";
+  if (entry.reported_end || entry.lost) return "lost";
+  if (entry.stalled) return "stalled";
   if (state_ == RunState::starting) return "starting";
   if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
   return last.waits_for >= 0 ? "waiting" : "running";
@@ -255,28 +256,28 @@ std::int64_t Coordination::clock_ns() const {
 }
 
 // In a run with servers only the first server counts, whatever step a worker is at.
-bool Coordination::counts(const RankEntry& seat) const {
-  return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers();
+bool Coordination::counts(const RankEntry& entry) const {
+  return p_.resolved.servers == 0 || entry.identity.rank == p_.resolved.workers();
 }
 
 std::int64_t Coordination::slowest_step() const {
   std::int64_t slowest = p_.resolved.steps;
-  for (const RankEntry& seat : seats_)
-    if (counts(seat) && !seat.lost)
-      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
-  return seats_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
+  for (const RankEntry& entry : entries_)
+    if (counts(entry) && !entry.lost)
+      slowest = std::min(slowest, liveness_monitor_.last(entry.identity.rank).step);
+  return entries_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
 }
 
 void Coordination::say(const std::string& level, const std::string& text, int rank) {
-  const std::string name = rank < 0 ? "coordinator" : seats_[static_cast<std::size_t>(rank)].name;
+  const std::string name = rank < 0 ? "coordinator" : entries_[static_cast<std::size_t>(rank)].name;
   journal_->log({level, text, rank, name, clock_ns()});
 }
 
 void Coordination::broadcast(const Message& message) {
   std::set<PeerId> reached;
-  for (const RankEntry& seat : seats_)
-    if (!seat.peer.empty() && !seat.finished && reached.insert(seat.peer).second)
-      p_.server->send(seat.peer, message);
+  for (const RankEntry& entry : entries_)
+    if (!entry.peer.empty() && !entry.finished && reached.insert(entry.peer).second)
+      p_.server->send(entry.peer, message);
 }
 
 }  // namespace trainyard::session

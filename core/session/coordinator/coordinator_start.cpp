@@ -49,10 +49,10 @@ std::int64_t evaluated_between(const experiment::Resolved& resolved) {
 }
 
 // NCCL ranks connect within a minute, or report themselves that they did not.
-WatchLimits limits_of(const CoordinatorParts& parts) {
+LivenessLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
-  WatchLimits limits;
-  limits.silent_seconds = parts.silent_seconds;
+  LivenessLimits limits;
+  limits.unresponsive_seconds = parts.unresponsive_seconds;
   limits.hang_seconds =
       parts.resolved.document.run.hang_seconds + experiment::max_op_gap_seconds(parts.resolved);
   limits.begin_seconds =
@@ -68,7 +68,7 @@ Coordination::Coordination(CoordinatorParts parts)
       pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step,
              evaluated_between(p_.resolved), steps_together(p_.resolved),
              max_lead_seconds(p_.resolved)),
-      watch_(rank_names(p_.resolved), limits_of(p_)) {}
+      liveness_monitor_(rank_names(p_.resolved), limits_of(p_)) {}
 
 namespace {
 
@@ -109,7 +109,7 @@ Result<void> Coordination::open() {
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers,
                        p_.resolved.model.state_elements > 0);
   if (p_.make_compute && generates_text_from_checkpoints(p_.resolved))
-    speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
+    text_generator_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)
     say("info", fmt::format("resumes from the checkpoint of step {} in {}",
@@ -166,16 +166,16 @@ Result<void> Coordination::launch() {
   const topology::Network network(p_.resolved.document.topology);
   LaunchRequest request;
   for (int r = 0; r < p_.resolved.world(); ++r) {
-    RankEntry seat;
-    seat.identity = {r, new_token(), p_.server->endpoint()};
-    seat.name = names[static_cast<std::size_t>(r)];
+    RankEntry entry;
+    entry.identity = {r, new_token(), p_.server->endpoint()};
+    entry.name = names[static_cast<std::size_t>(r)];
     const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(r)]);
-    seat.slow_down = device.slow_down;
-    seat.jitter = device.jitter;
-    request.ranks.push_back(seat.identity);
+    entry.slow_down = device.slow_down;
+    entry.jitter = device.jitter;
+    request.ranks.push_back(entry.identity);
     request.shared_bytes.push_back(
         static_cast<std::size_t>(run::layout(plan_.rank_plan(r)).shared_bytes));
-    seats_.push_back(std::move(seat));
+    entries_.push_back(std::move(entry));
   }
   request.experiment = &p_.resolved;
   request.channels = static_cast<int>(plan_.groups.size());
@@ -185,10 +185,10 @@ Result<void> Coordination::launch() {
   launch_again_ = std::move(launched->again);
   set_link_ = std::move(launched->set_link);
   say("info",
-      fmt::format("started {}, plan {}", base::counted(std::ssize(seats_), "rank"), plan_hash_));
-  for (std::size_t r = 0; r < seats_.size(); ++r) {
-    seats_[r].handle = std::move(launched->ranks[r]);
-    seats_[r].process = seats_[r].handle->process();
+      fmt::format("started {}, plan {}", base::counted(std::ssize(entries_), "rank"), plan_hash_));
+  for (std::size_t r = 0; r < entries_.size(); ++r) {
+    entries_[r].handle = std::move(launched->ranks[r]);
+    entries_[r].process = entries_[r].handle->process();
   }
   begun_ns_ = base::now_nanoseconds();
   return {};

@@ -45,10 +45,10 @@ void Pacer::set_pace(double seconds_per_step) {
 std::optional<Horizon> Pacer::grant(std::int64_t now_ns) {
   const std::int64_t step = std::min(steps_, wanted(now_ns));
   const bool last = stopping_ || step == steps_;
-  if (step == horizon_ && !(last && !said_last_)) return std::nullopt;
+  if (step == horizon_ && !(last && !announced_last_)) return std::nullopt;
   const bool single = step > horizon_ && step == stepped_to_;
   horizon_ = step;
-  said_last_ = last;
+  announced_last_ = last;
   return Horizon{horizon_, last, single};
 }
 

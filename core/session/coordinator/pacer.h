@@ -65,7 +65,7 @@ class Pacer {
   std::map<int, double> of_rank_;
   std::int64_t slowest_ = 0, horizon_ = 0;
   std::int64_t next_paced_ns_ = 0;
-  bool paused_ = false, stopping_ = false, said_last_ = false;
+  bool paused_ = false, stopping_ = false, announced_last_ = false;
   int single_steps_ = 0;          // Not granted yet.
   std::int64_t stepped_to_ = -1;  // Horizon of the last single step.
 };

@@ -24,24 +24,24 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment) {
   return names;
 }
 
-bool any_differs(const RankEntries& seats, std::string RankEntry::*value,
+bool any_differs(const RankEntries& entries, std::string RankEntry::*value,
                  const std::string& expected) {
-  return std::any_of(seats.begin(), seats.end(), [&](const RankEntry& seat) {
-    return !(seat.*value).empty() && seat.*value != expected;
+  return std::any_of(entries.begin(), entries.end(), [&](const RankEntry& entry) {
+    return !(entry.*value).empty() && entry.*value != expected;
   });
 }
 
-bool all_reported(const RankEntries& seats, std::string RankEntry::*value) {
-  return std::none_of(seats.begin(), seats.end(),
-                      [&](const RankEntry& seat) { return (seat.*value).empty(); });
+bool all_reported(const RankEntries& entries, std::string RankEntry::*value) {
+  return std::none_of(entries.begin(), entries.end(),
+                      [&](const RankEntry& entry) { return (entry.*value).empty(); });
 }
 
-Problem disagreement(const RankEntries& seats, const std::string& of, std::string RankEntry::*value,
-                     const std::string& expected) {
+Problem disagreement(const RankEntries& entries, const std::string& of,
+                     std::string RankEntry::*value, const std::string& expected) {
   std::string table = fmt::format("coordinator {}", expected);
-  for (const RankEntry& seat : seats)
-    table +=
-        fmt::format("; {} {}", seat.name, (seat.*value).empty() ? "(not reported)" : seat.*value);
+  for (const RankEntry& entry : entries)
+    table += fmt::format("; {} {}", entry.name,
+                         (entry.*value).empty() ? "(not reported)" : entry.*value);
   return {"ranks_differ",
           ProblemCode::refused,
           of,
@@ -57,16 +57,17 @@ std::uint64_t random_number() {
 
 std::string new_token() { return base::hex(random_number()); }
 
-std::optional<Problem> different_weights(const RankEntries& seats, const std::vector<int>& alike) {
+std::optional<Problem> different_weights(const RankEntries& entries,
+                                         const std::vector<int>& alike) {
   std::set<std::string> distinct;
   std::string table;
   for (const int rank : alike) {
-    const RankEntry& seat = seats[static_cast<std::size_t>(rank)];
-    if (!seat.finished) continue;  // It failed.
-    const std::string& weights = seat.finished->parameters_xxh64;
+    const RankEntry& entry = entries[static_cast<std::size_t>(rank)];
+    if (!entry.finished) continue;  // It failed.
+    const std::string& weights = entry.finished->parameters_xxh64;
     if (weights.empty()) continue;  // It holds no parameters.
     distinct.insert(weights);
-    table += fmt::format("{}{} {}", table.empty() ? "" : "; ", seat.name, weights);
+    table += fmt::format("{}{} {}", table.empty() ? "" : "; ", entry.name, weights);
   }
   if (distinct.size() < 2) return std::nullopt;
   return Problem{
@@ -78,10 +79,10 @@ std::optional<Problem> different_weights(const RankEntries& seats, const std::ve
       "This is a fault of the software or the machine: please report it with the run directory."};
 }
 
-Problem not_started(const RankEntries& seats, double seconds) {
+Problem not_started(const RankEntries& entries, double seconds) {
   std::string missing;
-  for (const RankEntry& seat : seats)
-    if (!seat.planned) missing += (missing.empty() ? "" : ", ") + seat.name;
+  for (const RankEntry& entry : entries)
+    if (!entry.planned) missing += (missing.empty() ? "" : ", ") + entry.name;
   return {"rank_not_ready",
           ProblemCode::failed,
           missing,

@@ -37,7 +37,7 @@ struct RankEntry {
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
   double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
-  bool slow_asked = false;
+  bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
   bool wanted = false,
@@ -45,7 +45,7 @@ struct RankEntry {
        // getting ready.
       returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  int farewells = 0;  // Servers that have seen this rank, or an earlier process of it, leave.
+  int departures_seen = 0;  // Servers that have seen this rank, or an earlier process of it, leave.
   int leave_confirmations_due = 0;  // Required before a replacement may join.
   GracePeriod end;                  // Since its exit was noticed.
   std::optional<Finished> finished;
@@ -60,19 +60,19 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment);
 
 // `any_differs`: true if any rank has reported a `value` other than `expected`. `all_reported`:
 // true if all ranks have reported theirs.
-bool any_differs(const RankEntries& seats, std::string RankEntry::*value,
+bool any_differs(const RankEntries& entries, std::string RankEntry::*value,
                  const std::string& expected);
-bool all_reported(const RankEntries& seats, std::string RankEntry::*value);
+bool all_reported(const RankEntries& entries, std::string RankEntry::*value);
 
 // Returns a Problem with a table of the values of all ranks. `of`: "plan" or "software".
-base::Problem disagreement(const RankEntries& seats, const std::string& of,
+base::Problem disagreement(const RankEntries& entries, const std::string& of,
                            std::string RankEntry::*value, const std::string& expected);
 
 // Compares final weights: replicas trained on the same samples must be bit-identical. Every rank
 // has finished; ranks without parameters are skipped.
-std::optional<base::Problem> different_weights(const RankEntries& seats,
+std::optional<base::Problem> different_weights(const RankEntries& entries,
                                                const std::vector<int>& alike);
 
-base::Problem not_started(const RankEntries& seats, double seconds);
+base::Problem not_started(const RankEntries& entries, double seconds);
 
 }  // namespace trainyard::session

@@ -21,7 +21,7 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
-std::string status_word(RunState state) {
+std::string status_text(RunState state) {
   return state == RunState::finished ? "completed" : std::string(base::name_of(state));
 }
 
@@ -211,7 +211,7 @@ Json to_json(const base::Problem& problem) {
 Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
-            {"status", status_word(facts.state)},
+            {"status", status_text(facts.state)},
             // A failed worker's last step, taken over by another worker, has no report.
             {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},

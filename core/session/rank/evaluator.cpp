@@ -20,7 +20,7 @@ class Evaluator {
   Result<std::int64_t> run() {
     for (;;) {
       // Reports the step at which ranks wait for a new horizon.
-      p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
+      p_.rank_progress->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(handled_, kPatience);
       if (p_.gate->closed())
         return base::fail({"stopped", base::ProblemCode::canceled, "evaluator",
@@ -44,9 +44,9 @@ class Evaluator {
     const auto read = read_checkpoint(p_.checkpoints, *p_.model, {parameters, state});
     if (!read) return p_.warn(read.error()), Result<void>{};
     if (parameters.data != bound.parameters.data)
-      compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
+      compute::host_copy(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
     if (state.data != bound.state.data)
-      compute::bring(bound.device, bound.state.data, state.data, state.bytes());
+      compute::host_copy(bound.device, bound.state.data, state.data, state.bytes());
     for (const base::Problem& problem :
          read->info.step < committed ? read->skipped : base::Problems())
       p_.warn(problem);

@@ -44,7 +44,7 @@ struct EvaluatorParts {
   const run::BoundPlan* bound = nullptr;    // Parameters are read into its buffers.
   run::Interpreter* interpreter = nullptr;  // Interpreter of `bound`.
   run::Gate* gate = nullptr;
-  run::RankProgress* whereabouts = nullptr;
+  run::RankProgress* rank_progress = nullptr;
   LatestCommit* committed = nullptr;
   std::function<void(const base::Problem& problem)>
       warn;  // Called for a checkpoint that could not be evaluated.

@@ -12,7 +12,9 @@ constexpr std::chrono::milliseconds kLook{10};  // Interval at which the stop fl
 }  // namespace
 
 HeartbeatSender::HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos)
-    : client_(std::move(client)), hellos_(std::move(hellos)), thread_([this] { beat(); }) {}
+    : client_(std::move(client)),
+      hellos_(std::move(hellos)),
+      thread_([this] { send_heartbeat(); }) {}
 
 HeartbeatSender::~HeartbeatSender() {
   stop_.store(true);
@@ -20,7 +22,7 @@ HeartbeatSender::~HeartbeatSender() {
 }
 
 // A heartbeat that cannot be sent is skipped: the coordinator only judges silence.
-void HeartbeatSender::beat() {
+void HeartbeatSender::send_heartbeat() {
   for (const Hello& hello : hellos_)
     if (!client_->send(hello)) return;
   while (!stop_.load()) {
@@ -32,7 +34,7 @@ void HeartbeatSender::beat() {
 }
 
 Progress HeartbeatSender::progress_of(std::int32_t rank) const {
-  const run::RankProgress& at = whereabouts_;
+  const run::RankProgress& at = rank_progress_;
   Progress progress{rank, at.step.load(), at.ops_done.load(), "", at.waits_for.load()};
   const plan::RankPlan* plan = plan_.load();
   const auto [program, op] = at.op.load();

@@ -26,16 +26,16 @@ class HeartbeatSender {
   // Enables naming of ops in heartbeats. `plan` must outlive this object.
   void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
 
-  run::RankProgress& whereabouts() { return whereabouts_; }
+  run::RankProgress& rank_progress() { return rank_progress_; }
   Progress progress() const { return progress_of(hellos_.front().rank); }
 
  private:
-  void beat();
+  void send_heartbeat();
   Progress progress_of(std::int32_t rank) const;
 
   std::unique_ptr<ControlClient> client_;
   std::vector<Hello> hellos_;
-  run::RankProgress whereabouts_;
+  run::RankProgress rank_progress_;
   std::atomic<const plan::RankPlan*> plan_{nullptr};
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -67,7 +67,7 @@ struct Prepared {
     return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
   }
   std::optional<run::PrivateMemory> own;
-  run::SwapSpace aside;
+  run::SwapSpace swap_space;
 };
 
 template <class Wanted>
@@ -125,12 +125,12 @@ class Rank {
     const auto assignment = await<Assign>(*client_, identity_.rank);
     if (!assignment) return base::fail(assignment.error());
     p_.assignment = *assignment;
-    if (auto ok = start_heart(); !ok) return ok;
+    if (auto ok = start_heartbeats(); !ok) return ok;
     if (auto ok = prepare(); !ok) return ok;
     say("info", fmt::format("ready on {}, arenas of {} and {} shared{}", p_.compute->name(),
                             base::format_bytes(static_cast<double>(p_.layout.private_bytes)),
                             base::format_bytes(static_cast<double>(p_.layout.shared_bytes)),
-                            of_which_on_device()));
+                            device_memory_text()));
     if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok)
       return ok;
     const auto start = await<Start>(*client_, identity_.rank);
@@ -144,9 +144,9 @@ class Rank {
     return train();
   }
 
-  std::string of_which_on_device() const {
+  std::string device_memory_text() const {
     if (!p_.data_plane) return "";
-    if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty())
+    if (const std::string why = p_.data_plane->not_on_device_reason(); !why.empty())
       return fmt::format(", all of it in host memory: {}", why);
     if (p_.data_plane->on_device() == nullptr) return "";
     return fmt::format(", of which {} are on the GPU and exported to peers",
@@ -167,17 +167,18 @@ class Rank {
   void use(std::unique_ptr<comm::Transport> transport) {
     transport_ = std::move(transport);
     for (int peer = 0; peer < p_.resolved.world(); ++peer)
-      if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer))
+      if (peer != identity_.rank && experiment::is_loss_allowed(p_.resolved, peer))
         transport_->allow_loss(peer);
   }
 
   // Called only after the first message, so that the coordinator knows this rank's main connection
   // before the heartbeat connection.
-  Result<void> start_heart() {
+  Result<void> start_heartbeats() {
     auto client = services_.connect(identity_.endpoint);
     if (!client) return base::fail(client.error());
-    heart_.emplace(std::move(*client), std::vector{Hello{identity_.rank, identity_.token,
-                                                         TRAINYARD_VERSION, ::getpid()}});
+    heartbeat_sender_.emplace(
+        std::move(*client),
+        std::vector{Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}});
     return {};
   }
 
@@ -191,7 +192,7 @@ class Rank {
     p_.plan_hash = plan::hash(p_.plan);
     p_.rank_plan = p_.plan.rank_plan(identity_.rank);
     p_.resolved = experiment::of_rank(p_.resolved, identity_.rank);
-    heart_->follow(p_.rank_plan);
+    heartbeat_sender_->follow(p_.rank_plan);
     p_.layout = run::layout(p_.rank_plan);
     if (auto ok = prepare_device(); !ok) return ok;
     if (p_.resolved.world() == 1 || evaluates()) return {};
@@ -225,9 +226,9 @@ class Rank {
     auto sampler = experiment::sampler(p_.resolved);
     if (!sampler) return base::fail(sampler.error());
     p_.sampler = std::move(*sampler);
-    auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
-    if (!aside) return base::fail(aside.error());
-    p_.aside = std::move(*aside);
+    auto swap_space = run::SwapSpace::make(p_.layout, swap_directory(), where());
+    if (!swap_space) return base::fail(swap_space.error());
+    p_.swap_space = std::move(*swap_space);
     return run::PrivateMemory::make(p_.layout, *p_.compute, where())
         .map([&](run::PrivateMemory own) { p_.own = std::move(own); })
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
@@ -239,7 +240,7 @@ class Rank {
     const std::string& drawn =
         network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
     problem.what += fmt::format("; the buffers of the rank need {}",
-                                run::in_words(run::memory_use(p_.rank_plan, p_.layout)));
+                                run::describe(run::memory_use(p_.rank_plan, p_.layout)));
     problem.advice += fmt::format(
         "{} \"{}\" with as much memory as is free: validate then lists options that fit.",
         problem.advice.empty() ? "Draw" : " Or draw", drawn);
@@ -271,7 +272,7 @@ class Rank {
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe,
-                                 *p_.compute, p_.own->arena(), *shared, &p_.aside);
+                                 *p_.compute, p_.own->arena(), *shared, &p_.swap_space);
     if (!bound)
       return base::fail(bound.error().code == ProblemCode::unavailable
                             ? with_accounts(bound.error())
@@ -288,7 +289,7 @@ class Rank {
     const bool takes_over =
         !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);
     if (p_.resolved.first_step == 0 || !takes_over) return {};
-    return beginning(p_.resolved).map([&](const InitialState& begins) {
+    return initial_state(p_.resolved).map([&](const InitialState& begins) {
       load_initial_state(begins, p_.resolved, p_.rank_plan, bound);
     });
   }
@@ -305,7 +306,7 @@ class Rank {
                                       static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
     for (const std::span<std::byte> memory : {own.memory, shared})
       if (auto cleared = run::clear(*p_.compute, memory); !cleared) return cleared;
-    std::fill_n(own.at_hand, p_.layout.result_bytes, std::byte{});
+    std::fill_n(own.result_memory, p_.layout.result_bytes, std::byte{});
     std::fill_n(send_memory_[0].get(), on_host, std::byte{});
     run::begin_loss_scale(*parts.bound, parts.recipe->loss_scaling);
     return begin(*parts.bound);
@@ -326,17 +327,18 @@ class Rank {
           });
     const bool splits = uses_nccl();  // NCCL accesses device memory; all others access host memory.
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
-    auto at_hand = p_.compute->allocate_host_visible(on_host, where()),
+    auto result_memory = p_.compute->allocate_host_visible(on_host, where()),
          others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
-    if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
-    send_memory_ = {std::move(*at_hand), std::move(*others)};
+    if (!result_memory || !others)
+      return base::fail((result_memory ? others : result_memory).error());
+    send_memory_ = {std::move(*result_memory), std::move(*others)};
     return run::SharedArena(std::span(send_memory_[0].get(), static_cast<std::size_t>(on_host)),
                             splits ? send_memory_[1].get() : nullptr);
   }
 
   Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
     run::Gate gate;
-    run::RankProgress& whereabouts = heart_->whereabouts();
+    run::RankProgress& rank_progress = heartbeat_sender_->rank_progress();
     telemetry::EventRing events;
     telemetry::ChunkValueQueue values;
     run::OrderLog order;
@@ -348,8 +350,8 @@ class Rank {
     const auto writer = part_writer(saved);
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_,
-                   engine_.get(), &values, kept, &saved, &committed},
+    RankLink link({identity_.rank, &gate, &*heartbeat_sender_, &events, transport_.get(),
+                   &*slowness_, engine_.get(), &values, kept, &saved, &committed},
                   *client_);
     run::InterpreterParts parts{.plan = &p_.rank_plan,
                                 .schedule = p_.plan.schedule,
@@ -365,16 +367,16 @@ class Rank {
                                 .events = &events,
                                 .record_ops = p_.resolved.document.run.record_ops,
                                 .gate = &gate,
-                                .whereabouts = &whereabouts,
+                                .rank_progress = &rank_progress,
                                 .slowness = &*slowness_,
                                 .engine = engine_.get(),
                                 .chunks = &chunks,
-                                .own_process = own_process(),
+                                .is_own_process = is_own_process(),
                                 .share = experiment::share_of(p_.resolved, identity_.rank),
                                 .order = kept};
     if (*speaker)
       parts.evaluated = [&](std::int64_t step) {
-        link.say("text", spoken(**speaker, p_.resolved, step));
+        link.say("text", sample_text(**speaker, p_.resolved, step));
       };
     if (writer && generates_text_from_checkpoints(p_.resolved))
       parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
@@ -382,29 +384,30 @@ class Rank {
                      ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
                  : evaluates() ? evaluate(parts, committed, link)
                                : work(std::move(parts), writer.get(), saved);
-    const bool by_others = !steps && engine_ && is_said_by_engine(steps.error());
+    const bool is_peer_failure = !steps && engine_ && is_reported_by_engine(steps.error());
     if (!steps) leave(steps.error());
-    if (by_others) link.await_abort();
+    if (is_peer_failure) link.await_abort();
     link.close();
-    failed_step_ = whereabouts.step.load();
+    failed_step_ = rank_progress.step.load();
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
     if (!steps) return base::fail(steps.error());
-    return finish(*steps, bound, whereabouts.first_step_done_ns.load());
+    return finish(*steps, bound, rank_progress.first_step_done_ns.load());
   }
 
   // Creates the text sampler of the rank whose parameters represent the model, if the data set is
   // text.
   Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe,
                                                        const run::BoundPlan& bound) {
-    const bool speaks =
+    const bool generates =
         evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
-    if (!speaks || has_shard() || !p_.dataset || !generates_text(p_.resolved)) return std::nullopt;
+    if (!generates || has_shard() || !p_.dataset || !generates_text(p_.resolved))
+      return std::nullopt;
     return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters,
                                    bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
   }
 
-  bool is_said_by_engine(const Problem& problem) const {
+  bool is_reported_by_engine(const Problem& problem) const {
     const auto state = engine_->state();
     return !state && state.error() == problem;
   }
@@ -471,7 +474,9 @@ class Rank {
     if (!steps) return steps;
     if (has_shard() && writer == nullptr) return steps;
     if (has_shard())
-      return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
+      return writer->write_now(*steps, *steps, local_part(*parts.bound)).map([&] {
+        return *steps;
+      });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] {
@@ -489,7 +494,7 @@ class Rank {
     run::Interpreter interpreter(parts);
     return evaluate_checkpoints(
         {checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate,
-         parts.whereabouts, &committed,
+         parts.rank_progress, &committed,
          [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
   }
 
@@ -503,10 +508,10 @@ class Rank {
   // Offers the part for the text that is generated from all parts. If one part is skipped, there is
   // no text for that step.
   void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
-    static_cast<void>(writer.offer(steps, steps, own_part(bound)));
+    static_cast<void>(writer.offer(steps, steps, local_part(bound)));
   }
 
-  std::vector<CheckpointSpan> own_part(const run::BoundPlan& bound) const {
+  std::vector<CheckpointSpan> local_part(const run::BoundPlan& bound) const {
     return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state);
   }
 
@@ -530,7 +535,7 @@ class Rank {
                               !bound.parameters.empty()
                           ? hash_of(bound.parameters)
                           : "",
-                      own_process() ? peak_memory_bytes() : 0,
+                      is_own_process() ? peak_memory_bytes() : 0,
                       first_step_done_ns,
                       {}};
     finished.peers.resize(static_cast<std::size_t>(p_.resolved.world()));
@@ -552,7 +557,7 @@ class Rank {
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
   // Ranks over the inproc transport are threads of one process.
-  bool own_process() const {
+  bool is_own_process() const {
     return p_.resolved.document.run.transport != experiment::TransportKind::inproc;
   }
 
@@ -585,7 +590,7 @@ class Rank {
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
   std::optional<run::SlowdownModel> slowness_;
-  std::optional<HeartbeatSender> heart_;  // Follows the plan in `p_`.
+  std::optional<HeartbeatSender> heartbeat_sender_;  // Follows the plan in `p_`.
   // Host and device memory. Must outlive the transport, which until its destruction sends what no
   // op waited for.
   std::array<Memory, 2> send_memory_;

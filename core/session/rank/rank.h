@@ -36,7 +36,7 @@ class DataPlane {
   // Memory for those shared buffers that the host only touches by copies (`run::Layout`), if they
   // are on the device; else null.
   virtual std::byte* on_device() const { return nullptr; }
-  virtual std::string why_not_on_device() const {
+  virtual std::string not_on_device_reason() const {
     return "";
     // Why the shared buffers could not be placed on the device: no memory left or no way to share
     // it. Empty if they are, or were not meant to be.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
 // A pause of this thread longer than this does not count as silence of the coordinator.
-constexpr std::int64_t kOwnGap = 1'000'000'000;
+constexpr std::int64_t kOwnPause = 1'000'000'000;
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
 // Nanoseconds to wait for an abort caused by the failed rank's report.
 constexpr std::int64_t kOthersLimit = 1'000'000'000;
@@ -57,7 +57,7 @@ void RankLink::serve() {
       heard = now;
       take(**received);
     }
-    if (now - looked > kOwnGap) heard += now - looked;
+    if (now - looked > kOwnPause) heard += now - looked;
     looked = now;
     if (now - heard > kLease)
       return stop_everything({"coordinator_lost", base::ProblemCode::failed,
@@ -104,7 +104,7 @@ bool RankLink::ship_events() {
       return false;
   }
   if (!ship_values() || !ship_order() || !ship_saved() || !ship_log()) return false;
-  const Progress progress = parts_.heart->progress();
+  const Progress progress = parts_.heartbeat_sender->progress();
   if (progress.step == reported_step_) return true;
   if (!client_.send(progress)) return false;
   reported_step_ = progress.step;

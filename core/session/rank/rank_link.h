@@ -26,7 +26,7 @@ namespace trainyard::session {
 struct RankLinkParts {
   int rank = 0;
   run::Gate* gate = nullptr;
-  const HeartbeatSender* heart = nullptr;  // Source of the rank's progress.
+  const HeartbeatSender* heartbeat_sender = nullptr;  // Source of the rank's progress.
   telemetry::EventRing* events = nullptr;
   comm::Transport* transport = nullptr;          // Null: a single rank.
   run::SlowdownModel* slowness = nullptr;        // Null: never slowed down.

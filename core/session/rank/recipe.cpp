@@ -86,7 +86,7 @@ void initialize_share(const experiment::Resolved& e, int server, compute::Comput
   std::byte* to = share.data;
   for (const experiment::Share& part : experiment::shares_of_servers(e)) {
     if (part.server != server) continue;
-    compute::bring(device, to, all.data() + part.first * width, part.count * width);
+    compute::host_copy(device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
 }
@@ -101,7 +101,7 @@ void initialize_part(const experiment::Resolved& e, int rank, const run::BoundPl
   });
   std::byte* to = bound.parameters.data;
   for (const experiment::Part& part : experiment::shards_of_rank(e, rank)) {
-    compute::bring(bound.device, to, all.data() + part.first * width, part.count * width);
+    compute::host_copy(bound.device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
 }
@@ -128,9 +128,9 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .generation = parts.generation,
           .events = parts.events,
           .record_ops = parts.record_ops,
-          .own_process = parts.own_process,
+          .is_own_process = parts.is_own_process,
           .gate = parts.gate,
-          .whereabouts = parts.whereabouts,
+          .rank_progress = parts.rank_progress,
           .slowness = parts.slowness,
           .number = parts.plan->rank - e.workers(),
           .order = parts.order,

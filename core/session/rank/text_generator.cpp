@@ -21,8 +21,8 @@ bool generates_text_from_checkpoints(const experiment::Resolved& e) {
   return generates_text(e) && experiment::has_partial_parameters(e);
 }
 
-std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step,
-                   const std::stop_token& stop) {
+std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step,
+                        const std::stop_token& stop) {
   const experiment::RunSpec& run = e.document.run;
   const auto seed = static_cast<std::uint64_t>(e.document.training.seed);
   return "after step " + base::format_count(step) + ":\n" +
@@ -30,15 +30,15 @@ std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std
 }
 
 // Full model in its own memory, and the data set for its alphabet.
-class TextGenerator::Voice {
+class TextGenerator::CheckpointSampler {
  public:
-  Voice(std::filesystem::path checkpoints, experiment::Resolved experiment,
-        MakeCompute make_compute)
+  CheckpointSampler(std::filesystem::path checkpoints, experiment::Resolved experiment,
+                    MakeCompute make_compute)
       : checkpoints_(std::move(checkpoints)),
         e_(std::move(experiment)),
         make_compute_(std::move(make_compute)) {}
 
-  Result<std::string> speak(const std::stop_token& stop) {
+  Result<std::string> generate(const std::stop_token& stop) {
     const sched_param none{};
     static_cast<void>(
         // Applies to this thread and to threads that it creates.
@@ -47,7 +47,7 @@ class TextGenerator::Voice {
       if (const auto ok = prepare(); !ok) return base::fail(ok.error());
     const auto read = read_checkpoint(checkpoints_, e_.model, {parameters_.tensor, state_.tensor});
     if (!read) return base::fail(read.error());
-    return spoken(*sampler_, e_, read->info.step - 1, stop);
+    return sample_text(*sampler_, e_, read->info.step - 1, stop);
   }
 
  private:
@@ -98,15 +98,15 @@ class TextGenerator::Voice {
 
 TextGenerator::TextGenerator(std::filesystem::path checkpoints, experiment::Resolved experiment,
                              MakeCompute make_compute)
-    : voice_(std::make_unique<Voice>(std::move(checkpoints), std::move(experiment),
-                                     std::move(make_compute))) {}
+    : checkpoint_sampler_(std::make_unique<CheckpointSampler>(
+          std::move(checkpoints), std::move(experiment), std::move(make_compute))) {}
 
 TextGenerator::~TextGenerator() {
   stop_.request_stop();
   if (running_.valid()) running_.wait();
 }
 
-void TextGenerator::tell(std::int64_t steps) {
+void TextGenerator::notify(std::int64_t steps) {
   known_ = steps;
   start();
 }
@@ -114,9 +114,10 @@ void TextGenerator::tell(std::int64_t steps) {
 void TextGenerator::start() {
   if (running_.valid() || begun_ == known_) return;
   begun_ = known_;
-  running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] {
-    return voice->speak(stop);
-  });
+  running_ = std::async(std::launch::async,
+                        [checkpoint_sampler = checkpoint_sampler_.get(), stop = stop_.get_token()] {
+                          return checkpoint_sampler->generate(stop);
+                        });
 }
 
 std::optional<Result<std::string>> TextGenerator::look() {

@@ -24,8 +24,8 @@ bool generates_text_from_checkpoints(
 
 // Returns the text of a log line of level "text": "after step 19:" and below it the text generated
 // with the current parameters.
-std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment,
-                   std::int64_t step, const std::stop_token& stop = {});
+std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& experiment,
+                        std::int64_t step, const std::stop_token& stop = {});
 
 class TextGenerator {
  public:
@@ -39,17 +39,17 @@ class TextGenerator {
 
   // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
   // is used.
-  void tell(std::int64_t steps);
+  void notify(std::int64_t steps);
   // Returns the text finished since the last call.
   std::optional<base::Result<std::string>> look();
   bool busy() const { return running_.valid(); }
 
  private:
-  class Voice;
+  class CheckpointSampler;
   void start();
 
   std::stop_source stop_;
-  std::unique_ptr<Voice> voice_;  // Used by one thread at a time.
+  std::unique_ptr<CheckpointSampler> checkpoint_sampler_;  // Used by one thread at a time.
   std::int64_t known_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;
 };

@@ -84,7 +84,7 @@ class VirtualRanks {
     // heartbeat connection.
     auto client = services_.connect(ranks_.front().endpoint);
     if (!client) return base::fail(client.error());
-    heart_.emplace(std::move(*client), std::move(hellos));
+    heartbeat_sender_.emplace(std::move(*client), std::move(hellos));
     run_directory_ = assignment.run_directory;
     auto resolved =
         base::parse_json(assignment.resolved, "the resolved experiment")
@@ -111,7 +111,7 @@ class VirtualRanks {
     parts->begun_ns = begun_ns_;
     if (parts->swap_directory.empty()) parts->swap_directory = run_directory_;
     parts->between_ops = [this] {
-      heart_->whereabouts().ops_done.fetch_add(1, std::memory_order_relaxed);
+      heartbeat_sender_->rank_progress().ops_done.fetch_add(1, std::memory_order_relaxed);
       return serve();
     };
     auto training = run::ServerReplay::make(std::move(*parts));
@@ -160,7 +160,7 @@ class VirtualRanks {
       }
       if (auto ok = training_->follow(**event); !ok) return ok;
       plan::append(**event, orders_[static_cast<std::size_t>((*event)->server)].events);
-      heart_->whereabouts().ops_done.fetch_add(1, std::memory_order_relaxed);
+      heartbeat_sender_->rank_progress().ops_done.fetch_add(1, std::memory_order_relaxed);
       if (++unshipped_ == kShipEvery)
         if (auto ok = ship_all(); !ok) return ok;
       if (first_step_done_ns_ == 0 && done() > 0) first_step_done_ns_ = base::now_nanoseconds();
@@ -270,7 +270,7 @@ class VirtualRanks {
       order.events.clear();
     }
     if (done() == reported_done_) return true;
-    run::RankProgress& at = heart_->whereabouts();
+    run::RankProgress& at = heartbeat_sender_->rank_progress();
     at.step.store(done(), std::memory_order_relaxed);
     // Only the first server counts; its progress is reported immediately.
     if (!client_->send(Progress{resolved_.workers(), done(),
@@ -299,7 +299,7 @@ class VirtualRanks {
   const std::vector<RankIdentity>& ranks_;
   const VirtualServices& services_;
   std::unique_ptr<ControlClient> client_;
-  std::optional<HeartbeatSender> heart_;
+  std::optional<HeartbeatSender> heartbeat_sender_;
   experiment::Resolved resolved_;
   plan::Plan plan_;
   run::Recipe recipe_;

@@ -102,7 +102,7 @@ Result<ReadEvents<Event>> events_of(
 }
 
 // Fails if a finished run has an incomplete order.
-Result<ReplayResult> expect_whole(ReplayResult outcome, const ReplayedRun& run, bool whole) {
+Result<ReplayResult> expect_complete(ReplayResult outcome, const ReplayedRun& run, bool whole) {
   if (whole || !outcome.compared()) return outcome;
   return base::fail(unreadable_order(
       {"order_incomplete", ProblemCode::bad_input, run.order_path().string(),
@@ -119,8 +119,8 @@ Result<std::unique_ptr<run::ServerReplay>> served_training(const ReplayedRun& ru
                                                            compute::Compute& compute) {
   auto parts = served_training_parts(run.resolved, plan, run.recipe, compute);
   if (!parts) return base::fail(parts.error());
-  auto begins =
-      run.resolved.first_step > 0 ? beginning(run.resolved) : Result<InitialState>(InitialState{});
+  auto begins = run.resolved.first_step > 0 ? initial_state(run.resolved)
+                                            : Result<InitialState>(InitialState{});
   if (!begins) return base::fail(begins.error());
   if (run.resolved.first_step > 0)
     parts->initialize = [&resolved = run.resolved,
@@ -156,7 +156,7 @@ Result<ReplayResult> recompute_served(const ReplayedRun& run) {
   outcome.gradients = (*training)->gradients();
   weigh(outcome, run, run.resolved.workers(),
         [&](int rank) { return (*training)->parameters(rank); });
-  return expect_whole(std::move(outcome), run, !written->torn);
+  return expect_complete(std::move(outcome), run, !written->torn);
 }
 
 // Asynchronous gossip
@@ -193,7 +193,7 @@ Result<ReplayResult> recompute_pairs(const ReplayedRun& run) {
   outcome.skipped_events = order->left();
   outcome.gradients = (*training)->steps();
   weigh(outcome, run, run.plan.ranks, [&](int rank) { return (*training)->parameters(rank); });
-  return expect_whole(std::move(outcome), run, (*training)->over());
+  return expect_complete(std::move(outcome), run, (*training)->over());
 }
 
 }  // namespace

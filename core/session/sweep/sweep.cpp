@@ -19,7 +19,7 @@ using base::Problem;
 using base::ProblemCode;
 using collective::Algorithm;
 
-constexpr std::int64_t kMostWarmUp = 10;
+constexpr std::int64_t kMaxWarmUpSteps = 10;
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -53,18 +53,18 @@ Problem no_algorithms(const std::string& found) {
 }
 
 SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
-                        Algorithm algorithm, const SweepRequest& wish) {
+                        Algorithm algorithm, const SweepRequest& request) {
   SweepVariant one;
   one.ranks = ranks;
   one.algorithm = algorithm;
-  const auto possible = experiment::variant(whole, one.wanted(wish.scaling, wish.steps));
+  const auto possible = experiment::variant(whole, one.wanted(request.scaling, request.steps));
   if (possible) return one;
   one.state = VariantState::left_out;
   one.reason = possible.error().what;
   return one;
 }
 
-std::string gossip_said(const experiment::StrategySpec& strategy) {
+std::string gossip_text(const experiment::StrategySpec& strategy) {
   if (strategy.kind != experiment::StrategyKind::gossip) return "";
   std::string said =
       "gossip averages with neighbors and does not all-reduce; the algorithm is used only for the "
@@ -74,7 +74,7 @@ std::string gossip_said(const experiment::StrategySpec& strategy) {
   return said;
 }
 
-bool is_over(VariantState state) {
+bool is_finished(VariantState state) {
   return state == VariantState::done || state == VariantState::failed ||
          state == VariantState::canceled;
 }
@@ -142,17 +142,18 @@ base::Result<std::vector<Algorithm>> read_algorithms(const std::string& text) {
   return algorithms;
 }
 
-std::vector<std::int64_t> usual_ranks(std::int64_t drawn) {
+std::vector<std::int64_t> default_ranks(std::int64_t drawn) {
   std::vector<std::int64_t> ranks;
   for (std::int64_t count = 1; count < drawn; count *= 2) ranks.push_back(count);
   ranks.push_back(std::max<std::int64_t>(1, drawn));
   return ranks;
 }
 
-std::int64_t warm_up_steps(std::int64_t steps) { return std::min(kMostWarmUp, steps / 5); }
+std::int64_t warm_up_steps(std::int64_t steps) { return std::min(kMaxWarmUpSteps, steps / 5); }
 
-std::optional<Problem> unsweepable(const experiment::Experiment& whole, const SweepRequest& wish) {
-  const std::int64_t most = wish.ranks.empty() ? 1 : wish.ranks.back();
+std::optional<Problem> sweep_problem(const experiment::Experiment& whole,
+                                     const SweepRequest& request) {
+  const std::int64_t most = request.ranks.empty() ? 1 : request.ranks.back();
   if (const auto drawing = topology::validate(whole.topology, "topology"); !drawing.empty())
     return drawing.front();
   const auto tried = experiment::variant(
@@ -160,24 +161,24 @@ std::optional<Problem> unsweepable(const experiment::Experiment& whole, const Sw
   return tried ? std::nullopt : std::optional(tried.error());
 }
 
-base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& wish) {
+base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& request) {
   Sweep sweep;
   sweep.name = whole.name;
-  sweep.scaling = wish.scaling;
-  sweep.steps = wish.steps;
-  sweep.warm_up_steps = warm_up_steps(wish.steps);
+  sweep.scaling = request.scaling;
+  sweep.steps = request.steps;
+  sweep.warm_up_steps = warm_up_steps(request.steps);
   sweep.drawn_ranks = experiment::count_workers(whole.topology);
   sweep.speeds = experiment::speeds_line(whole.run);
-  sweep.unlike = experiment::equivalence_caveats(whole).value_or("");
-  sweep.gossip = gossip_said(whole.strategy);
-  const auto ranks = wish.ranks.empty() ? usual_ranks(sweep.drawn_ranks) : wish.ranks;
+  sweep.equivalence_caveat = experiment::equivalence_caveats(whole).value_or("");
+  sweep.gossip = gossip_text(whole.strategy);
+  const auto ranks = request.ranks.empty() ? default_ranks(sweep.drawn_ranks) : request.ranks;
   const auto algorithms =
-      wish.algorithms.empty() ? std::vector{whole.strategy.algorithm} : wish.algorithms;
-  if (const auto problem = unsweepable(whole, wish)) return base::fail(*problem);
+      request.algorithms.empty() ? std::vector{whole.strategy.algorithm} : request.algorithms;
+  if (const auto problem = sweep_problem(whole, request)) return base::fail(*problem);
   for (const std::int64_t count : ranks)
     for (const Algorithm algorithm : algorithms)
       if (count > 1 || algorithm == algorithms.front())
-        sweep.variants.push_back(variant_of(whole, count, algorithm, wish));
+        sweep.variants.push_back(variant_of(whole, count, algorithm, request));
   return sweep;
 }
 
@@ -209,7 +210,7 @@ SweepProgress progress(const Sweep& sweep, double now_unix_seconds) {
   for (std::size_t i = 0; i < sweep.variants.size(); ++i) {
     const SweepVariant& one = sweep.variants[i];
     if (one.state != VariantState::left_out) ++so_far.runs;
-    if (is_over(one.state)) ++so_far.over, taken += one.seconds;
+    if (is_finished(one.state)) ++so_far.over, taken += one.seconds;
     if (one.state == VariantState::running) so_far.running = i;
   }
   if (so_far.over == 0 || sweep.state != SweepState::running) return so_far;

@@ -59,7 +59,7 @@ struct Sweep {
   std::int64_t drawn_ranks = 1;
   std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_line`.
   // `experiment::equivalence_caveats` of the full drawing; empty: equivalent to one device.
-  std::string unlike;
+  std::string equivalence_caveat;
   // Meaning of algorithm and simulated time for gossip; empty for other strategies.
   std::string gossip;
   std::vector<SweepVariant> variants;
@@ -79,18 +79,18 @@ struct SweepRequest {
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-std::vector<std::int64_t> usual_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all drawn ranks.
-std::int64_t warm_up_steps(std::int64_t steps);             // A fifth of the steps, at most ten.
+std::vector<std::int64_t> default_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all drawn ranks.
+std::int64_t warm_up_steps(std::int64_t steps);               // A fifth of the steps, at most ten.
 
 // Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
 // one_device. Fast for any drawing.
-std::optional<base::Problem> unsweepable(const experiment::Experiment& whole,
-                                         const SweepRequest& wish);
+std::optional<base::Problem> sweep_problem(const experiment::Experiment& whole,
+                                           const SweepRequest& request);
 
 // Returns all variants in the order in which they run, by ranks and then algorithm. One rank is run
 // only once, because it reduces nothing. Variants that the drawing or the batch does not allow are
-// marked as left out, with the reason. Fails if `unsweepable` returns a Problem.
-base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& wish);
+// marked as left out, with the reason. Fails if `sweep_problem` returns a Problem.
+base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& request);
 
 // Figures of a finished variant. Based on the median step, because a mean would include other load
 // of this machine.
@@ -196,7 +196,7 @@ struct trainyard::base::Fields<trainyard::session::Sweep> {
                     "Number of ranks in the drawing"),
         base::field("speeds", &S::speeds, "", {0, 1000}, "Drawn speeds that were imposed"),
         base::field(
-            "unlike", &S::unlike, "", {0, 1000},
+            "unlike", &S::equivalence_caveat, "", {0, 1000},
             "Reason why the training is not equivalent to one device; empty: it is equivalent"),
         base::field(
             "gossip", &S::gossip, "", {0, 1000},

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using base::Problem;
 using base::ProblemCode;
 
-constexpr std::size_t kMostSweepBytes = 64u << 20;
+constexpr std::size_t kMaxSweepBytes = 64u << 20;
 constexpr const char* kLockFile = "sweep.lock";
 
 // Returns the canonical text including its checksum, so that edits can be detected.
@@ -57,7 +57,7 @@ base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
   return sweep;
 }
 
-struct flock whole_file(short kind) {
+struct flock full_file_lock(short kind) {
   struct flock lock {};
   lock.l_type = kind;
   lock.l_whence = SEEK_SET;
@@ -88,7 +88,7 @@ base::Result<void> write_sweep(const Sweep& sweep, const fs::path& directory) {
 
 base::Result<Sweep> read_sweep(const fs::path& directory) {
   const fs::path path = directory / kSweepFile;
-  return base::read_file(path, kMostSweepBytes).and_then([&](const std::string& text) {
+  return base::read_file(path, kMaxSweepBytes).and_then([&](const std::string& text) {
     return parse(text, path);
   });
 }
@@ -100,7 +100,7 @@ base::Result<SweepLock> SweepLock::take(const fs::path& directory) {
     return base::fail(
         base::system_problem(path.string(), "cannot make the lock of the sweep", errno));
   SweepLock lock(file);
-  struct flock wanted = whole_file(F_WRLCK);
+  struct flock wanted = full_file_lock(F_WRLCK);
   if (::fcntl(file, F_SETLK, &wanted) == 0) return lock;
   return base::fail({"directory_in_use", ProblemCode::unavailable, directory.string(),
                      "another sweep uses this directory", "a new directory",
@@ -116,7 +116,7 @@ SweepLock::SweepLock(SweepLock&& other) noexcept : file_(std::exchange(other.fil
 std::optional<pid_t> sweeping_process(const fs::path& directory) {
   const int file = ::open((directory / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return std::nullopt;
-  struct flock asked = whole_file(F_WRLCK);
+  struct flock asked = full_file_lock(F_WRLCK);
   const bool answered = ::fcntl(file, F_GETLK, &asked) == 0;
   ::close(file);
   if (!answered || asked.l_type == F_UNLCK) return std::nullopt;

@@ -22,7 +22,7 @@ using base::Json;
 using base::ProblemCode;
 using telemetry::Metric;
 
-constexpr std::size_t kMostPrinted = 16u << 20;
+constexpr std::size_t kMaxPrinted = 16u << 20;
 
 base::Problem not_done(const fs::path& directory, const std::string& why) {
   return {"sweep_run_failed", ProblemCode::failed, directory.string(), why, "", "See its run.log."};
@@ -34,7 +34,7 @@ std::string text_at(const Json& json, const char* key) {
 }
 
 // Text of a problem: where and what.
-std::string said_of(const Json& problem) {
+std::string problem_text(const Json& problem) {
   const std::string where = text_at(problem, "where"), what = text_at(problem, "what");
   return where.empty() ? what : fmt::format("{}: {}", where, what);
 }
@@ -43,7 +43,7 @@ base::Result<void> check_ended_well(const Json& result, std::int64_t steps,
                                     const fs::path& directory) {
   const std::string status = text_at(result, "status");
   if (result.contains("problem"))
-    return base::fail(not_done(directory, said_of(result["problem"])));
+    return base::fail(not_done(directory, problem_text(result["problem"])));
   if (status == "completed") return {};
   const std::int64_t done = result.value("steps", std::int64_t{0});
   return base::fail(
@@ -150,13 +150,13 @@ base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
   return take_steps(variant, *history, sweep.warm_up_steps, run_directory);
 }
 
-std::string why_failed(const fs::path& run_directory, const std::string& how) {
+std::string failure_reason(const fs::path& run_directory, const std::string& how) {
   const Json last =
-      last_json(base::read_file(run_directory / "console.log", kMostPrinted).value_or(""));
-  if (last.contains("problem")) return said_of(last["problem"]);
+      last_json(base::read_file(run_directory / "console.log", kMaxPrinted).value_or(""));
+  if (last.contains("problem")) return problem_text(last["problem"]);
   const auto problems = last.is_object() ? last.find("problems") : last.end();
   if (problems != last.end() && problems->is_array() && !problems->empty())
-    return said_of(problems->front());
+    return problem_text(problems->front());
   return fmt::format("the coordinator ended with {} without reporting a result", how);
 }
 

@@ -24,6 +24,6 @@ base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
                            const std::filesystem::path& run_directory);
 
 // Returns why a run that ended with `how` ("exit status 3") has no result, from its output.
-std::string why_failed(const std::filesystem::path& run_directory, const std::string& how);
+std::string failure_reason(const std::filesystem::path& run_directory, const std::string& how);
 
 }  // namespace trainyard::session

@@ -27,7 +27,7 @@ double unix_seconds() {
 
 // "03_ring-on-4-ranks".
 std::string directory_name(std::size_t number, const experiment::Variant& variant) {
-  std::string name = experiment::in_words(variant);
+  std::string name = experiment::describe(variant);
   std::ranges::replace(name, ' ', '-');
   return (number < 10 ? "0" : "") + std::to_string(number) + "_" + name;
 }
@@ -102,7 +102,7 @@ class Sweeping {
     const std::string how = wait_for(*process);
     if (fs::exists(directory / "result.json", error)) return {};
     return base::fail({"sweep_run_failed", base::ProblemCode::failed, directory.string(),
-                       why_failed(directory, how), "", ""});
+                       failure_reason(directory, how), "", ""});
   }
 
   std::string wait_for(Process& process) const {

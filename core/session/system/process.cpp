@@ -117,7 +117,7 @@ std::vector<char*> environment_with(const std::vector<std::string>& additions) {
   return all;
 }
 
-std::string in_words(int status) {
+std::string describe(int status) {
   if (WIFSIGNALED(status))
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   return "exit status " + std::to_string(WEXITSTATUS(status));
@@ -175,7 +175,7 @@ std::optional<std::string> Process::ended() {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
   }
-  return status_ ? std::optional(in_words(*status_)) : std::nullopt;
+  return status_ ? std::optional(describe(*status_)) : std::nullopt;
 }
 
 bool Process::killed() const { return status_ && WIFSIGNALED(*status_); }

@@ -27,9 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
-constexpr std::size_t kLongestSocketPath =
-    sizeof(sockaddr_un::sun_path) - 1;          // Without the terminating zero.
-constexpr std::size_t kLongestSocketName = 16;  // "/control", "/rank-4095".
+constexpr std::size_t kMaxSocketPathLength =
+    sizeof(sockaddr_un::sun_path) - 1;            // Without the terminating zero.
+constexpr std::size_t kMaxSocketNameLength = 16;  // "/control", "/rank-4095".
 
 // Detaches the child: it keeps only the pipe, and gets no signals that are meant for the parent,
 // such as Ctrl-C or closing of the terminal.
@@ -107,11 +107,11 @@ base::Result<fs::path> new_path(const fs::path& sockets) {
   const std::string random = base::hex(entropy());
   const fs::path path =
       sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
-  if (path.string().size() + kLongestSocketName > kLongestSocketPath)
+  if (path.string().size() + kMaxSocketNameLength > kMaxSocketPathLength)
     return base::fail(
         {"path_too_long", ProblemCode::bad_input, sockets.string(),
          fmt::format("the path has {} bytes", sockets.string().size()),
-         fmt::format("paths of sockets in it have up to {} bytes", kLongestSocketPath),
+         fmt::format("paths of sockets in it have up to {} bytes", kMaxSocketPathLength),
          "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   return path;
 }

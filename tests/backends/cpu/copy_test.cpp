@@ -24,10 +24,10 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
   constexpr auto guard = static_cast<std::byte>(0xA5);
   for (const std::size_t bytes : {0, 1, 15, 63, 64, 4095, 4096, 4097, 4160, 5000, 70'001})
     for (const std::size_t to : {0, 1, 4, 16, 60, 64})
-      for (const auto& [from, way] : {std::pair{0UL, Way::past_caches},
-                                      {3UL, Way::past_caches},
-                                      {8UL, Way::past_caches},
-                                      {3UL, Way::through_caches}}) {
+      for (const auto& [from, way] : {std::pair{0UL, CopyMethod::past_caches},
+                                      {3UL, CopyMethod::past_caches},
+                                      {8UL, CopyMethod::past_caches},
+                                      {3UL, CopyMethod::through_caches}}) {
         const std::vector<std::byte> source = counted(from + bytes);
         std::vector<std::byte> destination(to + bytes + room, guard);
         copy(destination.data() + to, source.data() + from, static_cast<std::int64_t>(bytes), way);
@@ -39,11 +39,11 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
 }
 
 TEST(CopyPathTuner, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
-  for (const Way faster : {Way::through_caches, Way::past_caches}) {
+  for (const CopyMethod faster : {CopyMethod::through_caches, CopyMethod::past_caches}) {
     CopyPathTuner choice;
     std::array<int, 2> tried{};
     while (!choice.decided(100'000)) {
-      const Way way = choice.next(100'000);
+      const CopyMethod way = choice.next(100'000);
       ++tried[static_cast<std::size_t>(way)];
       const bool disturbed =
           tried[static_cast<std::size_t>(way)] == 2;  // another process had the core

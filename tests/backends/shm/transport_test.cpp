@@ -45,12 +45,11 @@ TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto file = make_file(2, 4096, 1);
   const auto end = shm::open(file->get(), 0);
   ASSERT_TRUE(good(end));
-  const std::vector<std::byte> outside(shm::kMaximumStagedBytes + 1);
+  const std::vector<std::byte> outside(shm::kMaxStagedBytes + 1);
   const auto posted = (*end)->post(1, 0, tag_of(0), outside);
   ASSERT_FALSE(posted);
   EXPECT_EQ(posted.error().id, "message_too_long");
-  EXPECT_TRUE(
-      good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaximumStagedBytes))));
+  EXPECT_TRUE(good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaxStagedBytes))));
 }
 
 // Two ranks whose arenas lie on a device from byte 4096 on; here the device's memory is this
@@ -60,7 +59,7 @@ class OnDevices : public testing::Test {
   static constexpr std::size_t kFrom = 4096;
   void SetUp() override {
     for (const auto& end : {&first_, &second_})
-      ASSERT_TRUE(good((*end)->lie_on_devices({{kFrom, of_first_}, {kFrom, of_second_}})));
+      ASSERT_TRUE(good((*end)->set_device_arenas({{kFrom, of_first_}, {kFrom, of_second_}})));
   }
   std::span<const std::byte> received() { return second_->receive(0, 0).value().value().bytes; }
 
@@ -92,8 +91,8 @@ TEST_F(OnDevices, bytes_on_both_sides_are_refused) {
 }
 
 TEST_F(OnDevices, memory_of_another_length_is_refused) {
-  EXPECT_FALSE(first_->lie_on_devices({{kFrom, of_first_}, {kFrom - 1, of_second_}}));
-  EXPECT_FALSE(first_->lie_on_devices({{kFrom, of_first_}}));
+  EXPECT_FALSE(first_->set_device_arenas({{kFrom, of_first_}, {kFrom - 1, of_second_}}));
+  EXPECT_FALSE(first_->set_device_arenas({{kFrom, of_first_}}));
 }
 
 TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
@@ -139,7 +138,7 @@ TEST(ShmTransport, files_that_are_not_ours_are_refused) {
 TEST(ShmTransport, impossible_shapes_are_refused) {
   EXPECT_FALSE(shm::create({}, 1));
   EXPECT_FALSE(shm::create({4096}, 0));
-  EXPECT_FALSE(shm::create({4096}, shm::kMaximumChannels + 1));
+  EXPECT_FALSE(shm::create({4096}, shm::kMaxChannels + 1));
   EXPECT_FALSE(shm::create({SIZE_MAX}, 1));
 }
 
@@ -189,7 +188,7 @@ TEST_F(LyingPeer, bytes_outside_its_arena_are_never_read) {
 }
 
 TEST_F(LyingPeer, staged_bytes_beyond_the_slot_are_never_read) {
-  post({tag_of(0), 1, 0, shm::kMaximumStagedBytes + 1});
+  post({tag_of(0), 1, 0, shm::kMaxStagedBytes + 1});
   EXPECT_FALSE(end_->receive(0, 0));
 }
 

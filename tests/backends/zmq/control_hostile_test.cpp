@@ -158,12 +158,12 @@ TEST_F(HostileControl, bytes_that_are_not_zeromq_are_survived) {
 TEST_F(HostileControl, a_frame_over_the_limit_costs_only_its_sender_the_connection) {
   const auto client = must(connect(directory_.endpoint()));
   Stranger stranger(directory_.endpoint());
-  stranger.send(std::string(kMaximumControlBytes + 1, 'x'));
+  stranger.send(std::string(kMaxControlBytes + 1, 'x'));
   expect_that_it_serves();
   must(client->send(step(5)));
   EXPECT_EQ(step_of(must(server_->receive(patience)).value().message), 5);
   EXPECT_EQ(server_->malformed(), 0U);
-  EXPECT_FALSE(client->send(session::Assign{std::string(kMaximumControlBytes, 'x'), 0, 0, ""}));
+  EXPECT_FALSE(client->send(session::Assign{std::string(kMaxControlBytes, 'x'), 0, 0, ""}));
 }
 
 TEST_F(HostileControl, a_claim_of_gigabytes_is_dropped_and_counted) {

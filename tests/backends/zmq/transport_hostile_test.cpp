@@ -25,7 +25,7 @@ class HostilePeer : public testing::Test {
     zmq::TransportOptions options;
     options.channels = 2;
     options.run_key = 77;
-    options.maximum_payload_bytes = 10'000;
+    options.max_payload_bytes = 10'000;
     std::vector<std::unique_ptr<zmq::Bound>> bound;
     std::vector<std::string> endpoints;
     for (int rank = 0; rank < 2; ++rank) {

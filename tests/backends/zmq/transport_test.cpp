@@ -130,7 +130,7 @@ TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
 
 TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
   zmq::TransportOptions options;
-  options.maximum_payload_bytes = 1000;
+  options.max_payload_bytes = 1000;
   const auto ends = tcp_pair(options);
   const std::vector<std::byte> long_one(1001);
   EXPECT_FALSE(ends[0]->post(1, 0, tag_of(0), long_one));

@@ -41,7 +41,7 @@ TEST(Offers, are_what_every_algorithm_costs_in_their_order) {
     ASSERT_EQ(all.size(), std::size(kAlgorithms));
     for (std::size_t i = 0; i < all.size(); ++i) {
       EXPECT_EQ(all[i].algorithm, kAlgorithms[i]);
-      EXPECT_EQ(all[i].unfit, "");
+      EXPECT_EQ(all[i].unfit_reason, "");
       EXPECT_EQ(all[i].cost, cost(kAlgorithms[i], 100, drawn.work, drawn.network).value());
     }
   }
@@ -51,21 +51,23 @@ TEST(Offers, say_of_what_does_not_fit_why) {
   const Drawn drawn(uneven());
   const auto all = offers(0, drawn.work, drawn.network).value();
   for (const Offer& offer : all) {
-    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
+    EXPECT_EQ(offer.unfit_reason.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
         << base::name_of(offer.algorithm);
-    EXPECT_EQ(offer.unfit.starts_with(base::name_of(offer.algorithm)), !offer.unfit.empty());
+    EXPECT_EQ(offer.unfit_reason.starts_with(base::name_of(offer.algorithm)),
+              !offer.unfit_reason.empty());
   }
 }
 
 TEST(Offers, fit_all_groups_that_go_by_the_algorithm) {
   Drawn drawn(tests::drawn_hosts(2, 2));
-  drawn.work.besides = {{0, 0, 1, 1}, {0, 1}};
+  drawn.work.concurrent_groups = {{0, 0, 1, 1}, {0, 1}};
   const auto even = offers(0, drawn.work, drawn.network).value();
-  for (const Offer& offer : even) EXPECT_EQ(offer.unfit, "") << base::name_of(offer.algorithm);
-  drawn.work.besides.push_back({0, 0, 1});
+  for (const Offer& offer : even)
+    EXPECT_EQ(offer.unfit_reason, "") << base::name_of(offer.algorithm);
+  drawn.work.concurrent_groups.push_back({0, 0, 1});
   const auto uneven_too = offers(0, drawn.work, drawn.network).value();
   for (const Offer& offer : uneven_too)
-    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
+    EXPECT_EQ(offer.unfit_reason.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
         << base::name_of(offer.algorithm);
 }
 

@@ -68,7 +68,7 @@ void expect_sums(const Steps& steps) {
       EXPECT_EQ(held.of, order) << "rank " << position << ", chunk " << chunk;
     }
   }
-  for (const auto& row : end.aside)
+  for (const auto& row : end.scratch_sums)
     for (const Held& held : row) EXPECT_EQ(held, Held{});
 }
 
@@ -79,8 +79,8 @@ void expect_bytes(const Steps& steps, const plan::Plan& expanded) {
   for (int position = 0; position < steps.members(); ++position) {
     const auto p = static_cast<std::size_t>(position);
     EXPECT_EQ(end.sent[p], report.traffic.at(0).bytes_from(position)) << "rank " << position;
-    EXPECT_EQ(end.sent[p], steps.sent_in_all[p]) << "rank " << position;
-    EXPECT_EQ(end.received[p], steps.received_in_all[p]) << "rank " << position;
+    EXPECT_EQ(end.sent[p], steps.total_sent[p]) << "rank " << position;
+    EXPECT_EQ(end.received[p], steps.total_received[p]) << "rank " << position;
     total += end.sent[p];
   }
   EXPECT_EQ(total, total_formula(steps.exercise).bytes) << total_formula(steps.exercise).text;
@@ -158,7 +158,8 @@ TEST_P(Played, a_step_changes_what_it_says_and_nothing_else) {
     const auto to = static_cast<std::size_t>(move.to);
     for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) {
       const auto c = static_cast<std::size_t>(chunk);
-      after.held[to][c] = before.held[to][c], after.aside[to][c] = before.aside[to][c];
+      after.held[to][c] = before.held[to][c],
+      after.scratch_sums[to][c] = before.scratch_sums[to][c];
     }
     after.sent[static_cast<std::size_t>(move.from)] -= move.bytes, after.received[to] -= move.bytes;
     EXPECT_EQ(after, before) << step;
@@ -266,7 +267,7 @@ TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_a
       steps({.algorithm = Algorithm::direct, .hosts = {0, 0, 0}, .elements = 3}).value();
   const Values values{{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
   const auto sum_of_2 = [&](int step) {
-    return state_at(played, values, step).aside[2][2];
+    return state_at(played, values, step).scratch_sums[2][2];
   };  // steps 5 and 6 are its two
   EXPECT_EQ(sum_of_2(5), (Held{3, {0}}));
   EXPECT_EQ(state_at(played, values, 5).held[2][2], (Held{300, {2}}));
@@ -279,7 +280,8 @@ TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
       steps({.algorithm = Algorithm::all_to_all, .hosts = {0, 0}, .elements = 1}).value();
   ASSERT_EQ(played.count(), 4);
   const State state = state_at(played, {{1}, {10}}, 2);
-  for (const std::size_t rank : {0u, 1u}) EXPECT_EQ(state.aside[rank][0], (Held{11, {0, 1}}));
+  for (const std::size_t rank : {0u, 1u})
+    EXPECT_EQ(state.scratch_sums[rank][0], (Held{11, {0, 1}}));
   EXPECT_EQ(state.held[0][0], (Held{1, {0}}));
   EXPECT_EQ(played.moves[2].effect, Effect::copies_from_scratch);
   EXPECT_EQ(played.moves[2].bytes, 0);

@@ -31,12 +31,12 @@ class Shares {
   // The time at which the oldest message of the lane has come, and takes it.
   Picoseconds take(const LaneName& lane, Picoseconds from = 0) {
     for (Picoseconds now = from;;) {
-      const LinkShares::Sight sight = shares_.oldest(lane, now);
-      EXPECT_TRUE(sight.posted);
-      if (!sight.posted) return -1;
-      if (sight.arrived) return shares_.release(lane), sight.look_again;
-      EXPECT_GT(sight.look_again, now);
-      now = sight.look_again;
+      const LinkShares::MessageState message_state = shares_.oldest(lane, now);
+      EXPECT_TRUE(message_state.posted);
+      if (!message_state.posted) return -1;
+      if (message_state.arrived) return shares_.release(lane), message_state.next_check;
+      EXPECT_GT(message_state.next_check, now);
+      now = message_state.next_check;
     }
   }
 
@@ -58,9 +58,7 @@ TEST(LinkShares, a_message_alone_has_the_narrowest_bandwidth_and_arrives_a_laten
   EXPECT_EQ(shares.take({0, 2, 0}), (32 + 12) * kMicrosecond);
 }
 
-TEST(
-    LinkShares,
-    meets_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
+TEST(LinkShares, meets_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
   for (const double bandwidth : {10e6, 100e6, 1e9, 10e9})
     for (const std::uint64_t bytes : {1u, 1'000u, 65'536u, 1u << 20, 64u << 20}) {
       Shares shares(links_of(chain({{"a", "b", bandwidth, 0}})));
@@ -104,7 +102,7 @@ TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
 }
 
 // Direction of the first link in a chain of `hosts` hosts: busses come before links.
-Way way_of_first_link(int hosts) { return 2 * hosts; }
+DirectedLink way_of_first_link(int hosts) { return 2 * hosts; }
 
 TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
@@ -282,7 +280,7 @@ TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_come
     change(shares, random, now += kMicrosecond);
     for (std::size_t i = 0; i < words.size(); ++i)
       if (random() % 2 == 0) words[i] = before[i];
-    shares->mend(now);
+    shares->repair(now);
     for (int way = 0; way < shares->ways(); ++way) shares->set_fraction(way, 1, now);
     Picoseconds last = now;
     for (int from = 0; from < 4; ++from)

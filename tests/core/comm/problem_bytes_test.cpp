@@ -19,7 +19,7 @@ TEST(ProblemBytes, a_problem_comes_back_whole) {
 TEST(ProblemBytes, long_texts_are_cut_to_the_bound) {
   const std::string text(100'000, 'x');
   const auto bytes = to_bytes({"made_by_test", base::ProblemCode::failed, text, text, text, text});
-  EXPECT_LE(bytes.size(), kMaximumProblemBytes);
+  EXPECT_LE(bytes.size(), kMaxProblemBytes);
   EXPECT_EQ(problem_from_bytes(bytes).advice,
             text.substr(0, problem_from_bytes(bytes).advice.size()));
   EXPECT_GT(problem_from_bytes(bytes).advice.size(), 400u);

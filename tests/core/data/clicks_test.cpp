@@ -275,16 +275,16 @@ TEST(Clicks, at_the_edges_of_their_fields_are_samples_all_the_same) {
   DataSpec spec = clicks(50, 1);
   spec.slot_count = 1, spec.vocabulary = 1, spec.dense = 0;
   for (const float feature : read_all(*make(spec), Split::train).features) EXPECT_EQ(feature, 0);
-  spec.vocabulary = kMostIndices, spec.zipf_exponent = 0;
+  spec.vocabulary = kMaxIndices, spec.zipf_exponent = 0;
   const auto features = read_all(*make(spec), Split::train).features;
   for (const float feature : features) EXPECT_EQ(feature, std::floor(feature));
-  EXPECT_GT(*std::max_element(features.begin(), features.end()), 0.5F * kMostIndices);
-  EXPECT_LT(*std::max_element(features.begin(), features.end()), static_cast<float>(kMostIndices));
+  EXPECT_GT(*std::max_element(features.begin(), features.end()), 0.5F * kMaxIndices);
+  EXPECT_LT(*std::max_element(features.begin(), features.end()), static_cast<float>(kMaxIndices));
 }
 
 TEST(Clicks, that_floats_cannot_number_are_a_problem) {
   DataSpec spec = clicks();
-  spec.vocabulary = kMostIndices + 1;
+  spec.vocabulary = kMaxIndices + 1;
   EXPECT_EQ(open(spec, "").error().where, "data.vocabulary");
   EXPECT_NE(open(spec, "").error().what.find("2^24"), std::string::npos);
   EXPECT_EQ(inspect(spec, "").error(), open(spec, "").error());

@@ -78,7 +78,7 @@ TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
                                       std::default_delete<std::byte[]>());
   };
   InputPipeline as_numbers(set, Sampler(1, 100, 8, 1), 0, 0, 14),
-      as_bytes(set, Sampler(1, 100, 8, 1), 0, 0, 14, 2, InputPipeline::kWholeStep, Rows::own,
+      as_bytes(set, Sampler(1, 100, 8, 1), 0, 0, 14, 2, InputPipeline::kFullStep, Rows::own,
                make_room);
   for (std::int64_t step = 0; step < 14; ++step) {
     const Batch &numbers = as_numbers.wait_next(), &bytes = as_bytes.wait_next();
@@ -98,8 +98,8 @@ TEST(InputPipeline, gives_numbers_of_a_set_that_has_no_bytes) {
   DataSpec spec;
   spec.kind = DataKind::spirals, spec.train_samples = 30;
   const auto set = open(spec, "").value();
-  InputPipeline pipeline(set, Sampler(1, 30, 8, 1), 0, 0, 1, 2, InputPipeline::kWholeStep,
-                         Rows::own, [](std::int64_t) { return std::shared_ptr<std::byte>(); });
+  InputPipeline pipeline(set, Sampler(1, 30, 8, 1), 0, 0, 1, 2, InputPipeline::kFullStep, Rows::own,
+                         [](std::int64_t) { return std::shared_ptr<std::byte>(); });
   EXPECT_EQ(pipeline.wait_next().byte_values, nullptr);
   EXPECT_EQ(std::ssize(pipeline.wait_next().features), 16);
 }

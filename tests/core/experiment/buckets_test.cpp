@@ -60,7 +60,7 @@ TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
   for (const collective::Offer& offer : offers) {
     const bool gathers = offer.algorithm == collective::Algorithm::ring ||
                          offer.algorithm == collective::Algorithm::direct;
-    EXPECT_EQ(offer.unfit.empty(), gathers) << base::name_of(offer.algorithm);
+    EXPECT_EQ(offer.unfit_reason.empty(), gathers) << base::name_of(offer.algorithm);
     if (!gathers) continue;
     EXPECT_EQ(offer.cost.total_bytes, 5 * work.bytes());
     EXPECT_EQ(offer.cost.busiest_bytes, 5 * work.bytes() / 6);

@@ -160,11 +160,11 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
   for (int p = 1; p <= 8; ++p)
     for (const int m : {1, p, 4 * p})
       for (int k = 0; k < p; ++k) {
-        EXPECT_EQ(most_held(cells_of(S::one_forward_one_backward, is_round_robin(p), k, m), k),
+        EXPECT_EQ(max_held(cells_of(S::one_forward_one_backward, is_round_robin(p), k, m), k),
                   std::min(p - k, m));
-        EXPECT_EQ(most_held(cells_of(S::zb_h1, is_round_robin(p), k, m), k), std::min(p, m));
-        EXPECT_EQ(most_held(cells_of(S::gpipe, is_round_robin(p), k, m), k), m);
-        EXPECT_EQ(most_held(cells_of(S::naive, is_round_robin(p), k, m), k), 1);
+        EXPECT_EQ(max_held(cells_of(S::zb_h1, is_round_robin(p), k, m), k), std::min(p, m));
+        EXPECT_EQ(max_held(cells_of(S::gpipe, is_round_robin(p), k, m), k), m);
+        EXPECT_EQ(max_held(cells_of(S::naive, is_round_robin(p), k, m), k), 1);
       }
 }
 

@@ -150,7 +150,7 @@ TEST(Embedding, has_nothing_to_say_of_other_models) {
 // Both the document and the generator refuse vocabularies larger than floats can represent.
 TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
   Experiment e = of_clicks();
-  e.data.vocabulary = data::kMostIndices + 1;
+  e.data.vocabulary = data::kMaxIndices + 1;
   EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::where, "data.vocabulary")));
 }
 

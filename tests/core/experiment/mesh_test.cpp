@@ -269,7 +269,7 @@ TEST(Mesh, idles_as_one_of_its_pipelines) {
   const Resolved resolved = strategy::resolved(e);
   EXPECT_DOUBLE_EQ(ideal_bubble_fraction(resolved).value(), 1.0 / (4 + 1));
   EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
-  EXPECT_THAT(split_said(resolved).value(), HasSubstr("of its stage"));
+  EXPECT_THAT(tensor_split_text(resolved).value(), HasSubstr("of its stage"));
 }
 
 // A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes

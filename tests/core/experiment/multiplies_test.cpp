@@ -64,19 +64,19 @@ TEST(Multiplies, that_round_go_with_any_strategy_of_fp32) {
 
 TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
   Experiment e = small();
-  EXPECT_EQ(tf32_said(e), std::nullopt);
+  EXPECT_EQ(tf32_note(e), std::nullopt);
   e.training.multiplies = Multiplies::tf32;
-  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("has no effect here"));
+  EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("has no effect here"));
   EXPECT_EQ(factor_format_of(e), Multiplies::full);
   auto& devices = e.topology.hosts.front().devices;
   ASSERT_GE(devices.size(), 2u);
   devices.front().kind = topology::DeviceKind::gpu;
-  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("has no effect here")) << "it is emulated";
+  EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("has no effect here")) << "it is emulated";
   devices.front().gpu = 0;
-  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
+  EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
   EXPECT_EQ(factor_format_of(e), Multiplies::tf32);
   for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
-  EXPECT_EQ(tf32_said(e), std::nullopt);
+  EXPECT_EQ(tf32_note(e), std::nullopt);
 }
 
 TEST(Multiplies, of_a_tpu_are_not_in_tf32) {

@@ -48,7 +48,7 @@ TEST(Duties, idle_devices_are_counted_nowhere) {
 TEST(Duties, other_strategies_have_no_storage) {
   Experiment e = central(3);
   e.strategy.kind = StrategyKind::mirrored;
-  EXPECT_EQ(storage_rank(e), kNobody);
+  EXPECT_EQ(storage_rank(e), kNoRank);
   EXPECT_EQ(count_trainers(e), 4);
 }
 

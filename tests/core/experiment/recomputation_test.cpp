@@ -29,7 +29,7 @@ Recomputation of(const Experiment& e, int rank = 0) {
 }
 
 // "0-2 again 0 1, 3-5 again 3 4"
-std::string in_words(const Recomputation& recomputation) {
+std::string describe(const Recomputation& recomputation) {
   std::string text;
   for (const Run& run : recomputation.runs) {
     text += (text.empty() ? "" : ", ") + std::to_string(run.first) + "-" +
@@ -40,11 +40,11 @@ std::string in_words(const Recomputation& recomputation) {
 }
 
 TEST(Recomputation, keeps_what_comes_into_a_run_and_the_last_run) {
-  EXPECT_EQ(in_words(of(chain(2, 9, 3))), "0-2 again 0 1, 3-5 again 3 4");
-  EXPECT_EQ(in_words(of(chain(2, 8, 3))), "0-2 again 0 1, 3-5 again 3 4");
-  EXPECT_EQ(in_words(of(chain(2, 9, 0))), "");
-  EXPECT_EQ(in_words(of(chain(2, 9, 1))), "") << "each output comes into the next run";
-  EXPECT_EQ(in_words(of(chain(2, 9, 9))), "") << "one run, which goes back at once";
+  EXPECT_EQ(describe(of(chain(2, 9, 3))), "0-2 again 0 1, 3-5 again 3 4");
+  EXPECT_EQ(describe(of(chain(2, 8, 3))), "0-2 again 0 1, 3-5 again 3 4");
+  EXPECT_EQ(describe(of(chain(2, 9, 0))), "");
+  EXPECT_EQ(describe(of(chain(2, 9, 1))), "") << "each output comes into the next run";
+  EXPECT_EQ(describe(of(chain(2, 9, 9))), "") << "one run, which goes back at once";
   const Recomputation one = of(chain(2, 9, 3));
   EXPECT_TRUE(one.frees(0) && one.frees(1) && !one.frees(2) && one.frees(4) && !one.frees(7));
 }
@@ -55,19 +55,19 @@ TEST(Recomputation, keeps_what_comes_into_a_run_and_the_last_run) {
 TEST(Recomputation, makes_again_only_what_the_backward_pass_wants_and_what_leads_to_it) {
   Experiment e = strategy::small_gpt(2);
   e.training.recompute_segments = 11;
-  EXPECT_EQ(in_words(of(e)), "0-10 again 0 1 2 3 4 5 6 7 8")
+  EXPECT_EQ(describe(of(e)), "0-10 again 0 1 2 3 4 5 6 7 8")
       << "the sum of the last residual is not needed again, nor is its last linear output";
   e.training.recompute_segments = 5;
-  EXPECT_EQ(in_words(of(e)), "0-4 again 1 2 3, 5-9 again 6 7 8")
+  EXPECT_EQ(describe(of(e)), "0-4 again 1 2 3, 5-9 again 6 7 8")
       << "the sums take what comes from before their run, so that is kept";
 }
 
 TEST(Recomputation, of_units_ends_with_each) {
   Experiment e = chain(2, 9, 3);
   e.strategy.kind = StrategyKind::fsdp;
-  EXPECT_EQ(in_words(of(e)), "0-2 again 0 1, 3-5 again 3 4");
+  EXPECT_EQ(describe(of(e)), "0-2 again 0 1, 3-5 again 3 4");
   e.strategy.bucket_bytes = 2 * 4 * 42;  // the last three, and pairs before them
-  EXPECT_EQ(in_words(of(e)), "0-1 again 0, 2-3 again 2, 4-5 again 4");
+  EXPECT_EQ(describe(of(e)), "0-1 again 0, 2-3 again 2, 4-5 again 4");
 }
 
 Experiment staged(PipelineSchedule schedule, std::int64_t k, int micro_batches = 4) {
@@ -78,14 +78,14 @@ Experiment staged(PipelineSchedule schedule, std::int64_t k, int micro_batches =
 }
 
 TEST(Recomputation, of_stages_keeps_what_comes_in_and_what_is_taken_back_at_once) {
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 0)), "0-2 again 0 1 2")
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::gpipe, 9), 0)), "0-2 again 0 1 2")
       << "what goes out is there on the rank that it goes to";
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 1)), "3-5 again 3 4 5");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 2), 1)), "3-4 again 3, 5-5 again 5");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 0)),
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::gpipe, 9), 1)), "3-5 again 3 4 5");
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::gpipe, 2), 1)), "3-4 again 3, 5-5 again 5");
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::one_forward_one_backward, 9), 0)),
             "0-2 again 0 1 2");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_forward_one_backward, 9), 1)), "");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "") << "one at a time";
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::one_forward_one_backward, 9), 1)), "");
+  EXPECT_EQ(describe(of(staged(PipelineSchedule::naive, 9), 0)), "") << "one at a time";
 }
 
 TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
@@ -105,7 +105,7 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   e.strategy.kind = StrategyKind::tensor_parallel;
   e.training.recompute_segments = 11;
   const Recomputation one = of(e);
-  EXPECT_EQ(in_words(one), "0-10 again 1 2 3 5 6 7 8");
+  EXPECT_EQ(describe(one), "0-10 again 1 2 3 5 6 7 8");
   EXPECT_FALSE(one.frees(0) || one.frees(4) || one.frees(9));
   EXPECT_THAT(*recomputation_line(strategy::resolved(e)),
               HasSubstr("frees 7 of 13 outputs after the forward pass and recomputes 7"));
@@ -119,10 +119,10 @@ TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
   e.strategy.bucket_bytes = 1;
   e.strategy.stages.partition = Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"6", 1}};
-  EXPECT_EQ(in_words(of(e, 0)), "2-2 again 2")
+  EXPECT_EQ(describe(of(e, 0)), "2-2 again 2")
       << "what comes into the next unit is kept, but for what is sent";
   e.strategy.fsdp.shard = Shard::gradients;
-  EXPECT_EQ(in_words(of(e, 0)), "0-2 again 0 1 2");
+  EXPECT_EQ(describe(of(e, 0)), "0-2 again 0 1 2");
 }
 
 TEST(Recomputation, is_said_with_what_it_costs) {

@@ -41,7 +41,7 @@ TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
             resolved.document.topology.hosts[0].devices[0].name);
   EXPECT_EQ(duty_of(resolved.document, 4), "evaluator");
   EXPECT_FALSE(keeps_parameters(resolved.document, 4));
-  EXPECT_TRUE(may_be_lost(resolved, 4));
+  EXPECT_TRUE(is_loss_allowed(resolved, 4));
   EXPECT_EQ(resolve(resolved.document, ".")->document, resolved.document)
       << "resolved once is resolved";
 }

@@ -111,10 +111,10 @@ TEST(Rpc, servers_share_out_by_their_own_speed) {
 // 0: the trainers; between two servers by value too, and last for the loss.
 TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
   const auto ranks = [](RemoteOutput output) {
-    const model::StageGraph course =
-        course_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
+    const model::StageGraph stage_graph =
+        stage_graph_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
     std::vector<int> list;
-    for (const model::Stage& stage : course.stages) list.push_back(stage.rank);
+    for (const model::Stage& stage : stage_graph.stages) list.push_back(stage.rank);
     return list;
   };
   EXPECT_THAT(ranks(RemoteOutput::value), ElementsAre(0, 1, 0, 2, 0, 3, 0));
@@ -123,10 +123,10 @@ TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
 
 TEST(RpcCourse, brings_samples_to_tables_and_their_numbers_to_dropout) {
   const auto crossed = [](const Experiment& e, int value) {
-    const model::StageGraph course = course_of(strategy::resolved(e));
+    const model::StageGraph stage_graph = stage_graph_of(strategy::resolved(e));
     std::vector<int> to;
-    for (const model::Crossing& crossing : course.crossings)
-      if (crossing.value == value) to.push_back(course.rank_of(crossing.to));
+    for (const model::Crossing& crossing : stage_graph.crossings)
+      if (crossing.value == value) to.push_back(stage_graph.rank_of(crossing.to));
     return to;
   };
   EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 2, kTables), model::kSamples),
@@ -230,7 +230,7 @@ TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
                  reference = outcome(1, RemoteOutput::reference);
   const auto ranks = [](const Resolved& e) {
     std::vector<int> list;
-    for (const model::Stage& stage : course_of(e).stages) list.push_back(stage.rank);
+    for (const model::Stage& stage : stage_graph_of(e).stages) list.push_back(stage.rank);
     return list;
   };
   EXPECT_EQ(ranks(value), ranks(reference));

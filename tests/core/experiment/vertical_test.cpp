@@ -129,9 +129,9 @@ TEST(Vertical, shares_columns_out_in_parts_that_differ_by_at_most_one) {
   e.data.features = 7;
   const Resolved r = resolve(e, ".").value();
   EXPECT_THAT(columns_by_rank(r), ElementsAre(std::pair(0, 3), std::pair(3, 2), std::pair(5, 2)));
-  EXPECT_THAT(columns_in_words(r), ElementsAre("3 of 7 feature columns, 0 to 2, of every sample",
-                                               "2 of 7 feature columns, 3 to 4, of every sample",
-                                               "2 of 7 feature columns, 5 to 6, of every sample"));
+  EXPECT_THAT(columns_text(r), ElementsAre("3 of 7 feature columns, 0 to 2, of every sample",
+                                           "2 of 7 feature columns, 3 to 4, of every sample",
+                                           "2 of 7 feature columns, 5 to 6, of every sample"));
   EXPECT_THAT(r.shards, IsEmpty()) << "every rank has a part of every sample";
   EXPECT_EQ(columns_by_rank(resolved_from_json(to_json(r)).value()), columns_by_rank(r))
       << "as ranks are told";

@@ -82,7 +82,7 @@ Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int6
     answer();
   }
   EXPECT_EQ(arrivals.version(), updates);
-  EXPECT_TRUE(arrivals.spent());
+  EXPECT_TRUE(arrivals.is_exhausted());
   return observed;
 }
 
@@ -232,9 +232,9 @@ TEST(ArrivalQueue, no_more_is_given_than_the_updates_take) {
   EXPECT_EQ(arrivals.answer()->round, 1);
   EXPECT_FALSE(arrivals.answer());
   arrivals.push(0);
-  EXPECT_FALSE(arrivals.spent());
+  EXPECT_FALSE(arrivals.is_exhausted());
   EXPECT_TRUE(arrivals.push(1).completes);
-  EXPECT_TRUE(arrivals.spent());
+  EXPECT_TRUE(arrivals.is_exhausted());
   EXPECT_FALSE(arrivals.answer());
   arrivals.allow(3);
   EXPECT_EQ(arrivals.answer()->worker, 2) << "it has waited longest";
@@ -251,7 +251,7 @@ TEST(ArrivalQueue, the_round_of_who_is_lost_is_given_again) {
   arrivals.push(2);
   EXPECT_EQ(arrivals.answer()->round, 3);
   arrivals.push(0), arrivals.push(2);
-  EXPECT_TRUE(arrivals.spent());
+  EXPECT_TRUE(arrivals.is_exhausted());
 }
 
 TEST(ArrivalQueue, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/plan/rehearsal.h"
+#include "core/plan/dry_run.h"
 #include "core/plan/text.h"
 
 namespace trainyard::plan {
@@ -67,9 +67,9 @@ TEST(Grid, of_many_columns_and_ranks_shows_those_around_the_mark) {
                                                  HasSubstr("F.s11"), HasSubstr("F.s29"))));
 }
 
-TEST(Rehearsal, a_send_completes_with_its_receive_and_not_before) {
+TEST(DryRun, a_send_completes_with_its_receive_and_not_before) {
   const Plan plan = exchange();
-  const Rehearsal run = rehearse({plan.rank_plan(0), plan.rank_plan(1)}, plan.groups, {{0}, {0}});
+  const DryRun run = dry_run({plan.rank_plan(0), plan.rank_plan(1)}, plan.groups, {{0}, {0}});
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.ticks, 3);
   EXPECT_EQ(run.place({1, 2, 0}).begin, 0);
@@ -79,7 +79,7 @@ TEST(Rehearsal, a_send_completes_with_its_receive_and_not_before) {
   EXPECT_EQ(run.sources[0].rank, 0);
 }
 
-TEST(Rehearsal, an_all_reduce_waits_for_every_member) {
+TEST(DryRun, an_all_reduce_waits_for_every_member) {
   const std::string lanes =
       "lane compute compute\nlane comm comm g0\nbuffer b fp32 8\nprogram train samples 1 of 3\n";
   std::string text = "plan 1\nschedule steps 1 full 1\ngroup g0: 0 1 2\n";
@@ -90,8 +90,8 @@ TEST(Rehearsal, an_all_reduce_waits_for_every_member) {
         "AR.b0 @comm group g0 reads b writes b after compute:" + std::to_string(2 * r + 1) + "\n";
   }
   const Plan plan = parse(text).value();
-  const Rehearsal run = rehearse({plan.rank_plan(0), plan.rank_plan(1), plan.rank_plan(2)},
-                                 plan.groups, {{0}, {0}, {0}});
+  const DryRun run = dry_run({plan.rank_plan(0), plan.rank_plan(1), plan.rank_plan(2)}, plan.groups,
+                             {{0}, {0}, {0}});
   ASSERT_TRUE(run.complete);
   for (std::int32_t r = 0; r < 3; ++r) {
     EXPECT_EQ(run.place({r, 1, 0}).begin, 2 * r + 1);

@@ -22,7 +22,7 @@ topology::Network chain() {
   drawing.links = {{"a", "b", 1e9, 0}, {"b", "c", 250e6, 0}};
   return topology::Network(drawing);
 }
-const Way kWide = 6, kNarrow = 8, kWideBack = 7;
+const DirectedLink kWide = 6, kNarrow = 8, kWideBack = 7;
 
 constexpr Picoseconds kMicrosecond = 1'000'000;
 
@@ -37,14 +37,14 @@ std::vector<std::pair<int, Picoseconds>> ends(Links& links) {
 
 TEST(links, a_transfer_alone_has_the_narrowest_bandwidth) {
   Links links(chain());
-  const std::vector<Way> path{kWide, kNarrow};
+  const std::vector<DirectedLink> path{kWide, kNarrow};
   links.start(0, path, 1000, 0);
   EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond)));
 }
 
 TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
   Links links(chain());
-  const std::vector<Way> both{kWide, kNarrow}, wide{kWide};
+  const std::vector<DirectedLink> both{kWide, kNarrow}, wide{kWide};
   links.start(0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
   links.start(1, wide, 3000, 0);  // so 750 Mbit/s are left
   EXPECT_THAT(ends(links),
@@ -53,7 +53,7 @@ TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
 
 TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
   Links links(chain());
-  const std::vector<Way> wide{kWide};
+  const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 2000, 0);  // 16 us alone
   ASSERT_EQ(links.next_end(0), 16 * kMicrosecond);
   links.start(1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate
@@ -69,7 +69,7 @@ TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
 
 TEST(links, the_way_back_is_free) {
   Links links(chain());
-  const std::vector<Way> there{kWide}, back{kWideBack};
+  const std::vector<DirectedLink> there{kWide}, back{kWideBack};
   links.start(0, there, 1000, 0);
   links.start(1, back, 1000, 0);
   EXPECT_THAT(ends(links),
@@ -78,7 +78,7 @@ TEST(links, the_way_back_is_free) {
 
 TEST(links, nothing_takes_no_time) {
   Links links(chain());
-  const std::vector<Way> wide{kWide};
+  const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 0, 5);
   EXPECT_EQ(links.next_end(5), 5);
   EXPECT_THAT(links.take_ended(5), ElementsAre(0));
@@ -87,7 +87,7 @@ TEST(links, nothing_takes_no_time) {
 
 TEST(links, numbers_may_be_used_again) {
   Links links(chain());
-  const std::vector<Way> wide{kWide};
+  const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 1000, 0);
   ASSERT_EQ(links.next_end(0), 8 * kMicrosecond);
   ASSERT_THAT(links.take_ended(8 * kMicrosecond), ElementsAre(0));
@@ -101,10 +101,10 @@ TEST(links, no_way_carries_more_than_its_bandwidth) {
     const topology::Network network(star({.hosts = 6}));
     Links links(network);
     const auto workers = network.workers();
-    std::vector<std::vector<Way>> paths;
+    std::vector<std::vector<DirectedLink>> paths;
     for (int i = 0; i < 40; ++i) {
       const std::size_t from = random() % 6, to = (from + 1 + random() % 5) % 6;
-      std::vector<Way> path;
+      std::vector<DirectedLink> path;
       const auto route = network.route(workers[from], workers[to]);
       for (const topology::Hop& hop : route->hops) path.push_back(way(hop));
       paths.push_back(path);
@@ -113,7 +113,7 @@ TEST(links, no_way_carries_more_than_its_bandwidth) {
       links.start(i, paths[static_cast<std::size_t>(i)],
                   1 + static_cast<std::int64_t>(random() % 100'000), 0);
     const Picoseconds end = ends(links).back().second;
-    for (Way w = 0; w < links.ways(); ++w) {
+    for (DirectedLink w = 0; w < links.ways(); ++w) {
       const double needs =
           static_cast<double>(links.bytes(w)) * 8 /
           network.edges()[static_cast<std::size_t>(w / 2)].bandwidth_bits_per_second;

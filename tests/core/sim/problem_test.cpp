@@ -88,7 +88,7 @@ TEST(simulator_problem, peers_and_groups_that_are_none_are_refused) {
 TEST(simulator_problem, more_ops_than_an_event_can_number_are_refused) {
   const plan::Plan plan = changed(replica({.ranks = 1}), 0, [](plan::RankPlan& rank) {
     const plan::Op load = rank.programs[0].ops.front();
-    rank.programs[0].ops.assign(run::kMostOps + 1, load);
+    rank.programs[0].ops.assign(run::kMaxOps + 1, load);
   });
   EXPECT_EQ(problem(plan), "too_many_ops at rank 0, program train");
   EXPECT_THAT(text_of_problem(plan), HasSubstr("65,537 ops"));

@@ -191,8 +191,8 @@ TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
   }
   EXPECT_GE(history.ops().size(), History::kept_ops);
   EXPECT_LE(history.ops().size(), History::kept_ops + History::kept_ops / 4);
-  EXPECT_EQ(history.forgotten_ops() + history.ops().size(), written);
-  EXPECT_EQ(history.ops().front().step, static_cast<int>(history.forgotten_ops()));
+  EXPECT_EQ(history.evicted_ops() + history.ops().size(), written);
+  EXPECT_EQ(history.ops().front().step, static_cast<int>(history.evicted_ops()));
   EXPECT_EQ(history.ops().back().step, static_cast<int>(written - 1));
 }
 
@@ -308,9 +308,7 @@ TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
   EXPECT_EQ(steps_of(history.held_out_loss()), (std::vector<std::int32_t>{9, 19}));
 }
 
-TEST(
-    History,
-    reports_the_consensus_distance_once_all_ranks_have_reported) {
+TEST(History, reports_the_consensus_distance_once_all_ranks_have_reported) {
   History history;
   auto header = small_header(2);
   header["lambda_2"] = 0.5;

@@ -177,7 +177,7 @@ TEST(Recording, a_damaged_frame_is_a_problem_each_time_and_says_where) {
 
 TEST(Recording, a_huge_claimed_length_is_refused_at_once) {
   const TemporaryDirectory directory;
-  const FrameHeader header = make_frame_header(3, 0, kMaximumPayload + 1);
+  const FrameHeader header = make_frame_header(3, 0, kMaxPayload + 1);
   const std::string header_frame = frame_bytes(1, -1, R"({"schema":1})");
   write_bytes(directory.recording(),
               header_frame + std::string(reinterpret_cast<const char*>(&header), sizeof header));
@@ -188,7 +188,7 @@ TEST(Recording, a_huge_claimed_length_is_refused_at_once) {
 
 TEST(Recording, the_largest_claimed_length_costs_no_memory_before_its_bytes_are_there) {
   const TemporaryDirectory directory;
-  const FrameHeader header = make_frame_header(3, 0, kMaximumPayload);
+  const FrameHeader header = make_frame_header(3, 0, kMaxPayload);
   write_bytes(directory.recording(),
               frame_bytes(1, -1, R"({"schema":1})") +
                   std::string(reinterpret_cast<const char*>(&header), sizeof header));
@@ -201,7 +201,7 @@ TEST(Recording, a_payload_over_the_limit_is_not_written) {
   const TemporaryDirectory directory;
   auto writer = RecordingWriter::create(directory.recording(), small_header());
   ASSERT_TRUE(writer);
-  const std::vector<std::byte> huge(kMaximumPayload + 1);
+  const std::vector<std::byte> huge(kMaxPayload + 1);
   EXPECT_FALSE(writer->append(FrameType::samples, 0, huge));
   ASSERT_TRUE(writer->append(FrameType::samples, 0, {}));
   ASSERT_TRUE(writer->close());

@@ -229,7 +229,7 @@ TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_show
   charts.resize(1200, 800);
   charts.show();
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&charts, &RunCharts::gradient_wanted,
+  QObject::connect(&charts, &RunCharts::gradient_requested,
                    [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   const auto choose = [&](const std::vector<ui::Run*>& runs) {
     charts.set_runs(runs);

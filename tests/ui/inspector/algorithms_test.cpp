@@ -22,7 +22,7 @@ using collective::Algorithm;
 
 class Algorithms : public InspectorTest {
  protected:
-  Algorithms() : pictures_(&inspector_, &Inspector::picture_wanted) {
+  Algorithms() : pictures_(&inspector_, &Inspector::picture_requested) {
     inspector_.resize(360, 1600);
   }
 

@@ -228,23 +228,24 @@ TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
 }
 
 TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has) {
-  ReadableProblems room;
+  DisplayProblems memory_problems;
   QObject::connect(&inspector_.cost(), &CostLine::memory_problems_known, &inspector_,
-                   [&](const ReadableProblems& now) { room = now; });
+                   [&](const DisplayProblems& now) { memory_problems = now; });
   document_.edit("small", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices[1].memory_bytes = 1'000'000;
   });
-  ASSERT_TRUE(QTest::qWaitFor([&] { return room.size() == 1; }));
-  EXPECT_EQ(room.front().found.where, "topology.hosts[0].devices[1].memory_bytes");
-  EXPECT_EQ(room.front().told.where, "cpu1 on host0: Memory");
-  EXPECT_NE(room.front().told.what.find("would run out of memory"), std::string::npos)
-      << room.front().told.what;
-  EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos)
-      << room.front().told.advice;
-  EXPECT_EQ(inspector_.cost().room().size(), 1U);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return memory_problems.size() == 1; }));
+  EXPECT_EQ(memory_problems.front().found.where, "topology.hosts[0].devices[1].memory_bytes");
+  EXPECT_EQ(memory_problems.front().displayed.where, "cpu1 on host0: Memory");
+  EXPECT_NE(memory_problems.front().displayed.what.find("would run out of memory"),
+            std::string::npos)
+      << memory_problems.front().displayed.what;
+  EXPECT_NE(memory_problems.front().displayed.advice.find("more memory"), std::string::npos)
+      << memory_problems.front().displayed.advice;
+  EXPECT_EQ(inspector_.cost().memory_problems().size(), 1U);
   document_.undo_stack().undo();
-  EXPECT_TRUE(inspector_.cost().room().empty()) << "what is drawn now is not known yet";
-  EXPECT_TRUE(QTest::qWaitFor([&] { return room.empty(); }));
+  EXPECT_TRUE(inspector_.cost().memory_problems().empty()) << "what is drawn now is not known yet";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return memory_problems.empty(); }));
 }
 
 }  // namespace

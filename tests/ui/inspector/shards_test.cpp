@@ -35,8 +35,8 @@ TEST_F(Bars, one_sample_among_many_is_seen) {
 }
 
 TEST_F(Bars, say_under_the_pointer_what_is_there) {
-  EXPECT_EQ(bars_.words_at(bars_.bar(1, 1).center()), "rank 1, class 1: 8 samples");
-  EXPECT_EQ(bars_.words_at({1, 1}), "");
+  EXPECT_EQ(bars_.text_at(bars_.bar(1, 1).center()), "rank 1, class 1: 8 samples");
+  EXPECT_EQ(bars_.text_at({1, 1}), "");
 }
 
 TEST_F(Bars, say_all_numbers_to_who_cannot_see_them) {

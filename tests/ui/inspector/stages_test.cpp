@@ -14,7 +14,7 @@ namespace {
 
 class Stages : public InspectorTest {
  protected:
-  Stages() : pictures_(&inspector_, &Inspector::picture_wanted) {
+  Stages() : pictures_(&inspector_, &Inspector::picture_requested) {
     QObject::connect(&inspector_.cost(), &CostLine::stages_known, &inspector_,
                      [this](const StageAssignment& stages) { layers_ = stages.layers; });
   }

@@ -77,7 +77,7 @@ TEST_F(TpuInspector, multiplies_are_a_choice_of_four) {
   multiplies->setFocus();
   QTest::keyClick(multiplies, Qt::Key_End);
   EXPECT_EQ(now().training.multiplies, experiment::Multiplies::tf32);
-  EXPECT_TRUE(says(QString::fromStdString(experiment::tf32_said(now()).value())));
+  EXPECT_TRUE(says(QString::fromStdString(experiment::tf32_note(now()).value())));
 }
 
 }  // namespace

@@ -123,9 +123,9 @@ TEST(LayerMime, carries_names_of_layers_and_takes_no_others) {
 }
 
 TEST(LayerMime, says_which_layers_in_words) {
-  EXPECT_EQ(layers_in_words({"2"}), "layer 2");
-  EXPECT_EQ(layers_in_words({"0", "11"}), "layers 0 and 11");
-  EXPECT_EQ(layers_in_words({"0", "1", "2"}), "3 layers");
+  EXPECT_EQ(layer_list_text({"2"}), "layer 2");
+  EXPECT_EQ(layer_list_text({"0", "11"}), "layers 0 and 11");
+  EXPECT_EQ(layer_list_text({"0", "1", "2"}), "3 layers");
 }
 
 // Experiment with three layers on two servers.

@@ -96,8 +96,8 @@ TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
   Nodes front;
   for (int n = 0; n < 5; ++n) front.insert(n);
   panel_.view().select(front, 0);
-  emit panel_.view().move_wanted(front, 0);
-  emit panel_.view().move_wanted(tail, 1);
+  emit panel_.view().move_requested(front, 0);
+  emit panel_.view().move_requested(tail, 1);
   settle();
   EXPECT_EQ(note(), "");
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document_.experiment(), "").value()),

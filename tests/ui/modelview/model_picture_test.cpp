@@ -8,7 +8,7 @@
 
 #include "core/experiment/stages.h"
 #include "tests/ui/modelview/model_samples.h"
-#include "ui/modelview/model_words.h"
+#include "ui/modelview/model_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -58,9 +58,9 @@ TEST(ModelPicture, says_which_part_of_a_layer_a_rank_has) {
   ASSERT_EQ(picture.count(), 3);
   EXPECT_EQ(picture.node(0).split,
             (LayerSplit{model::Split::outputs, false, 32, {{0, 16, {0}}, {16, 16, {1}}}}));
-  EXPECT_EQ(kept_words(picture.node(0)), "ranks 0, 1: 16 of 32 outputs each");
-  EXPECT_EQ(kept_words(picture.node(1)), "ranks 0, 1: 16 of 32 inputs each");
-  EXPECT_EQ(kept_words(picture.node(2)), "ranks 0, 1: 5 of 10 outputs each");
+  EXPECT_EQ(kept_text(picture.node(0)), "ranks 0, 1: 16 of 32 outputs each");
+  EXPECT_EQ(kept_text(picture.node(1)), "ranks 0, 1: 16 of 32 inputs each");
+  EXPECT_EQ(kept_text(picture.node(2)), "ranks 0, 1: 5 of 10 outputs each");
   EXPECT_THAT(sentence(picture, 1).toStdString(),
               HasSubstr("of its 32 inputs rank 0 has 0 to 15, rank 1 has 16 to 31."));
 }
@@ -86,9 +86,9 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
               HasSubstr("of its 16 outputs of query, key and value ranks "));
   const int norm = picture.node_at("1.0");
   EXPECT_TRUE(picture.node(norm).split.parts.empty());
-  EXPECT_EQ(picture.node(norm).keepers.size(), 4u) << "all of its stage have it whole";
+  EXPECT_EQ(picture.node(norm).holders.size(), 4u) << "all of its stage have it whole";
   const int attention = picture.node_at("1.2");
-  EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers)
+  EXPECT_EQ(picture.node(attention).holders, picture.node(norm).holders)
       << "though it keeps nothing";
   EXPECT_THAT(sentence(picture, attention).toStdString(), HasSubstr("; on ranks "));
   ASSERT_EQ(picture.columns.size(), 2u);
@@ -96,7 +96,7 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   EXPECT_EQ(picture.columns.front().devices.size(), 4) << "of both replicas, both parts";
   EXPECT_EQ(picture.owners.front(), 0);
   EXPECT_EQ(picture.owners.back(), 1);
-  EXPECT_THAT(column_sentence(picture.columns[1]).toStdString(), HasSubstr("Stage 1 ("));
+  EXPECT_THAT(column_details(picture.columns[1]).toStdString(), HasSubstr("Stage 1 ("));
   EXPECT_EQ(picture.kept,
             "In every replica each stage holds some of the layers, and each of its devices a shard "
             "of the layers "
@@ -190,7 +190,7 @@ TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
     ASSERT_EQ(picture.columns.size(), 1u);
     EXPECT_EQ(picture.columns[0].title, "Every device");
     EXPECT_THAT(picture.kept.toStdString(), HasSubstr(kept));
-    EXPECT_EQ(kept_words(picture.node(0)), "");
+    EXPECT_EQ(kept_text(picture.node(0)), "");
   }
 }
 
@@ -228,11 +228,11 @@ TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
                                {"2.bias", 0},   {"4.weight", 0}, {"4.bias", 0}};
   const ModelPicture picture = model_picture(e, "");
   ASSERT_EQ(said(picture.problem), "");
-  EXPECT_THAT(picture.node(0).keepers, ElementsAre(2, 3))
+  EXPECT_THAT(picture.node(0).holders, ElementsAre(2, 3))
       << "its bias is on another one than its weight";
-  EXPECT_THAT(picture.node(1).keepers, ElementsAre(2));
+  EXPECT_THAT(picture.node(1).holders, ElementsAre(2));
   EXPECT_EQ(picture.columns[0].title, "Every worker");
-  EXPECT_EQ(kept_words(picture.node(0)), "ranks 2, 3");
+  EXPECT_EQ(kept_text(picture.node(0)), "ranks 2, 3");
   EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("parameters stored on rank 2"));
 }
 
@@ -240,10 +240,10 @@ TEST(ModelPicture, names_the_one_that_keeps_them_for_all) {
   Experiment e = three_layers(StrategyKind::central_storage, 1);
   e.topology = tests::drawn_storage(2, 1);
   e.training.accumulation_steps = 1;
-  EXPECT_THAT(model_picture(e, "").node(1).keepers, ElementsAre(1));
+  EXPECT_THAT(model_picture(e, "").node(1).holders, ElementsAre(1));
   e = three_layers(StrategyKind::data_parallel, 2);
   e.training.accumulation_steps = 1;
-  EXPECT_THAT(model_picture(e, "").node(1).keepers, ElementsAre(0));
+  EXPECT_THAT(model_picture(e, "").node(1).holders, ElementsAre(0));
 }
 
 TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {

@@ -117,14 +117,14 @@ TEST_F(ModelViewTest, says_to_a_screen_reader_what_is_selected) {
 }
 
 TEST_F(ModelViewTest, says_what_is_under_the_pointer) {
-  EXPECT_EQ(view_.tip_at(middle(2)), sentence(view_.picture(), 2));
-  const QString head = view_.tip_at({view_.rect_of_column(1).center().x(), 5});
+  EXPECT_EQ(view_.tool_tip_at(middle(2)), sentence(view_.picture(), 2));
+  const QString head = view_.tool_tip_at({view_.rect_of_column(1).center().x(), 5});
   EXPECT_TRUE(head.startsWith("cpu1, rank 1: ")) << head.toStdString();
-  EXPECT_EQ(view_.tip_at({3, 5}), "");
+  EXPECT_EQ(view_.tool_tip_at({3, 5}), "");
 }
 
 TEST_F(ModelViewTest, wants_layers_moved_to_the_next_device_by_keys) {
-  const QSignalSpy wanted(&view_, &ModelView::move_wanted), refused(&view_, &ModelView::refused);
+  const QSignalSpy wanted(&view_, &ModelView::move_requested), refused(&view_, &ModelView::refused);
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(refused.count(), 1) << "nothing is selected";
   view_.select({0, 1}, 0);
@@ -138,7 +138,7 @@ TEST_F(ModelViewTest, wants_layers_moved_to_the_next_device_by_keys) {
 }
 
 TEST_F(ModelViewTest, takes_what_is_dropped_in_a_column) {
-  const QSignalSpy wanted(&view_, &ModelView::move_wanted);
+  const QSignalSpy wanted(&view_, &ModelView::move_requested);
   const auto data = to_mime(QStringList{"0", "1.0"});
   const QPoint there = view_.rect_of_column(2).center();
   ASSERT_TRUE(tell<QDragEnterEvent>(there, *data));
@@ -169,7 +169,7 @@ TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
 
 TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
   view_.set_picture(model_picture(three_layers(StrategyKind::mirrored, 2), ""));
-  const QSignalSpy refused(&view_, &ModelView::refused), wanted(&view_, &ModelView::move_wanted);
+  const QSignalSpy refused(&view_, &ModelView::refused), wanted(&view_, &ModelView::move_requested);
   QTest::mousePress(view_.viewport(), Qt::LeftButton, {}, middle(1));
   QTest::mouseMove(view_.viewport(), middle(1) + QPoint(60, 20));
   QMouseEvent move(QEvent::MouseMove, middle(1) + QPoint(60, 20),

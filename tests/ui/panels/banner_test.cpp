@@ -108,13 +108,13 @@ TEST_F(BannerTest, goes_by_itself_when_what_it_says_is_over) {
   bool over = false;
   banner_.show_text(Banner::Kind::information, "There is nothing to train on yet", "");
   banner_.stays_until([&] { return over; });
-  banner_.look_again();
+  banner_.recheck();
   EXPECT_FALSE(banner_.isHidden());
   over = true;
-  banner_.look_again();
+  banner_.recheck();
   EXPECT_TRUE(banner_.isHidden());
   banner_.show_text(Banner::Kind::error, "Another thing", "");
-  banner_.look_again();
+  banner_.recheck();
   EXPECT_FALSE(banner_.isHidden()) << "that was said of the text before";
 }
 

@@ -168,8 +168,8 @@ TEST_F(LongLog, is_copied_as_far_as_a_clipboard_may_hold_it) {
   panel_.table().selectAll();
   const QString text = panel_.text();
   const QStringList copied = text.split('\n');
-  EXPECT_GE(text.size(), LogPanel::kMostCopiedCharacters);
-  EXPECT_LE(text.size(), LogPanel::kMostCopiedCharacters + 2 * copied.size() + 2000)
+  EXPECT_GE(text.size(), LogPanel::kMaxCopiedCharacters);
+  EXPECT_LE(text.size(), LogPanel::kMaxCopiedCharacters + 2 * copied.size() + 2000)
       << "a break after each line, and the last one whole";
   EXPECT_EQ(copied.first(),
             QString("(only the newest %1)").arg(counted(copied.size() - 1, "lines")));

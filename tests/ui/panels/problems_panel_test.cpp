@@ -119,7 +119,7 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   panel_.resize(900, 400);
   panel_.show();
   QSignalSpy counted(&panel_, &ProblemsPanel::count_changed);
-  panel_.set_room({{found, found}});
+  panel_.set_memory_problems({{found, found}});
   ASSERT_EQ(list().topLevelItemCount(), 3);
   EXPECT_EQ(counted.last()[0].toInt(), 3);
   EXPECT_TRUE(list().topLevelItem(2)->toolTip(2).startsWith(QString::fromStdString(advice)));
@@ -131,7 +131,7 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   QSignalSpy activated(&panel_, &ProblemsPanel::activated);
   emit list().itemActivated(list().topLevelItem(2), 0);
   EXPECT_EQ(activated[0][0].toString(), "topology.hosts[0].devices[0].memory_bytes");
-  panel_.set_room({});
+  panel_.set_memory_problems({});
   EXPECT_EQ(list().topLevelItemCount(), 2);
 }
 

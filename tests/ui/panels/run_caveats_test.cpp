@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/experiment/document.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/panels/run_state_bar.h"
 
 namespace trainyard::ui {
@@ -56,10 +56,10 @@ TEST(Truths, links_that_are_imposed_are_said_to_be) {
 }
 
 TEST(Truths, emulated_devices_are_named_so) {
-  const auto truths =
+  const auto caveats =
       said_of(history_on({{.name = "gpu0", .kind = topology::DeviceKind::gpu}, {.name = "cpu0"}}));
   EXPECT_THAT(
-      truths,
+      caveats,
       Contains(QString(
           "EMULATED: 1 of 2 devices run on the CPU, whose speed says nothing about a GPU")));
 }
@@ -141,9 +141,7 @@ TEST(Truths, dropped_events_are_counted_over_ranks) {
               Contains(QString("dropped events: 1,200; details have gaps, totals are complete")));
 }
 
-TEST(
-    Truths,
-    slowed_ranks_and_a_machine_slower_than_drawn_are_named) {
+TEST(Truths, slowed_ranks_and_a_machine_slower_than_drawn_are_named) {
   auto history = history_on({{.name = "a"}, {.name = "b"}});
   const auto say = [&](telemetry::Metric metric, int step, double value) {
     telemetry::Event event;

@@ -85,7 +85,7 @@ class RunTest : public testing::Test {
   }
   std::unique_ptr<ui::Run> open() {
     auto run = ui::Run::open(services_, directory());
-    QObject::connect(run.get(), &ui::Run::trouble,
+    QObject::connect(run.get(), &ui::Run::error_reported,
                      [this](const QString& text) { troubles_ << text; });
     return run;
   }
@@ -178,7 +178,7 @@ TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   services_.runs_directory = directory_.filePath("runs");
   auto run = ui::Run::start(services_, {}, directory(), "Four devices!");
   ASSERT_TRUE(run) << base::to_string(run.error());
-  QSignalSpy ended(run->get(), &ui::Run::ended), troubles(run->get(), &ui::Run::trouble);
+  QSignalSpy ended(run->get(), &ui::Run::ended), troubles(run->get(), &ui::Run::error_reported);
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended.size() == 1; }));
   ASSERT_EQ(troubles.size(), 1);
   EXPECT_THAT(troubles[0][0].toString().toStdString(), HasSubstr("no such model"));

@@ -22,7 +22,7 @@
 
 #include "core/base/file.h"
 #include "core/session/sweep/sweep_file.h"
-#include "core/session/sweep/sweep_words.h"
+#include "core/session/sweep/sweep_text.h"
 #include "tests/core/session/sweep/sweeps.h"
 #include "ui/theme/theme.h"
 
@@ -112,17 +112,17 @@ TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
 }
 
 TEST_F(ScalingPanelTest, asks_for_what_is_drawn_until_something_else_is_typed) {
-  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(1, 2, 4));
-  EXPECT_THAT(panel_->form().wish()->algorithms, ElementsAre(Algorithm::ring));
+  EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(1, 2, 4));
+  EXPECT_THAT(panel_->form().request()->algorithms, ElementsAre(Algorithm::ring));
   document_.reset(strategy::small(6));
   document_.set_value("strategy.algorithm", "star");
-  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(panel_->form().wish()->algorithms, ElementsAre(Algorithm::star));
+  EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(panel_->form().request()->algorithms, ElementsAre(Algorithm::star));
   panel_->form().ranks().setFocus();
   panel_->form().ranks().selectAll();
   QTest::keyClicks(&panel_->form().ranks(), "2,6");
   document_.reset(strategy::small(8));
-  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(2, 6)) << "what was typed stays";
+  EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(2, 6)) << "what was typed stays";
 }
 
 TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
@@ -133,9 +133,9 @@ TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
   panel_->form().scaling().setFocus();
   QTest::keyClicks(&panel_->form().scaling(), "s");
   panel_->form().steps().setValue(20);
-  const auto wish = panel_->form().wish();
-  EXPECT_THAT(wish->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
-  EXPECT_EQ(wish->scaling, experiment::Scaling::strong);
+  const auto request = panel_->form().request();
+  EXPECT_THAT(request->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
+  EXPECT_EQ(request->scaling, experiment::Scaling::strong);
   EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other.") << "one rank is run once";
 }
 
@@ -224,7 +224,7 @@ TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   sweep.variants[3].shared_cores_caveat =
       "4 ranks share 2 cores: times include waiting for each other";
   open(sweep);
-  EXPECT_THAT(panel_->truths().toStdString(), HasSubstr("4 ranks share 2 cores"));
+  EXPECT_THAT(panel_->caveats().toStdString(), HasSubstr("4 ranks share 2 cores"));
   for (const char* words :
        {"strong scaling", "speed-up against 1 rank", "50 steps with 10 of warm-up; evaluation off"})
     EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
@@ -270,7 +270,7 @@ TEST_F(ScalingPanelTest, says_why_a_manifest_cannot_be_read) {
   std::ofstream(QDir(directory).filePath("sweep.json").toStdString())
       << "{\"format\": \"trainyard sweep\", \"version\": 1";
   panel_->open_sweep(directory);
-  ASSERT_TRUE(wait([&] { return !panel_->follower().trouble().isEmpty(); }));
+  ASSERT_TRUE(wait([&] { return !panel_->follower().error_text().isEmpty(); }));
   EXPECT_THAT(panel_->status().toStdString(), HasSubstr("sweep.json"));
   EXPECT_EQ(panel_->table().topLevelItemCount(), 0);
 }
@@ -364,7 +364,7 @@ TEST_F(ScalingPanelTest, starts_the_program_on_a_copy_of_the_document_with_what_
 TEST_F(ScalingPanelTest, says_what_a_program_said_that_ended_before_it_began) {
   program("echo 'error: data.file: nowhere.csv: cannot be opened' >&2; exit 2");
   QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
-  ASSERT_TRUE(wait([&] { return !panel_->follower().trouble().isEmpty(); }));
+  ASSERT_TRUE(wait([&] { return !panel_->follower().error_text().isEmpty(); }));
   EXPECT_THAT(panel_->status().toStdString(), HasSubstr("nowhere.csv: cannot be opened"));
 }
 

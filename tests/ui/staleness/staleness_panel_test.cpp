@@ -144,7 +144,7 @@ TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
 TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_its_worker) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 7, 4, 1, 2, 7, 3, 0});
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&panel_, &StalenessPanel::gradient_wanted,
+  QObject::connect(&panel_, &StalenessPanel::gradient_requested,
                    [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   for (const int row : {0, 1, 2})
     emit panel_.table().itemActivated(panel_.table().topLevelItem(row), 0);
@@ -158,7 +158,7 @@ TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_i
 TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_whosever_it_is) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 4, 0, 1, 0, 1, 0, 0});
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&panel_, &StalenessPanel::gradient_wanted,
+  QObject::connect(&panel_, &StalenessPanel::gradient_requested,
                    [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   PlotCanvas& canvas = panel_.histogram().canvas();
   QTest::keyClick(&canvas, Qt::Key_Return);

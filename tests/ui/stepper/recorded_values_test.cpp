@@ -13,7 +13,7 @@
 #include "core/collective/chunk_spans.h"
 #include "core/run/meters/chunk_sampler.h"
 #include "tests/core/strategy/experiments.h"
-#include "ui/stepper/step_words.h"
+#include "ui/stepper/step_text.h"
 #include "ui/stepper/stepper_panel.h"
 
 namespace trainyard::ui {
@@ -168,7 +168,7 @@ class TrueStepper : public testing::Test {
   QString cell(int rank, int chunk) {
     return panel_.table().model()->index(rank, chunk).data().toString();
   }
-  QString spoken(int rank, int chunk) {
+  QString accessible_text(int rank, int chunk) {
     return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString();
   }
   int rows() { return panel_.table().model()->rowCount(); }
@@ -183,7 +183,7 @@ TEST_F(TrueStepper, shows_the_numbers_of_the_run_and_ticks_off_those_that_it_had
   made.put_aside(0);
   look(made);
   const auto places = run::sampled_places(made.run.exercise(made.run.buckets.front()));
-  EXPECT_EQ(cell(2, 0), number_words(static_cast<double>(held(2, places[0], 0))) + " (2)");
+  EXPECT_EQ(cell(2, 0), value_text(static_cast<double>(held(2, places[0], 0))) + " (2)");
   EXPECT_TRUE(panel_.foot().contains(
       "Recorded values of bucket 0 of run by hand: recorded element 1 of 4 of each chunk, "
       "as held before the collective, "
@@ -198,7 +198,7 @@ TEST_F(TrueStepper, shows_the_numbers_of_the_run_and_ticks_off_those_that_it_had
   EXPECT_TRUE(panel_.sentence().endsWith(
       QString("All %1 values are bitwise equal to the run.").arg(rows() * chunks())))
       << panel_.sentence().toStdString();
-  EXPECT_TRUE(spoken(1, 1).contains("complete, same as in the run"));
+  EXPECT_TRUE(accessible_text(1, 1).contains("complete, same as in the run"));
 }
 
 TEST_F(TrueStepper, says_where_the_run_had_another_number_however_close) {
@@ -221,9 +221,9 @@ TEST_F(TrueStepper, another_step_and_another_element_show_their_own_numbers) {
   const auto places = run::sampled_places(made.run.exercise(made.run.buckets.front()));
   ASSERT_EQ(combo("values_step")->count(), 3) << "two steps, and an example";
   choose("values_step", 1);
-  EXPECT_EQ(cell(1, 0), number_words(static_cast<double>(held(1, places[0], 4))) + " (1)");
+  EXPECT_EQ(cell(1, 0), value_text(static_cast<double>(held(1, places[0], 4))) + " (1)");
   choose("values_element", 3);
-  EXPECT_EQ(cell(1, 0), number_words(static_cast<double>(held(1, places[3], 4))) + " (1)");
+  EXPECT_EQ(cell(1, 0), value_text(static_cast<double>(held(1, places[3], 4))) + " (1)");
   choose("values_step", 2);
   EXPECT_TRUE(panel_.foot().contains("Example values; byte counts of bucket 0 of run by hand."));
   EXPECT_TRUE(panel_.findChild<QSpinBox*>("seed")->isVisible());

@@ -44,7 +44,7 @@ class StepperPanelTest : public testing::Test {
   QString cell(int rank, int chunk) {
     return panel_.table().model()->index(rank, chunk).data().toString();
   }
-  QString spoken(int rank, int chunk) {
+  QString accessible_text(int rank, int chunk) {
     return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString();
   }
   // As typed into the table.
@@ -135,15 +135,15 @@ TEST_F(StepperPanelTest, the_table_shows_true_values_and_whose_they_are) {
   EXPECT_EQ(cell(2, 0), "110 (2+1)");
   EXPECT_EQ(panel_.sentence(),
             "Rank 1 sends chunk 0 to rank 2, which adds it to its local value: 110 (2+1).");
-  EXPECT_EQ(spoken(2, 0), "rank 2, chunk 0: 110, from ranks 2+1, changed by this step");
-  EXPECT_EQ(spoken(1, 0), "rank 1, chunk 0: 10, from ranks 1, sent in this step");
+  EXPECT_EQ(accessible_text(2, 0), "rank 2, chunk 0: 110, from ranks 2+1, changed by this step");
+  EXPECT_EQ(accessible_text(1, 0), "rank 1, chunk 0: 10, from ranks 1, sent in this step");
   key(Qt::Key_End);
   for (int rank = 0; rank < 3; ++rank)
     for (int chunk = 0; chunk < 3; ++chunk)
       EXPECT_TRUE(cell(rank, chunk).startsWith("111 (")) << cell(rank, chunk).toStdString();
   EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the full sum."))
       << panel_.sentence().toStdString();
-  EXPECT_TRUE(spoken(0, 0).contains("complete"));
+  EXPECT_TRUE(accessible_text(0, 0).contains("complete"));
 }
 
 TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
@@ -151,12 +151,13 @@ TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
   choose("algorithm", "direct");
   key(Qt::Key_Right);
   EXPECT_EQ(cell(0, 0), "1 (0)");
-  EXPECT_TRUE(spoken(0, 0).contains("scratch 11 (0+1)")) << spoken(0, 0).toStdString();
+  EXPECT_TRUE(accessible_text(0, 0).contains("scratch 11 (0+1)"))
+      << accessible_text(0, 0).toStdString();
   EXPECT_TRUE(panel_.sentence().contains("scratch buffer in rank order: 11 (0+1)"))
       << panel_.sentence().toStdString();
   key(Qt::Key_Right);
   EXPECT_EQ(cell(0, 0), "111 (0+1+2)");
-  EXPECT_FALSE(spoken(0, 0).contains("aside"));
+  EXPECT_FALSE(accessible_text(0, 0).contains("aside"));
 }
 
 TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {

@@ -9,7 +9,7 @@
 #include <QTest>
 
 #include "ui/theme/theme.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -175,7 +175,7 @@ TEST_F(PipelineViewTest, a_click_selects_a_cell_which_stays_selected_in_the_next
   next.ran->step = 8;
   view_.set_picture(next);
   EXPECT_EQ(view_.selected(), ran_cell(0, 4));
-  EXPECT_TRUE(view_.selected_words().sentence().contains("step 8"));
+  EXPECT_TRUE(view_.selection_text().sentence().contains("step 8"));
   next.ran.reset();
   view_.set_picture(next);
   EXPECT_EQ(view_.selected(), std::nullopt);
@@ -201,8 +201,8 @@ TEST_F(PipelineViewTest, arrows_go_from_cell_to_cell_and_from_the_plan_on_into_t
 }
 
 TEST_F(PipelineViewTest, keys_ask_for_steps_for_following_and_for_the_plan) {
-  QSignalSpy steps(&view_, &PipelineView::step_wanted),
-      follow(&view_, &PipelineView::follow_wanted), plan(&view_, &PipelineView::plan_wanted);
+  QSignalSpy steps(&view_, &PipelineView::step_requested),
+      follow(&view_, &PipelineView::follow_requested), plan(&view_, &PipelineView::plan_requested);
   view_.setFocus();
   press(Qt::Key_PageUp);
   press(Qt::Key_PageDown);
@@ -227,7 +227,7 @@ TEST_F(PipelineViewTest, zooms_both_blocks_together_and_never_beyond_the_step) {
               1e-6);
   press(Qt::Key_Right, Qt::ShiftModifier);
   for (int i = 0; i < 9; ++i) press(Qt::Key_Minus);
-  EXPECT_EQ(view_.view(), (TimeRange{0, kWholeStep}));
+  EXPECT_EQ(view_.view(), (TimeRange{0, kStepNanoseconds}));
   view_.zoom_at(0, 0.25);
   view_.select(ran_cell(1, 5));
   EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.rect_of(ran_cell(1, 5)).center()))
@@ -258,10 +258,10 @@ TEST(PipelineWords, tell_the_bubble_by_formula_simulated_and_measured_and_how_fa
   picture.ran->cells.ranks[0]
       .pop_back();  // a busy place less: 11 of 16, and the last one of rank 0 ended the step
   picture.ran->cells = StepCells::of(picture.ran->cells.ranks);
-  EXPECT_EQ(planned_words(picture).toStdString(),
+  EXPECT_EQ(planned_text(picture).toStdString(),
             "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points), "
             "in 8 ms");
-  EXPECT_EQ(measured_words(picture).toStdString(),
+  EXPECT_EQ(measured_text(picture).toStdString(),
             "Measured in step 7: 21.4 % (\u22123.6 points vs. simulated, \u22123.6 vs. "
             "formula), in 14 ms, 1.75× the planned time");
 }
@@ -270,13 +270,13 @@ TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_an
   PipelinePicture picture = both();
   picture.ran->lacking = 3;
   EXPECT_TRUE(
-      measured_words(picture).endsWith("Measured in step 7: no figure; not in memory: 3 ops"))
-      << measured_words(picture).toStdString();
+      measured_text(picture).endsWith("Measured in step 7: no figure; not in memory: 3 ops"))
+      << measured_text(picture).toStdString();
   picture.ran->lacking = 0;
   picture.plan_is_of_drawing = true;
-  EXPECT_TRUE(measured_words(picture).startsWith(
+  EXPECT_TRUE(measured_text(picture).startsWith(
       "Measured in step 7: 25.0 % (from another experiment), in "))
-      << measured_words(picture).toStdString();
+      << measured_text(picture).toStdString();
 }
 
 TEST(PipelineWords, of_a_server_that_is_called_say_so) {
@@ -290,10 +290,10 @@ TEST(PipelineWords, of_a_server_that_is_called_say_so) {
                      {{{Pass::forward, 1, 0}, 0, {0, 1}}, {{Pass::backward, 1, 0}, 1, {2, 3}}}});
   picture.plan = std::make_shared<const PipelinePlan>(
       PipelinePlan{shape, {{"train", cells, {{"LOSS.m0"}, {"F.s0.m0", "B.s3.m0"}}, {}}}});
-  EXPECT_EQ(words_of(picture, planned_cell(0, 0)).title, "Micro-batch 0 backward");
-  EXPECT_EQ(words_of(picture, planned_cell(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
-  EXPECT_EQ(words_of(picture, planned_cell(1, 0)).title, "Micro-batch 0 remote forward");
-  EXPECT_EQ(words_of(picture, planned_cell(1, 1)).title, "Micro-batch 0 remote backward");
+  EXPECT_EQ(span_text(picture, planned_cell(0, 0)).title, "Micro-batch 0 backward");
+  EXPECT_EQ(span_text(picture, planned_cell(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
+  EXPECT_EQ(span_text(picture, planned_cell(1, 0)).title, "Micro-batch 0 remote forward");
+  EXPECT_EQ(span_text(picture, planned_cell(1, 1)).title, "Micro-batch 0 remote backward");
   EXPECT_EQ(cell_label(shape, {Pass::backward, 2, 0}), "0")
       << "its rank has no other stage with cells";
 }

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/recorded_ops.h"
+#include "ui/timeline/span_text.h"
 #include "ui/timeline/timeline_walk.h"
-#include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -93,7 +93,7 @@ TEST(TimelineGeometry, what_is_held_does_not_grow) {
   ops.add(0, {ran(kBackward, 5, 9), ran(kSend, 5, 9)});
   EXPECT_EQ(held.end(forward), 1u);
   EXPECT_EQ(held.end(*ops.store().lane(0, 3).tracks()[0]), 0u) << "a lane that began later";
-  held.let_go();
+  held.release();
   EXPECT_EQ(held.end(forward), 2u);
 }
 
@@ -110,7 +110,7 @@ TEST(TimelineWords, tell_of_a_receive_all_that_was_recorded) {
   RecordedOps ops;
   ops.add(0, {{kReduce, 2'000'100, 2'000'175, 2'000'200, 4, 51'200}});
   ops.end_step(0, 4, 3'000'000, 1'000'000);
-  const SpanWords words = words_of(ops.store(), ops.history(), {0, 4, 0, 0});
+  const SpanText words = span_text(ops.store(), ops.history(), {0, 4, 0, 0});
   EXPECT_EQ(words.title, "RED.b0.t0.c1<r1");
   EXPECT_THAT(
       words.lines,
@@ -126,7 +126,7 @@ TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
               {kReduce, 10, 40, 50, 3, 64},
               {kSecondSend, 52, 52, 60, 3, 64},
               {kThirdSend, 55, 55, 75, 3, 64}});
-  const SpanWords words = words_of(ops.store(), ops.history(), {0, 5, 0, 0});
+  const SpanText words = span_text(ops.store(), ops.history(), {0, 5, 0, 0});
   EXPECT_EQ(words.title, "AR.b0");
   EXPECT_THAT(
       words.lines,
@@ -141,10 +141,10 @@ TEST(TimelineWords,
      claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {
   RecordedOps ops;
   ops.add(0, {{kSend, 100, 100, 200, 4, 8}, ran(kForward, 0, 50, 4)});
-  EXPECT_THAT(words_of(ops.store(), ops.history(), {0, 3, 0, 0}).lines,
+  EXPECT_THAT(span_text(ops.store(), ops.history(), {0, 3, 0, 0}).lines,
               ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
                           "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
-  EXPECT_EQ(words_of(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3)
+  EXPECT_EQ(span_text(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3)
       << "what computes moves no bytes";
 }
 

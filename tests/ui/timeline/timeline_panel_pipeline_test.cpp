@@ -11,7 +11,7 @@
 #include "tests/ui/recorded_ops.h"
 #include "tests/ui/timeline/recorded_pipeline.h"
 #include "ui/timeline/pipeline_reader.h"
-#include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/pipeline_text.h"
 #include "ui/timeline/timeline_panel.h"
 
 namespace trainyard::ui {

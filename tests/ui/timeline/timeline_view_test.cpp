@@ -313,7 +313,7 @@ TEST_F(TimelineViewTest, an_arrow_without_a_selection_begins_with_what_is_seen) 
 }
 
 TEST_F(TimelineViewTest, enter_asks_for_the_plan_of_the_selected_op) {
-  QSignalSpy wanted(&view_, &TimelineView::plan_wanted);
+  QSignalSpy wanted(&view_, &TimelineView::plan_requested);
   press(Qt::Key_Return);
   EXPECT_EQ(wanted.size(), 0);
   view_.select(place(1, 3, 2));

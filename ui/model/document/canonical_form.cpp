@@ -21,7 +21,7 @@ void reset_unused(Document& document) {
 
 }  // namespace
 
-experiment::Experiment essence(experiment::Experiment experiment) {
+experiment::Experiment canonical_form(experiment::Experiment experiment) {
   experiment.name.clear();
   experiment.notes.clear();
   experiment.topology = without_positions(std::move(experiment.topology));

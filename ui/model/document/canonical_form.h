@@ -8,6 +8,6 @@ namespace trainyard::ui {
 
 // Removes what has no effect (name, notes, canvas positions) and resets values that the chosen kind
 // does not use to defaults.
-experiment::Experiment essence(experiment::Experiment experiment);
+experiment::Experiment canonical_form(experiment::Experiment experiment);
 
 }  // namespace trainyard::ui

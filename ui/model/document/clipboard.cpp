@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kVersion = 1;
-constexpr qsizetype kMaximumBytes = 16'000'000;
+constexpr qsizetype kMaxBytes = 16'000'000;
 
 // Content of the clipboard, as a document.
 struct Clip {
@@ -45,7 +45,7 @@ std::unique_ptr<QMimeData> to_mime(const Fragment& fragment) {
 std::optional<Fragment> from_mime(const QMimeData* data) {
   if (!data || !data->hasFormat(kTopologyMime)) return std::nullopt;
   const QByteArray bytes = data->data(kTopologyMime);
-  if (bytes.size() > kMaximumBytes) return std::nullopt;
+  if (bytes.size() > kMaxBytes) return std::nullopt;
   const auto json = base::parse_json(
       std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), "clipboard");
   if (!json) return std::nullopt;

@@ -89,10 +89,10 @@ bool Document::has_devices() const {
                              [](const topology::Host& host) { return !host.devices.empty(); });
 }
 
-ReadableProblems Document::shown_problems() const {
-  ReadableProblems shown = told_;
+DisplayProblems Document::shown_problems() const {
+  DisplayProblems shown = display_problems_;
   if (!has_devices())
-    std::erase_if(shown, [](const ReadableProblem& problem) {
+    std::erase_if(shown, [](const DisplayProblem& problem) {
       return problem.found.where == "topology.hosts";
     });
   return shown;
@@ -186,15 +186,14 @@ void Document::validate() {
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
                                         experiment = experiment_,
                                         directory = path_of(directory())] {
-    auto problems =
-        ui::readable_problems(*experiment, experiment::validate(*experiment, directory));
+    auto problems = ui::display_problems(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);
     });
   });
 }
 
-void Document::validated(const Snapshot& experiment, const ReadableProblems& problems) {
+void Document::validated(const Snapshot& experiment, const DisplayProblems& problems) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
   validation_problems_ = problems;
@@ -209,13 +208,13 @@ void Document::set_refused(const std::optional<base::Problem>& typed) {
 }
 
 void Document::gather_problems() {
-  ReadableProblems all =
-      refused_ ? ui::readable_problems(*experiment_, {*refused_}) : ReadableProblems();
+  DisplayProblems all =
+      refused_ ? ui::display_problems(*experiment_, {*refused_}) : DisplayProblems();
   all.insert(all.end(), validation_problems_.begin(), validation_problems_.end());
-  if (all == told_) return;
-  told_ = std::move(all);
+  if (all == display_problems_) return;
+  display_problems_ = std::move(all);
   problems_.clear();
-  for (const ReadableProblem& problem : told_) problems_.push_back(problem.found);
+  for (const DisplayProblem& problem : display_problems_) problems_.push_back(problem.found);
   emit problems_changed();
 }
 

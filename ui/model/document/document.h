@@ -15,7 +15,7 @@
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/experiment/document.h"
-#include "ui/model/document/readable_problems.h"
+#include "ui/model/document/display_problems.h"
 
 namespace trainyard::ui {
 
@@ -29,8 +29,8 @@ class Document : public QObject {
   const base::Problems& problems() const {
     return problems_;
   }  // from `experiment::validate`; updated on another thread soon after a change
-  const ReadableProblems& readable_problems() const {
-    return told_;
+  const DisplayProblems& display_problems() const {
+    return display_problems_;
   }              // the same problems in the same order, with readable messages
   void judge();  // validates again, as data files may have changed; then emits `judged`
   // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
@@ -39,7 +39,7 @@ class Document : public QObject {
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
   // Returns the problems worth showing: without devices, it omits that no device trains.
-  ReadableProblems shown_problems() const;
+  DisplayProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // base of relative data paths
@@ -82,13 +82,13 @@ class Document : public QObject {
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
-  void validated(const Snapshot& experiment, const ReadableProblems& problems);
+  void validated(const Snapshot& experiment, const DisplayProblems& problems);
   void gather_problems();
 
   Snapshot experiment_;
   // problems of the experiment; current problems, the refused input first
-  ReadableProblems validation_problems_, told_;
-  base::Problems problems_;  // `told_` without the readable messages
+  DisplayProblems validation_problems_, display_problems_;
+  base::Problems problems_;  // `display_problems_` without the readable messages
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;

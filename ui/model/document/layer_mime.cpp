@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr const char* kLayersMime = "application/x-trainyard-layers";
-constexpr qsizetype kMostBytes = 1'000'000;
+constexpr qsizetype kMaxBytes = 1'000'000;
 
 QString layers_text(const char* source) { return QCoreApplication::translate("layers", source); }
 
@@ -27,14 +27,14 @@ QStringList layers_of_mime(const QMimeData* data) {
   static const QRegularExpression name(R"(^\d{1,9}(\.\d{1,9})?$)");
   if (!data || !data->hasFormat(kLayersMime)) return {};
   const QByteArray bytes = data->data(kLayersMime);
-  if (bytes.size() > kMostBytes) return {};
+  if (bytes.size() > kMaxBytes) return {};
   const QStringList layers = QString::fromUtf8(bytes).split('\n');
   const bool known = std::ranges::all_of(
       layers, [](const QString& layer) { return name.match(layer).hasMatch(); });
   return known ? layers : QStringList();
 }
 
-QString layers_in_words(const QStringList& layers) {
+QString layer_list_text(const QStringList& layers) {
   if (layers.size() == 1) return layers_text("layer %1").arg(layers.first());
   if (layers.size() == 2) return layers_text("layers %1 and %2").arg(layers.first(), layers.last());
   return counted(layers.size(), layers_text("layers"));

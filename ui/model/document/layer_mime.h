@@ -14,6 +14,6 @@ std::unique_ptr<QMimeData> to_mime(const QStringList& layers);
 QStringList layers_of_mime(const QMimeData* data);
 
 // Examples: "layer 2", "layers 0 and 11", "12 layers".
-QString layers_in_words(const QStringList& layers);
+QString layer_list_text(const QStringList& layers);
 
 }  // namespace trainyard::ui

@@ -5,7 +5,7 @@
 
 #include "core/experiment/placement.h"
 #include "ui/model/topology/topology_edit.h"
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -44,10 +44,10 @@ struct TopologyItems::Row {
                     : QString(one_switch ? "switch" : "link");
   }
   QString details(const Topology& topology) const {
-    if (host) return address_words(*host);
+    if (host) return address_text(*host);
     if (one_switch) return {};
-    if (link) return speed_words(link->bandwidth_bits_per_second, link->latency_seconds);
-    return role_words(topology, *device) + ", " + device_figures(*device);
+    if (link) return speed_text(link->bandwidth_bits_per_second, link->latency_seconds);
+    return role_text(topology, *device) + ", " + device_figures(*device);
   }
 };
 
@@ -110,8 +110,8 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
 
 // Returns the kind, with "emulated" if the device's tile shows it.
 QString TopologyItems::kind_text(const Row& row) const {
-  return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) &&
-                                                       document_.experiment().run.emulate)
+  return row.device ? device_kind_text(row.device->kind, experiment::is_emulated(*row.device) &&
+                                                             document_.experiment().run.emulate)
                     : row.kind();
 }
 
@@ -151,7 +151,7 @@ bool TopologyItems::setData(const QModelIndex& index, const QVariant& value, int
   return renamed.has_value();
 }
 
-SelectedObjects TopologyItems::picked_at(const QModelIndex& index) const {
+SelectedObjects TopologyItems::selection_at(const QModelIndex& index) const {
   const Row row = row_at(index);
   if (row.link) return {.names = {}, .links = {{row.link->from, row.link->to}}};
   return {.names = {row.name().toStdString()}, .links = {}};
@@ -160,7 +160,7 @@ SelectedObjects TopologyItems::picked_at(const QModelIndex& index) const {
 QModelIndexList TopologyItems::indexes_of(const SelectedObjects& picked) const {
   QModelIndexList found;
   const auto add = [&](const QModelIndex& at) {
-    const SelectedObjects one = picked_at(at);
+    const SelectedObjects one = selection_at(at);
     if (std::ranges::includes(picked.names, one.names) &&
         std::ranges::includes(picked.links, one.links))
       found.push_back(at);

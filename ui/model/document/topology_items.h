@@ -18,7 +18,7 @@ class TopologyItems : public QAbstractItemModel {
 
   explicit TopologyItems(Document& document, QObject* parent = nullptr);
 
-  SelectedObjects picked_at(const QModelIndex& index) const;        // the object of that row
+  SelectedObjects selection_at(const QModelIndex& index) const;     // the object of that row
   QModelIndexList indexes_of(const SelectedObjects& picked) const;  // column 0
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;

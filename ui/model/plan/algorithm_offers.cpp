@@ -14,9 +14,9 @@ namespace {
 void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collective::Work& work,
                const std::stop_token& stop) {
   for (const collective::Offer& offer : known.offers) {
-    if (!offer.unfit.empty() || stop.stop_requested()) continue;
+    if (!offer.unfit_reason.empty() || stop.stop_requested()) continue;
     auto flows = collective::flows(offer.algorithm, segment_bytes, work);
-    if (flows.size() <= kMostArrows) known.flows[offer.algorithm] = std::move(flows);
+    if (flows.size() <= kMaxArrows) known.flows[offer.algorithm] = std::move(flows);
   }
 }
 
@@ -25,9 +25,9 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::required_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
   for (collective::Offer& offer : known.offers)
-    if (offer.algorithm != only->algorithm && offer.unfit.empty())
-      offer.unfit = std::string(only->reason);
-  known.automatic = {only->algorithm, experiment::torus_in_words(experiment.hosts)};
+    if (offer.algorithm != only->algorithm && offer.unfit_reason.empty())
+      offer.unfit_reason = std::string(only->reason);
+  known.automatic = {only->algorithm, experiment::torus_text(experiment.hosts)};
 }
 
 // True if the collective runs between ranks that share layers, not between replicas.

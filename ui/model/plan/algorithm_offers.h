@@ -40,7 +40,7 @@ struct AlgorithmOffers {
   LogicalTopology picture(collective::Algorithm algorithm) const;
 };
 
-inline constexpr std::size_t kMostArrows = 20'000;  // more arrows are unreadable
+inline constexpr std::size_t kMaxArrows = 20'000;  // more arrows are unreadable
 
 // Shared, because a drawing of many ranks has many flows.
 using AlgorithmOffersPtr = std::shared_ptr<const AlgorithmOffers>;

@@ -5,9 +5,9 @@
 
 namespace trainyard::ui {
 
-DataAssignment dealt(const experiment::Resolved& resolved) {
+DataAssignment data_assignment(const experiment::Resolved& resolved) {
   DataAssignment made{resolved.shards, {}};
-  for (const std::string& line : experiment::columns_in_words(resolved))
+  for (const std::string& line : experiment::columns_text(resolved))
     made.columns << QString::fromStdString(line);
   return made;
 }

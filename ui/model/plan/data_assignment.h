@@ -15,6 +15,6 @@ struct DataAssignment {
   bool empty() const { return shards.empty() && columns.isEmpty(); }
   bool operator==(const DataAssignment&) const = default;
 };
-DataAssignment dealt(const experiment::Resolved& resolved);
+DataAssignment data_assignment(const experiment::Resolved& resolved);
 
 }  // namespace trainyard::ui

@@ -32,7 +32,7 @@ std::vector<KeptShard> kept_shards(const experiment::Resolved& e) {
   return kept;
 }
 
-QString kept_words(const KeptShard& kept) {
+QString kept_text(const KeptShard& kept) {
   QStringList shared, whole;
   (kept.parameters ? shared : whole) << shards_text("parameters");
   (kept.gradients ? shared : whole) << shards_text("gradients");

@@ -20,6 +20,6 @@ struct KeptShard {
 // Returns the shards by rank; empty if nothing is sharded.
 std::vector<KeptShard> kept_shards(const experiment::Resolved& experiment);
 
-QString kept_words(const KeptShard& kept);  // "keeps 1/4 of parameters, gradients and moments"
+QString kept_text(const KeptShard& kept);  // "keeps 1/4 of parameters, gradients and moments"
 
 }  // namespace trainyard::ui

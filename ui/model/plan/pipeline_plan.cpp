@@ -153,7 +153,7 @@ std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
                      mesh.pipeline == 1;  // data parallel only: no pipeline
   if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
   PipelineShape shape{
-      experiment::schedule_of(e.document.strategy), mesh, experiment::course_of(e).stages, {}};
+      experiment::schedule_of(e.document.strategy), mesh, experiment::stage_graph_of(e).stages, {}};
   const auto name = [&](int s) {
     return experiment::place_name(e.model.segments[static_cast<std::size_t>(s)]);
   };

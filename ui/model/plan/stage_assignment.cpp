@@ -59,7 +59,7 @@ std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
 
 }  // namespace
 
-QString held_words(const std::string& layers) {
+QString held_text(const std::string& layers) {
   const QString names = QString::fromStdString(layers);
   if (names.isEmpty() || names == "loss") return names.isEmpty() ? names : stages_text("the loss");
   const bool several = names.contains(u'\u2013') || names.contains(',');
@@ -68,7 +68,8 @@ QString held_words(const std::string& layers) {
 
 StageAssignment stage_assignment(const experiment::Resolved& experiment,
                                  const plan::Plan& expanded) {
-  const auto said = experiment::stages_line(experiment), split = experiment::split_said(experiment),
+  const auto said = experiment::stages_line(experiment),
+             split = experiment::tensor_split_text(experiment),
              mesh = experiment::mesh_line(experiment);
   if (!said)
     return split ? StageAssignment{in_a_sentence(*split), layers_of(experiment), {}}

@@ -18,7 +18,7 @@ struct StageAssignment {
   LogicalTopology picture;
 };
 // Describes a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss"; empty without layers.
-QString held_words(const std::string& layers);
+QString held_text(const std::string& layers);
 
 StageAssignment stage_assignment(const experiment::Resolved& experiment,
                                  const plan::Plan& expanded);

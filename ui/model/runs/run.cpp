@@ -6,7 +6,7 @@
 
 #include "core/base/fields.h"
 #include "ui/model/runs/detached.h"
-#include "ui/model/runs/recorded.h"
+#include "ui/model/runs/recorded_run.h"
 #include "ui/model/runs/run_directory.h"
 #include "ui/model/runs/run_io.h"
 #include "ui/model/runs/work_scheduler.h"
@@ -23,7 +23,7 @@ struct Run::State {
   QString directory, name;
   telemetry::History history;
   SpanStore spans;
-  TrafficMeter cargo;
+  TrafficMeter traffic;
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
@@ -46,7 +46,7 @@ bool Run::State::take_frames() {
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
     spans.read(history);
-    cargo.read(history, spans);
+    traffic.read(history, spans);
   }
   more = true;
   return any;
@@ -111,9 +111,9 @@ void Run::read_data() {
     state.status = std::move(status);
     news = true;
   }
-  for (const std::string& text : state.io->take_troubles())
-    emit trouble(QString::fromStdString(text));
-  if (state.damaged) emit trouble(tr("A part of the recording is invalid and was skipped."));
+  for (const std::string& text : state.io->take_errors())
+    emit error_reported(QString::fromStdString(text));
+  if (state.damaged) emit error_reported(tr("A part of the recording is invalid and was skipped."));
   state.damaged = false;
   if (state.more) schedule_read();
   const bool all = !reading && !state.more;
@@ -127,7 +127,7 @@ void Run::read_data() {
 
 const telemetry::History& Run::history() const { return state_->history; }
 const SpanStore& Run::spans() const { return state_->spans; }
-const TrafficMeter& Run::cargo() const { return state_->cargo; }
+const TrafficMeter& Run::traffic() const { return state_->traffic; }
 const std::optional<session::Status>& Run::status() const { return state_->status; }
 const topology::Topology& Run::drawing() const { return state_->drawing; }
 bool Run::live() const { return state_->was_live; }
@@ -142,7 +142,7 @@ void Run::pause() { command(session::Command::pause); }
 void Run::resume() { command(session::Command::resume); }
 void Run::single_step() {
   command(session::Command::single_step);
-  emit single_step_asked();
+  emit single_step_requested();
 }
 void Run::stop() { command(session::Command::stop); }
 void Run::set_pace(double seconds_per_step) {

@@ -25,9 +25,9 @@ class Run : public QObject {
   // its directory contains its control endpoint, and the endpoint answers.
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
   // Starts `trainyard-cli run`, detached, on a copy of the experiment, and opens the run. A crash
-  // of the workbench therefore loses nothing. If the run dies before it records, `trouble` is
-  // emitted with the last lines of its output. `name` names the run's directory, and the run if its
-  // experiment has no name.
+  // of the workbench therefore loses nothing. If the run dies before it records, `error_reported`
+  // is emitted with the last lines of its output. `name` names the run's directory, and the run if
+  // its experiment has no name.
   static base::Result<std::unique_ptr<Run>> start(const Services& services,
                                                   const experiment::Experiment& experiment,
                                                   const QString& data_directory,
@@ -36,7 +36,7 @@ class Run : public QObject {
 
   const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
   const SpanStore& spans() const;             // executed ops; grows like `history`
-  const TrafficMeter& cargo() const;          // recent traffic between ranks; grows like `history`
+  const TrafficMeter& traffic() const;        // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
   const topology::Topology& drawing() const;  // on which the run was started; empty while unknown
@@ -57,8 +57,8 @@ class Run : public QObject {
  signals:
   void updated();  // history or status grew; at most 30 times a second
   void ended();    // the run was live and is not any more
-  void trouble(const QString& text);
-  void single_step_asked();  // by the user
+  void error_reported(const QString& text);
+  void single_step_requested();  // by the user
 
  private:
   struct State;

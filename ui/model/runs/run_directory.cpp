@@ -19,8 +19,8 @@ namespace {
 
 constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
 constexpr int kTimeCharacters = 19;
-constexpr std::size_t kMaximumText = 16u << 20;
-constexpr std::streamoff kMostPrinted = 64 << 10;  // bytes
+constexpr std::size_t kMaxTextBytes = 16u << 20;
+constexpr std::streamoff kMaxPrinted = 64 << 10;  // bytes
 constexpr int kLastLines = 12;
 
 const base::Json& child(const base::Json& json, const char* key) {
@@ -69,7 +69,7 @@ QString label_of(const QString& directory) {
 
 base::Json saved_experiment(const QString& directory) {
   const auto text =
-      base::read_file(QDir(directory).filePath(kExperimentFile).toStdString(), kMaximumText);
+      base::read_file(QDir(directory).filePath(kExperimentFile).toStdString(), kMaxTextBytes);
   return text ? base::parse_json(*text, kExperimentFile).value_or(base::Json()) : base::Json();
 }
 
@@ -97,7 +97,7 @@ std::optional<std::string> read_tail(const std::filesystem::path& file) {
     return {};  // opening a pipe without a writer would block
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return {};
-  const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMostPrinted);
+  const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMaxPrinted);
   std::string text(static_cast<std::size_t>(size - begin), '\0');
   in.seekg(begin);
   in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kQueueBytes = 64u << 20;
 constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
 constexpr auto kAskEvery = 100ms;
-constexpr auto kSilence = 3s;  // without an answer for this long, the coordinator counts as gone
+constexpr auto kAnswerTimeout =
+    3s;  // without an answer for this long, the coordinator counts as gone
 constexpr auto kIdle = 10ms;
 
 }  // namespace
@@ -70,15 +71,15 @@ bool RunIo::open_recording() {
   }
   if (process_alive()) return false;  // the run is starting
   if (target_.process >= 0) fail_start();
-  else trouble(base::to_string(reader.error()));
+  else add_error(base::to_string(reader.error()));
   reading_ = false;
   return false;
 }
 
 void RunIo::fail_start() {
   const std::string said = last_output(target_.directory);
-  trouble("The run ended before it started to record." +
-          (said.empty() ? " It printed nothing." : "\n" + said));
+  add_error("The run ended before it started to record." +
+            (said.empty() ? " It printed nothing." : "\n" + said));
 }
 
 // Returns true if there was anything to read.
@@ -91,8 +92,8 @@ bool RunIo::read_frames() {
     }
     const auto frame = reader_->next();
     if (!frame) {
-      trouble("The recording is damaged; the part before the damage is shown. " +
-              base::to_string(frame.error()));
+      add_error("The recording is damaged; the part before the damage is shown. " +
+                base::to_string(frame.error()));
       reading_ = false;
       break;
     }
@@ -132,14 +133,14 @@ std::optional<session::Status> RunIo::take_status() {
   return std::exchange(status_, std::nullopt);
 }
 
-std::vector<std::string> RunIo::take_troubles() {
+std::vector<std::string> RunIo::take_errors() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(troubles_, {});
+  return std::exchange(errors_, {});
 }
 
-void RunIo::trouble(std::string text) {
+void RunIo::add_error(std::string text) {
   const std::lock_guard lock(mutex_);
-  troubles_.push_back(std::move(text));
+  errors_.push_back(std::move(text));
 }
 
 void RunIo::command(session::Ask ask) {
@@ -203,12 +204,12 @@ void RunIo::take_answer(const session::Status& status) {
 // process is gone. An old run ends at the end of its recording.
 void RunIo::check_end() {
   if (!reader_ || !read_to_end_ || !reading_) return;
-  const bool silent = Clock::now() - last_answer_ > kSilence;
-  const bool someone = process_alive() || (client_ && !silent);
-  if (!finished_ && someone) return;
+  const bool silent = Clock::now() - last_answer_ > kAnswerTimeout;
+  const bool is_alive = process_alive() || (client_ && !silent);
+  if (!finished_ && is_alive) return;
   if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
-    trouble("The recording ends in the middle of a frame; the last " + std::to_string(torn) +
-            " bytes are lost.");
+    add_error("The recording ends in the middle of a frame; the last " + std::to_string(torn) +
+              " bytes are lost.");
   reading_ = false;
 }
 

@@ -43,7 +43,7 @@ class RunIo {
 
   std::optional<OwnedFrame> next_frame();
   std::optional<session::Status> take_status();  // latest status, returned once
-  std::vector<std::string> take_troubles();
+  std::vector<std::string> take_errors();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more data may follow
   // Queues a command. It is repeated with the same id until it is answered; then the next one is
@@ -66,7 +66,7 @@ class RunIo {
   void interrupt_if_stop_pending();
   bool process_alive() const;
   void fail_start();
-  void trouble(std::string text);
+  void add_error(std::string text);
 
   Target target_;
   std::function<void()> wake_;
@@ -79,7 +79,7 @@ class RunIo {
   std::deque<OwnedFrame> frames_;
   std::deque<session::Ask> commands_;
   std::optional<session::Status> status_;
-  std::vector<std::string> troubles_;
+  std::vector<std::string> errors_;
 
   std::uint64_t next_id_;
   std::size_t queued_bytes_ = 0;  // guarded by mutex_

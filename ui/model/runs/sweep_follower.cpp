@@ -43,14 +43,14 @@ QString sweeps_directory(const Services& services) {
 struct SweepFollower::SweepUpdate {
   QString directory;
   std::optional<session::Sweep> sweep;
-  QString trouble;
+  QString error_text;
   bool live = false;
 };
 
 SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
-  soon_.setSingleShot(true);
-  soon_.setInterval(kLookMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, &SweepFollower::look);
+  delay_timer_.setSingleShot(true);
+  delay_timer_.setInterval(kLookMilliseconds);
+  connect(&delay_timer_, &QTimer::timeout, this, &SweepFollower::look);
 }
 
 base::Result<void> SweepFollower::start(const Services& services,
@@ -73,7 +73,7 @@ void SweepFollower::begin(const QString& directory, std::int64_t process) {
   directory_ = directory;
   process_ = process;
   sweep_.reset();
-  trouble_.clear();
+  error_text_.clear();
   live_ = process > 0;
   cancels_ = 0;
   emit changed();
@@ -96,10 +96,10 @@ void SweepFollower::look() {
         news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
-          news->trouble = QString::fromStdString(base::to_string(sweep.error()));
-        else if (!news->live) news->trouble = QString::fromStdString(last_output(path));
-        if (!news->sweep && !news->live && news->trouble.isEmpty())
-          news->trouble = tr("The sweep ended before it started and printed nothing.");
+          news->error_text = QString::fromStdString(base::to_string(sweep.error()));
+        else if (!news->live) news->error_text = QString::fromStdString(last_output(path));
+        if (!news->sweep && !news->live && news->error_text.isEmpty())
+          news->error_text = tr("The sweep ended before it started and printed nothing.");
         QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
           if (follower) follower->take(*news);
         });
@@ -113,11 +113,11 @@ void SweepFollower::take(const SweepUpdate& news) {
     return sweep ? sweep->xxh64 : std::string();
   };
   const bool same =
-      text(news.sweep) == text(sweep_) && news.live == live_ && news.trouble == trouble_;
+      text(news.sweep) == text(sweep_) && news.live == live_ && news.error_text == error_text_;
   sweep_ = news.sweep;
   live_ = news.live;
-  trouble_ = news.trouble;
-  if (live_) soon_.start();
+  error_text_ = news.error_text;
+  if (live_) delay_timer_.start();
   if (!same || live_) emit changed();  // a live sweep's remaining time changes without new data
 }
 

@@ -29,9 +29,11 @@ class SweepFollower : public QObject {
   QString directory() const { return directory_; }
   const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as last read
   bool live() const { return live_; }                                    // its process runs
-  bool cancelling() const { return live_ && cancels_ > 0; }
-  bool ended_early() const;                     // its process ended before the sweep was complete
-  QString trouble() const { return trouble_; }  // why there is no sweep to show; empty otherwise
+  bool canceling() const { return live_ && cancels_ > 0; }
+  bool ended_early() const;  // its process ended before the sweep was complete
+  QString error_text() const {
+    return error_text_;
+  }  // why there is no sweep to show; empty otherwise
 
  signals:
   void changed();
@@ -42,12 +44,12 @@ class SweepFollower : public QObject {
   void look();
   void take(const SweepUpdate& news);
 
-  QString directory_, trouble_;
+  QString directory_, error_text_;
   std::int64_t process_ = -1;  // just started, may not hold its lock yet
   std::optional<session::Sweep> sweep_;
   bool live_ = false, looking_ = false;
   int cancels_ = 0;
-  QTimer soon_;
+  QTimer delay_timer_;
 };
 
 }  // namespace trainyard::ui

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kBreathMilliseconds = 1;
+constexpr int kPauseMilliseconds = 1;
 constexpr int kReadsPerDraw = 3;  // reads per drawing while both kinds of work wait
 
 }  // namespace
@@ -19,7 +19,7 @@ WorkScheduler& WorkScheduler::instance() {
 
 WorkScheduler::WorkScheduler() {
   turn_.setSingleShot(true);
-  turn_.setInterval(kBreathMilliseconds);
+  turn_.setInterval(kPauseMilliseconds);
   connect(&turn_, &QTimer::timeout, this, &WorkScheduler::run_next);
 }
 

@@ -39,7 +39,7 @@ Doing doing(const Change& under_way) {
 // merges into its transfer.
 class Pieces {
  public:
-  explicit Pieces(const OpSpan& like) : like_(like) {}
+  explicit Pieces(const OpSpan& prototype) : prototype_(prototype) {}
 
   void add(Nanoseconds begin, Nanoseconds end, Doing doing) {
     if (doing == nothing || begin == end) return;
@@ -52,7 +52,7 @@ class Pieces {
       pieces_.back().end = end;
       if (doing == waiting) pieces_.back().ready = end;
     } else {
-      OpSpan piece = like_;
+      OpSpan piece = prototype_;
       piece.begin = begin, piece.end = end, piece.kind = kind;
       piece.ready = doing == waiting ? end : begin;
       pieces_.push_back(piece);
@@ -62,7 +62,7 @@ class Pieces {
   std::vector<OpSpan> take() { return std::move(pieces_); }
 
  private:
-  OpSpan like_;
+  OpSpan prototype_;
   std::vector<OpSpan> pieces_;
   Doing last_ = nothing;
 };
@@ -71,9 +71,9 @@ class Pieces {
 
 std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16_t first) {
   if (ops.empty()) return {};
-  OpSpan like = ops.front();
-  like.op = first, like.ops = 1, like.bytes = 0;
-  Pieces pieces(like);
+  OpSpan prototype = ops.front();
+  prototype.op = first, prototype.ops = 1, prototype.bytes = 0;
+  Pieces pieces(prototype);
   Change under_way;
   for (const Change& change : changes_of(ops)) {
     pieces.add(under_way.at, change.at, doing(under_way));
@@ -82,8 +82,9 @@ std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16
   }
   std::vector<OpSpan> all = pieces.take();
   if (all.empty())
-    all.push_back(like), all.back().begin = all.back().ready = all.back().end =
-                             ops.front().begin;  // its duration was below the clock's resolution
+    all.push_back(prototype),
+        all.back().begin = all.back().ready = all.back().end =
+            ops.front().begin;  // its duration was below the clock's resolution
   for (const OpSpan& op : ops) all.back().bytes += op.bytes;
   return all;
 }

@@ -40,7 +40,7 @@ struct NamedOp {
   SpanKind kind = SpanKind::other;
   int lane = 0;     // index in RankNames::lanes
   int bucket = -1;  // index in its program; -1: the op is in no bucket, or is the full collective
-  OpPayload cargo = {};
+  OpPayload payload = {};
 };
 
 // A collective of a program, executed as chunk ops.

@@ -19,7 +19,7 @@ bool sends(OpKind kind) {
 bool arrives(OpKind kind) {
   return kind == OpKind::pull || kind == OpKind::turn || kind == OpKind::agree;
 }
-bool adds_up(OpKind collective) {
+bool is_reduction(OpKind collective) {
   return collective == OpKind::all_reduce || collective == OpKind::reduce_scatter ||
          collective == OpKind::reduce;
 }
@@ -36,7 +36,7 @@ OpKind collective_of(const plan::Program& program, const plan::Op& op) {
 
 PayloadKind of_parameters(OpKind collective) {
   if (collective == OpKind::all_gather) return PayloadKind::gathered_parameters;
-  return adds_up(collective) ? PayloadKind::averaged_parameters : PayloadKind::parameters;
+  return is_reduction(collective) ? PayloadKind::averaged_parameters : PayloadKind::parameters;
 }
 
 PayloadKind of_gradients(OpKind collective) {
@@ -47,7 +47,7 @@ PayloadKind of_gradients(OpKind collective) {
 
 // Returns "act" for "act.s3@1".
 std::string_view kind_of_buffer(std::string_view name) {
-  return plan::whole_name(name).substr(0, name.find('.'));
+  return plan::base_name(name).substr(0, name.find('.'));
 }
 
 enum class Holds : std::uint8_t {
@@ -104,13 +104,13 @@ const std::map<std::string_view, Holds>& all_buffers() {
   return all;
 }
 
-PayloadKind cargo_in(Holds holds, OpKind collective) {
+PayloadKind payload_in(Holds holds, OpKind collective) {
   switch (holds) {
     case Holds::outputs:
-      return adds_up(collective) ? PayloadKind::partial_sums : PayloadKind::activations;
+      return is_reduction(collective) ? PayloadKind::partial_sums : PayloadKind::activations;
     case Holds::output_gradients:
-      return adds_up(collective) ? PayloadKind::partial_gradient_sums
-                                 : PayloadKind::activation_gradients;
+      return is_reduction(collective) ? PayloadKind::partial_gradient_sums
+                                      : PayloadKind::activation_gradients;
     case Holds::parameters: return of_parameters(collective);
     case Holds::gradients: return of_gradients(collective);
     case Holds::encoded: return PayloadKind::compressed_gradients;
@@ -133,12 +133,12 @@ OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, c
   const auto at =
       all_buffers().find(kind_of_buffer(rank.buffers[carried.front().buffer.index()].name));
   return {at == all_buffers().end() ? PayloadKind::other
-                                    : cargo_in(at->second, collective_of(program, op)),
+                                    : payload_in(at->second, collective_of(program, op)),
           op.peer, comes, pairs};
 }
 
-QString words(PayloadKind cargo) {
-  switch (cargo) {
+QString words(PayloadKind payload) {
+  switch (payload) {
     case PayloadKind::activations: return QObject::tr("activations");
     case PayloadKind::activation_gradients: return QObject::tr("gradients of activations");
     case PayloadKind::partial_sums: return QObject::tr("partial sums of outputs");

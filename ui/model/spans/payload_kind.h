@@ -32,7 +32,7 @@ enum class PayloadKind : std::uint8_t {
 // Payload of an op whose messages are counted where it ran: a send to a peer, or an op by which a
 // worker receives a server's reply.
 struct OpPayload {
-  PayloadKind cargo = PayloadKind::other;
+  PayloadKind payload = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message
   bool arrives = false;    // received from the peer
   bool pairs = false;      // the peer is the partner of the step (`plan::Pairing`)
@@ -40,6 +40,6 @@ struct OpPayload {
 
 OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);
 
-QString words(PayloadKind cargo);  // "gradients, reduce-scattered"
+QString words(PayloadKind payload);  // "gradients, reduce-scattered"
 
 }  // namespace trainyard::ui

@@ -9,11 +9,11 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kMostSeconds =
+constexpr double kMaxSeconds =
     4e9;  // bounds hostile values of a recording, so that differences do not overflow
 
 Nanoseconds nanoseconds(double seconds) {
-  return std::llround(std::clamp(seconds, -kMostSeconds, kMostSeconds) * 1e9);
+  return std::llround(std::clamp(seconds, -kMaxSeconds, kMaxSeconds) * 1e9);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void SpanStore::read(const telemetry::History& history) {
   ranks_.resize(std::max(ranks_.size(), static_cast<std::size_t>(std::max(history.ranks(), 0))));
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     if (!ranks_[rank].named) name(ranks_[rank], history.plan_text(static_cast<int>(rank)));
-  const std::uint64_t forgotten = history.forgotten_ops();
+  const std::uint64_t forgotten = history.evicted_ops();
   if (read_ < forgotten)
     lacking_ += forgotten - read_, taken_ += forgotten - read_, read_ = forgotten;
   for (; read_ < forgotten + history.ops().size(); ++read_) {

@@ -100,7 +100,7 @@ TimelineFigures average_over_ranks(const std::vector<RankFigures>& ranks) {
     all.waiting = mean(ranks, &RankFigures::share_of_waiting);
   const auto least = std::ranges::min_element(ranks, {}, &RankFigures::efficiency);
   all.least_efficient = static_cast<int>(least - ranks.begin());
-  all.least_efficiency = least->efficiency();
+  all.min_efficiency = least->efficiency();
   RankFigures together;
   for (const RankFigures& one : ranks)
     together.communication += one.communication, together.hidden += one.hidden;

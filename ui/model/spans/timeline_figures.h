@@ -41,7 +41,7 @@ struct TimelineFigures {
   double efficiency = 0, communication = 0;
   std::optional<double> waiting;  // nothing if unknown for any rank
   int least_efficient = -1;       // rank number
-  double least_efficiency = 0;
+  double min_efficiency = 0;
   std::optional<double> overlap;
 };
 TimelineFigures average_over_ranks(const std::vector<RankFigures>& ranks);

@@ -14,7 +14,7 @@ constexpr double kRetentionSeconds = 60;  // seconds
 }  // namespace
 
 void TrafficMeter::read(const telemetry::History& history, const SpanStore& names) {
-  const std::uint64_t forgotten = history.forgotten_ops();
+  const std::uint64_t forgotten = history.evicted_ops();
   for (read_ = std::max(read_, forgotten); read_ < forgotten + history.ops().size(); ++read_) {
     const telemetry::OpRecord& record = history.ops()[read_ - forgotten];
     if (record.rank >= 0 && record.rank < names.ranks()) take(record, names.names(record.rank));
@@ -24,11 +24,11 @@ void TrafficMeter::read(const telemetry::History& history, const SpanStore& name
 void TrafficMeter::take(const telemetry::OpRecord& record, const RankNames& names) {
   const NamedOp* named = names.find(record.program, record.op);
   if (named == nullptr || !(record.bytes > 0) || !std::isfinite(record.end)) return;
-  const OpPayload& op = named->cargo;
+  const OpPayload& op = named->payload;
   const int peer = op.pairs && names.pairing ? names.pairing->partner(record.step) : op.peer;
   if (peer < 0) return;
   auto& sent =
-      sent_[op.arrives ? std::pair(peer, record.rank) : std::pair(record.rank, peer)][op.cargo];
+      sent_[op.arrives ? std::pair(peer, record.rank) : std::pair(record.rank, peer)][op.payload];
   const double until = std::max(std::round(record.end / kResolutionSeconds) * kResolutionSeconds,
                                 sent.empty() ? 0 : sent.back().until);
   if (sent.empty() || sent.back().until < until) sent.push_back({until, 0});
@@ -41,10 +41,10 @@ std::map<PayloadKind, double> TrafficMeter::sent(int from, int to, double since,
   std::map<PayloadKind, double> bytes;
   const auto pair = sent_.find({from, to});
   if (pair == sent_.end()) return bytes;
-  for (const auto& [cargo, all] : pair->second)
+  for (const auto& [payload, all] : pair->second)
     for (auto at = all.rbegin(); at != all.rend() && at->until > since + kResolutionSeconds / 2;
          ++at)
-      if (at->until <= until + kResolutionSeconds / 2) bytes[cargo] += at->bytes;
+      if (at->until <= until + kResolutionSeconds / 2) bytes[payload] += at->bytes;
   return bytes;
 }
 

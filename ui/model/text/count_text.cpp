@@ -7,18 +7,18 @@ namespace trainyard::ui {
 
 QString grouped(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-QString counted(std::int64_t number, const QString& things) {
-  return grouped(number) + " " + (number == 1 ? singular(things) : things);
+QString counted(std::int64_t number, const QString& noun) {
+  return grouped(number) + " " + (number == 1 ? singular(noun) : noun);
 }
 
 QString size_text(std::int64_t bytes) {
   return QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
 }
 
-QString singular(const QString& things) {
-  if (things.size() < 3 || things.contains('/') || !things.endsWith('s')) return things;
-  const bool hissing = things.endsWith("sses") || things.endsWith("ches");  // classes, switches
-  return things.chopped(hissing ? 2 : 1);
+QString singular(const QString& noun) {
+  if (noun.size() < 3 || noun.contains('/') || !noun.endsWith('s')) return noun;
+  const bool ends_in_es = noun.endsWith("sses") || noun.endsWith("ches");  // classes, switches
+  return noun.chopped(ends_in_es ? 2 : 1);
 }
 
 }  // namespace trainyard::ui

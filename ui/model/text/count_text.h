@@ -9,9 +9,9 @@ namespace trainyard::ui {
 
 QString grouped(std::int64_t number);  // "1,234,567"
 QString counted(std::int64_t number,
-                const QString& things);  // "steps" -> "1 step", "0 steps", "1,234 steps"
-QString size_text(std::int64_t bytes);   // "1.5 MB"
+                const QString& noun);   // "steps" -> "1 step", "0 steps", "1,234 steps"
+QString size_text(std::int64_t bytes);  // "1.5 MB"
 // "steps" -> "step"; unit symbols ("s", "B/s") are unchanged
-QString singular(const QString& things);
+QString singular(const QString& noun);
 
 }  // namespace trainyard::ui

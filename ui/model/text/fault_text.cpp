@@ -76,7 +76,7 @@ QString by_restart(const experiment::RunSpec& run) {
 
 RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const Experiment& document = resolved.document;
-  const int least = experiment::least_workers(document.strategy.servers, resolved.workers());
+  const int least = experiment::min_workers(document.strategy.servers, resolved.workers());
   const QString left = counted(least, tr("workers"));
   const QString others = experiment::is_lockstep(document.strategy.servers)
                              ? tr("the others continue while at least %1 remain: each update needs "
@@ -87,7 +87,7 @@ RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
 }
 
 RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved, int rank) {
-  return experiment::may_be_lost(resolved, rank)
+  return experiment::is_loss_allowed(resolved, rank)
              ? spared(role, resolved)
              : RoleFailure{role, ends_the_run(), not_back(resolved)};
 }
@@ -108,8 +108,8 @@ bool fails_alone(const experiment::RunSpec& run) {
          run.transport != experiment::TransportKind::inproc;
 }
 
-bool may_be_lost(const Experiment& experiment, int rank) {
-  return experiment::may_be_lost(ranks_of(experiment), rank);
+bool is_loss_allowed(const Experiment& experiment, int rank) {
+  return experiment::is_loss_allowed(ranks_of(experiment), rank);
 }
 
 std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
@@ -152,8 +152,8 @@ std::optional<LinkFaults> faults_of_link(const Experiment& experiment,
   if (!imposed)
     offered.why_not = tr("this run does not impose drawn link speeds: set run.links to imposed");
   else if (!offered.possible) offered.why_not = tr("the run is not training");
-  for (const session::LinkBandwidth& harmed : status.links)
-    if (harmed.link == offered.link) offered.part = harmed.part;
+  for (const session::LinkBandwidth& slowed : status.links)
+    if (slowed.link == offered.link) offered.part = slowed.part;
   return offered;
 }
 
@@ -171,23 +171,23 @@ RankFaults faults_of_rank(const Experiment& experiment, const session::Status& s
                                   });
   const bool alone = fails_alone(experiment.run) && trains(status.state),
              there = alone && is_there(one->state);
-  const bool may_be_lost = experiment::may_be_lost(resolved, rank),
+  const bool is_loss_allowed = experiment::is_loss_allowed(resolved, rank),
              evaluates = resolved.is_evaluator(rank);
   offered.spared =
-      may_be_lost && (evaluates || left > experiment::least_workers(experiment.strategy.servers,
-                                                                    resolved.workers()));
+      is_loss_allowed && (evaluates || left > experiment::min_workers(experiment.strategy.servers,
+                                                                      resolved.workers()));
   offered.kill = there;
   offered.stall = there && one->state != "stalled";
   offered.wake = there && one->state == "stalled";
-  offered.restart = alone && may_be_lost && one->state == "lost";
+  offered.restart = alone && is_loss_allowed && one->state == "lost";
   offered.outcome =
       !fails_alone(experiment.run)
           ? tr("a rank cannot fail alone: all ranks are threads of one process")
       : evaluates ? tr("training continues; held-out samples are not measured")
       : offered.spared
           ? tr("training continues with %1").arg(counted(left - 1, tr("other workers")))
-      : may_be_lost ? tr("ends the run: too few workers would remain")
-                    : tr("ends the run");
+      : is_loss_allowed ? tr("ends the run: too few workers would remain")
+                        : tr("ends the run");
   return offered;
 }
 

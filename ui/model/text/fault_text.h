@@ -19,7 +19,7 @@ bool fails_alone(const experiment::RunSpec& run);
 
 // True if the other ranks can continue without this rank, as long as enough of them are left. The
 // document must be runnable.
-bool may_be_lost(const experiment::Experiment& experiment, int rank);
+bool is_loss_allowed(const experiment::Experiment& experiment, int rank);
 
 // A row of "When it fails".
 struct RoleFailure {

@@ -83,8 +83,8 @@ Topology without_positions(Topology topology) {
   return topology;
 }
 
-std::string free_name(const std::set<std::string>& taken, const std::string& like) {
-  std::string stem = like.substr(0, like.find_last_not_of("0123456789") + 1);
+std::string free_name(const std::set<std::string>& taken, const std::string& prototype) {
+  std::string stem = prototype.substr(0, prototype.find_last_not_of("0123456789") + 1);
   if (stem.empty()) stem = "device";
   const auto continues = [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;

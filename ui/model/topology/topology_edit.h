@@ -27,7 +27,7 @@ SelectedObjects existing_objects(const SelectedObjects& picked, const topology::
 topology::Topology without_positions(
     topology::Topology topology);  // resets all positions, to compare drawings
 std::string free_name(const std::set<std::string>& taken,
-                      const std::string& like);  // "gpu2" -> first unused "gpuN"
+                      const std::string& prototype);  // "gpu2" -> first unused "gpuN"
 topology::Host* find_host(topology::Topology& topology, const std::string& name);
 topology::Switch* find_switch(topology::Topology& topology, const std::string& name);
 topology::Device* find_device(topology::Topology& topology, const std::string& name);

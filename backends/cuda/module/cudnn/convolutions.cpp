@@ -17,7 +17,7 @@ using base::Result;
 using compute::Activation;
 using compute::Memory;
 
-constexpr int kMostAlgorithms =
+constexpr int kMaxAlgorithms =
     32;  // Upper bound of algorithms per direction. cuDNN 9 has 8, each in several math types.
 constexpr float kOne = 1, kZero = 0;
 
@@ -88,11 +88,11 @@ class CudnnConvolutions final : public Convolutions {
     const auto described = describe(library, op);
     if (!described) return std::nullopt;
     const auto& [input, output, bias, weight, window, activation] = *described;
-    switch (op.makes) {
-      case Convolution::Makes::input_gradient:
+    switch (op.target) {
+      case Convolution::Target::input_gradient:
         return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output,
                                                         window, input, op.input.bytes());
-      case Convolution::Makes::weight_gradient:
+      case Convolution::Target::weight_gradient:
         return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output,
                                                           window, weight, op.weight.bytes());
       default: break;
@@ -112,9 +112,9 @@ class CudnnConvolutions final : public Convolutions {
   auto choose(const OneDirection& direction, May may, Descriptors... descriptors)
       -> std::optional<Choice<decltype(Found::algo)>> {
     const std::scoped_lock lock(started_->mutex);
-    std::array<Found, kMostAlgorithms> all{};
+    std::array<Found, kMaxAlgorithms> all{};
     int count = 0;
-    if (direction.ask(started_->handle, descriptors..., kMostAlgorithms, &count, all.data()) !=
+    if (direction.ask(started_->handle, descriptors..., kMaxAlgorithms, &count, all.data()) !=
         CUDNN_STATUS_SUCCESS)
       return std::nullopt;
     for (const Found& found : std::span(all).first(static_cast<std::size_t>(count))) {
@@ -122,9 +122,9 @@ class CudnnConvolutions final : public Convolutions {
       if (found.status != CUDNN_STATUS_SUCCESS || found.determinism != CUDNN_DETERMINISTIC ||
           !may(found.algo))
         continue;
-      if (direction.room_of(started_->handle, descriptors..., found.algo, &bytes) !=
+      if (direction.workspace_size(started_->handle, descriptors..., found.algo, &bytes) !=
               CUDNN_STATUS_SUCCESS ||
-          bytes > kMostRoom)
+          bytes > kMaxWorkspaceBytes)
         continue;
       return Choice<decltype(Found::algo)>{found.algo, bytes};
     }
@@ -143,11 +143,11 @@ class CudnnConvolutions final : public Convolutions {
         right.descriptor.get(), window.get(), made.descriptor.get());
     if (!choice) return std::nullopt;
     const auto make = [=, started = started_, direction = direction.make](
-                          void* stream, std::byte* room, std::byte* output) {
+                          void* stream, std::byte* workspace, std::byte* output) {
       return started->on(stream, [&] {
         return direction(started->handle, &kOne, left.descriptor.get(), left.data,
-                         right.descriptor.get(), right.data, window.get(), choice->algorithm, room,
-                         choice->bytes, &kZero, made.descriptor.get(), output);
+                         right.descriptor.get(), right.data, window.get(), choice->algorithm,
+                         workspace, choice->bytes, &kZero, made.descriptor.get(), output);
       });
     };
     return tried(make, choice->bytes, made.data, made_bytes);
@@ -164,16 +164,17 @@ class CudnnConvolutions final : public Convolutions {
         started_->library.forward, may, d.input.descriptor.get(), d.weight.descriptor.get(),
         d.window.get(), d.output.descriptor.get());
     if (!choice) return std::nullopt;
-    const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* room,
+    const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* workspace,
                                                                 std::byte* output) {
       return started->on(
           // The z input, which cuDNN would add to the result, is the output scaled by 0.
           stream, [&] {
             return started->library.forward_with_bias(
                 started->handle, &kOne, d.input.descriptor.get(), d.input.data,
-                d.weight.descriptor.get(), d.weight.data, d.window.get(), choice.algorithm, room,
-                choice.bytes, &kZero, d.output.descriptor.get(), output, d.bias.descriptor.get(),
-                d.bias.data, d.activation.get(), d.output.descriptor.get(), output);
+                d.weight.descriptor.get(), d.weight.data, d.window.get(), choice.algorithm,
+                workspace, choice.bytes, &kZero, d.output.descriptor.get(), output,
+                d.bias.descriptor.get(), d.bias.data, d.activation.get(), d.output.descriptor.get(),
+                output);
           });
     };
     return tried(make, choice->bytes, d.output.data, op.output.bytes());
@@ -183,37 +184,38 @@ class CudnnConvolutions final : public Convolutions {
   // algorithm supports a fused convolution, so it is tried once, in private memory: a queue may be
   // using the shared memory.
   template <class Make>
-  Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output,
-                                    std::int64_t output_bytes) {
+  Result<std::optional<Work>> tried(const Make& make, std::size_t workspace_bytes,
+                                    std::byte* output, std::int64_t output_bytes) {
     {
       const auto made = allocate_(output_bytes),
-                 room = allocate_(static_cast<std::int64_t>(room_bytes));
+                 workspace = allocate_(static_cast<std::int64_t>(workspace_bytes));
       if (!made) return base::fail(made.error());
-      if (!room) return base::fail(room.error());
-      if (!make(nullptr, room->get(), made->get())) return std::nullopt;
+      if (!workspace) return base::fail(workspace.error());
+      if (!make(nullptr, workspace->get(), made->get())) return std::nullopt;
     }
-    auto room = room_of(room_bytes);
-    if (!room) return base::fail(room.error());
-    return Work(
-        [make, room = *room, output](void* stream) { return make(stream, room.get(), output); });
+    auto workspace = workspace_size(workspace_bytes);
+    if (!workspace) return base::fail(workspace.error());
+    return Work([make, workspace = *workspace, output](void* stream) {
+      return make(stream, workspace.get(), output);
+    });
   }
 
   // Returns a workspace of at least `bytes` bytes. Work that was prepared earlier keeps its smaller
   // workspace; doubling bounds the total size.
-  Result<Memory> room_of(std::size_t bytes) {
+  Result<Memory> workspace_size(std::size_t bytes) {
     const std::scoped_lock lock(started_->mutex);
-    if (bytes <= room_bytes_) return room_;
+    if (bytes <= workspace_bytes_) return workspace_;
     const std::size_t grown = std::bit_ceil(bytes);
     auto memory = allocate_(static_cast<std::int64_t>(grown));
     if (!memory) return memory;
-    room_bytes_ = grown;
-    return room_ = std::move(*memory);
+    workspace_bytes_ = grown;
+    return workspace_ = std::move(*memory);
   }
 
   std::shared_ptr<CudnnHandle> started_;
   Allocate allocate_;
-  Memory room_;
-  std::size_t room_bytes_ = 0;
+  Memory workspace_;
+  std::size_t workspace_bytes_ = 0;
 };
 
 }  // namespace

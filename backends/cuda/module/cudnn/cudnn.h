@@ -20,8 +20,8 @@ using Allocate = std::function<base::Result<compute::Memory>(std::int64_t bytes)
 
 class Convolutions {
  public:
-  static constexpr std::int64_t kMostRoom = std::int64_t{256}
-                                            << 20;  // Largest workspace of a convolution, in bytes.
+  static constexpr std::int64_t kMaxWorkspaceBytes =
+      std::int64_t{256} << 20;  // Largest workspace of a convolution, in bytes.
 
   virtual ~Convolutions() = default;
   virtual std::string name() const = 0;  // for example "cuDNN 9.19.0"

@@ -9,7 +9,7 @@ namespace {
 using base::Functions;
 
 // Formats a version number as encoded by cuDNN 9 and later.
-std::string in_words(std::size_t version) {
+std::string describe(std::size_t version) {
   return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }
@@ -32,20 +32,22 @@ void find_descriptors(Functions& functions, Library& library) {
 
 void find_convolutions(Functions& functions, Library& library) {
   functions.find(library.forward.ask, "cudnnGetConvolutionForwardAlgorithm_v7");
-  functions.find(library.forward.room_of, "cudnnGetConvolutionForwardWorkspaceSize");
+  functions.find(library.forward.workspace_size, "cudnnGetConvolutionForwardWorkspaceSize");
   functions.find(library.forward.make, "cudnnConvolutionForward");
   functions.find(library.forward_with_bias, "cudnnConvolutionBiasActivationForward");
   functions.find(library.backward_input.ask, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
-  functions.find(library.backward_input.room_of, "cudnnGetConvolutionBackwardDataWorkspaceSize");
+  functions.find(library.backward_input.workspace_size,
+                 "cudnnGetConvolutionBackwardDataWorkspaceSize");
   functions.find(library.backward_input.make, "cudnnConvolutionBackwardData");
   functions.find(library.backward_weight.ask, "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
-  functions.find(library.backward_weight.room_of, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  functions.find(library.backward_weight.workspace_size,
+                 "cudnnGetConvolutionBackwardFilterWorkspaceSize");
   functions.find(library.backward_weight.make, "cudnnConvolutionBackwardFilter");
 }
 
 }  // namespace
 
-std::string Library::name() const { return "cuDNN " + in_words(version()); }
+std::string Library::name() const { return "cuDNN " + describe(version()); }
 
 base::Result<Library> open_library(const std::string& file) {
   Functions functions(file.empty() ? "libcudnn.so." + std::to_string(CUDNN_MAJOR) : file,
@@ -62,9 +64,9 @@ base::Result<Library> open_library(const std::string& file) {
   if (const std::size_t version = library.version();
       // Versions before 9 use a factor of 1000, so that this quotient is 0.
       version / 10'000 != CUDNN_MAJOR)
-    return base::fail(functions.unavailable("the version of cuDNN is " + in_words(version) +
+    return base::fail(functions.unavailable("the version of cuDNN is " + describe(version) +
                                             ", but Trainyard was built with " +
-                                            in_words(CUDNN_VERSION)));
+                                            describe(CUDNN_VERSION)));
   return library;
 }
 

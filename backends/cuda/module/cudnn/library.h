@@ -11,10 +11,10 @@ namespace trainyard::cuda::cudnn {
 
 // Functions of one convolution direction: list the algorithms (fastest first), return the workspace
 // size, and run the convolution.
-template <class Ask, class RoomOf, class Make>
+template <class Ask, class WorkspaceSize, class Make>
 struct Direction {
   Ask ask = nullptr;
-  RoomOf room_of = nullptr;
+  WorkspaceSize workspace_size = nullptr;
   Make make = nullptr;
 };
 

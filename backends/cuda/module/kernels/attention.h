@@ -14,13 +14,13 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kMostTileRows = 16;
+inline constexpr std::int64_t kMaxTileRows = 16;
 
 // Returns the rows per tile such that `matrices` tiles, `squares` of scores and a few numbers per
 // row fit in a team's shared memory. Returns 0 if not even one row fits.
 template <class W>
 constexpr std::int64_t tile_rows(std::int64_t width, std::int64_t matrices, std::int64_t squares) {
-  std::int64_t rows = kMostTileRows;
+  std::int64_t rows = kMaxTileRows;
   while (rows > 0 && static_cast<std::int64_t>(sizeof(W)) * rows *
                              (matrices * (width + 1) + squares * rows + 4) >
                          kTeamMemory)
@@ -70,14 +70,14 @@ ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const 
 
 // Online softmax state of a query: its largest score so far, and the sum of exp(score - largest).
 template <class W>
-struct Seen {
+struct RunningSoftmax {
   W largest, sum;
 };
 
 // Adds a row of scores to the online softmax and replaces the scores by exp(score - largest).
 // Returns the factor by which earlier sums must be scaled.
 template <class W>
-ON_DEVICE W update_softmax(Seen<W>& seen, W* scores, std::int64_t count) {
+ON_DEVICE W update_softmax(RunningSoftmax<W>& seen, W* scores, std::int64_t count) {
   W largest = seen.largest;
   for (std::int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
   if (largest == -std::numeric_limits<W>::infinity()) {
@@ -108,7 +108,7 @@ ON_DEVICE void add_rows(const Team& team, const Heads& of, W* sums, const W* sca
 }
 
 template <class W>
-ON_DEVICE Seen<W> empty_softmax() {
+ON_DEVICE RunningSoftmax<W> empty_softmax() {
   return {-std::numeric_limits<W>::infinity(), 0};
 }
 
@@ -124,7 +124,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
                        *const values = keys + matrix, *const sums = values + matrix,
                        *const scores = sums + size;
               W* const scales = scores + of.tile * of.tile;
-              auto* const seen = reinterpret_cast<Seen<W>*>(scales + of.tile);
+              auto* const seen = reinterpret_cast<RunningSoftmax<W>*>(scales + of.tile);
               const std::int64_t head = of.head(at), first = of.first_row(at);
               load(team, of, op.input, Part::query, head, first, queries);
               for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
@@ -182,7 +182,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
               W *const sums = values + matrix, *const scores = sums + size,
                        *const along = scores + square, *const scales = along + square;
               W* const means = scales + of.tile;
-              auto* const seen = reinterpret_cast<Seen<W>*>(means + of.tile);
+              auto* const seen = reinterpret_cast<RunningSoftmax<W>*>(means + of.tile);
               const std::int64_t head = of.head(at), first = of.first_row(at);
               load(team, of, op.input, Part::query, head, first, queries);
               load(team, of, op.output_gradient, Part::output, head, first, gradients);

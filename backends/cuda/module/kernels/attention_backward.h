@@ -26,30 +26,31 @@ constexpr std::int64_t softmax_rows(std::int64_t rows) {
 
 template <int kWidth>
 struct BackwardShape {
-  static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows per tile of the streamed matrices
+  static constexpr int kStreamedRows =
+      kWidth <= 64 ? 64 : 32;  // rows per tile of the streamed matrices
   static constexpr int kNumbers =
-      2 * numbers_of<kWidth>(kResidentRows) + StreamedRows<kWidth, kPassing>::kNumbers;
+      2 * numbers_of<kWidth>(kResidentRows) + StreamedRows<kWidth, kStreamedRows>::kNumbers;
   static constexpr int kBytes =
-      2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
+      2 * kNumbers + 2 * kStreamedRows * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
 
 // A team's resident rows of two matrices, and two streamed matrices.
 template <int kWidth>
 struct BackwardTiles {
   TileOf<kWidth> left, right;
-  StreamedRows<kWidth, BackwardShape<kWidth>::kPassing> passing;
+  StreamedRows<kWidth, BackwardShape<kWidth>::kStreamedRows> passing;
 };
 
 template <int kWidth>
 IN_REGISTERS BackwardTiles<kWidth> fetch_resident(const Team& team, std::int64_t first,
                                                   const HeadRows& left_rows,
                                                   const HeadRows& right_rows,
-                                                  const HeadRows& left_passing,
-                                                  const HeadRows& right_passing) {
+                                                  const HeadRows& left_streamed,
+                                                  const HeadRows& right_streamed) {
   const TileOf<kWidth> left{shared<std::uint16_t>(team)}, right{left(kResidentRows, 0)};
   fetch_rows<kWidth>(team, left_rows, first, kResidentRows, left);
   fetch_rows<kWidth>(team, right_rows, first, kResidentRows, right);
-  return {left, right, {left_passing, right_passing, {right(kResidentRows, 0)}}};
+  return {left, right, {left_streamed, right_streamed, {right(kResidentRows, 0)}}};
 }
 
 template <int kWidth>
@@ -65,7 +66,7 @@ IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& 
 // Scores (query . key) and products gradient . value of a strip.
 template <int kWidth>
 struct ScoredStrip {
-  Accumulator<kStrip, BackwardShape<kWidth>::kPassing> scores, along;
+  Accumulator<kStrip, BackwardShape<kWidth>::kStreamedRows> scores, along;
 };
 
 template <class T, int kWidth>
@@ -85,7 +86,7 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
 template <class T, int kWidth, class Work>
 IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,
                            std::int64_t first, int strip, const Work& work) {
-  constexpr int kKeys = BackwardShape<kWidth>::kPassing;
+  constexpr int kKeys = BackwardShape<kWidth>::kStreamedRows;
   const Warp warp = warp_of(team);
   const auto get = [&](std::int64_t key, int buffer) { tiles.passing.get(team, key, buffer); };
   for_tiles(team, 0, std::min(first + kResidentRows, of.rows), kKeys, get,
@@ -167,7 +168,7 @@ template <int kWidth>
 IN_REGISTERS void fetch_query_tile(const Team& team, const BackwardTiles<kWidth>& tiles,
                                    const SoftmaxOfQuery* all, std::int64_t query, int buffer,
                                    SoftmaxOfQuery* softmax) {
-  constexpr int kQueries = BackwardShape<kWidth>::kPassing,
+  constexpr int kQueries = BackwardShape<kWidth>::kStreamedRows,
                 kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
   tiles.passing.get(team, query, buffer);
   rolled(team.rank * kAtOnce, kQueries, team.size * kAtOnce, [&](int k) {
@@ -180,7 +181,7 @@ template <class T, int kWidth>
 ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
                                            const compute::AttentionBackward& op, std::int64_t head,
                                            std::int64_t first, const SoftmaxOfQuery* all) {
-  constexpr int kQueries = BackwardShape<kWidth>::kPassing;
+  constexpr int kQueries = BackwardShape<kWidth>::kStreamedRows;
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
   const BackwardTiles<kWidth> tiles = fetch_resident<kWidth>(

@@ -92,7 +92,7 @@ void normalize(Stream& stream, const Tensor& input, const Tensor& weight, const 
 }
 
 template <class W>
-ON_DEVICE void follow(const Tensor& running, std::int64_t i, double momentum, double now) {
+ON_DEVICE void update_running(const Tensor& running, std::int64_t i, double momentum, double now) {
   const double before = get<W>(running, i);
   if (std::isfinite(now)) put(running, i, static_cast<W>(before + momentum * (now - before)));
 }
@@ -108,9 +108,9 @@ void run(Stream& stream, const compute::BatchNormForward& op, std::byte* scratch
   for_each(stream, channels, [=] ON_DEVICE(std::int64_t c) {
     const Normal of = normals[c] = normal_of(op.sums, c, op.epsilon);
     if (of.samples == 0 || op.running.empty()) return;
-    follow<W>(op.running, c, op.momentum, of.mean);
-    follow<W>(op.running, channels + c, op.momentum,
-              of.variance * (of.samples > 1 ? of.samples / (of.samples - 1) : 1));
+    update_running<W>(op.running, c, op.momentum, of.mean);
+    update_running<W>(op.running, channels + c, op.momentum,
+                      of.variance * (of.samples > 1 ? of.samples / (of.samples - 1) : 1));
   });
   normalize<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
 }

@@ -14,23 +14,23 @@ struct ConversionSteps {
   std::vector<Memory> memory;
 };
 
-inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape,
-                                 ConversionSteps& around) {
-  auto lent = allocate(device, dtype, shape);
-  if (!lent) return base::fail(lent.error());
-  around.memory.push_back(std::move(lent->memory));
-  return lent->tensor;
+inline base::Result<Tensor> allocate_padded(Device& device, DType dtype, const Shape& shape,
+                                            ConversionSteps& around) {
+  auto padded_copy = allocate(device, dtype, shape);
+  if (!padded_copy) return base::fail(padded_copy.error());
+  around.memory.push_back(std::move(padded_copy->memory));
+  return padded_copy->tensor;
 }
 
 // Copies a tensor through temporary memory if it is not aligned for the device.
 template <class W>
 base::Result<void> align(Device& device, Tensor& tensor, bool is_made, ConversionSteps& around) {
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % Convolution::kAlignment == 0) return {};
-  const auto lent = lend(device, tensor.dtype, tensor.shape, around);
-  if (!lent) return base::fail(lent.error());
-  if (is_made) around.after.push_back(run_of<W>(compute::Copy{*lent, tensor}));
-  else around.before.push_back(run_of<W>(compute::Copy{tensor, *lent}));
-  tensor = *lent;
+  const auto padded_copy = allocate_padded(device, tensor.dtype, tensor.shape, around);
+  if (!padded_copy) return base::fail(padded_copy.error());
+  if (is_made) around.after.push_back(run_of<W>(compute::Copy{*padded_copy, tensor}));
+  else around.before.push_back(run_of<W>(compute::Copy{tensor, *padded_copy}));
+  tensor = *padded_copy;
   return {};
 }
 
@@ -59,8 +59,8 @@ base::Result<void> convert_weight(Device& device, Tensor& weight, bool is_made,
                                   ConversionSteps& around) {
   const Tensor original = weight;
   const auto laid =
-      lend(device, weight.dtype,
-           {weight.shape[0], weight.shape[2], weight.shape[3], weight.shape[1]}, around);
+      allocate_padded(device, weight.dtype,
+                      {weight.shape[0], weight.shape[2], weight.shape[3], weight.shape[1]}, around);
   if (!laid) return base::fail(laid.error());
   weight = *laid;
   if (is_made)
@@ -77,17 +77,18 @@ base::Result<void> convert_weight(Device& device, Tensor& weight, bool is_made,
 template <class W>
 base::Result<std::optional<Run>> prepare_with_library(Device& device, Convolution op,
                                                       Multiplies multiplies) {
-  using Makes = Convolution::Makes;
+  using Target = Convolution::Target;
   const DType dtype = op.input.dtype;
   if (multiplies == Multiplies::bfloat16 || dtype == DType::fp64 || op.weight.dtype != dtype ||
       op.output.elements() == 0)
     return std::nullopt;
   op.tf32 = multiplies == Multiplies::tf32;
   ConversionSteps around;
-  base::Result<void> fits = align<W>(device, op.input, op.makes == Makes::input_gradient, around);
-  if (fits) fits = align<W>(device, op.output, op.makes == Makes::output, around);
+  base::Result<void> fits = align<W>(device, op.input, op.target == Target::input_gradient, around);
+  if (fits) fits = align<W>(device, op.output, op.target == Target::output, around);
   if (fits) fits = align<W>(device, op.bias, false, around);
-  if (fits) fits = convert_weight<W>(device, op.weight, op.makes == Makes::weight_gradient, around);
+  if (fits)
+    fits = convert_weight<W>(device, op.weight, op.target == Target::weight_gradient, around);
   if (!fits) return base::fail(fits.error());
   auto work = device.convolution(op);
   if (!work || !*work) return work;
@@ -101,14 +102,14 @@ base::Result<std::optional<Run>> prepare_with_library(Device& device, Convolutio
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
   auto whole = prepare_with_library<W>(device,
-                                       {Convolution::Makes::output, op.input, op.weight, op.output,
+                                       {Convolution::Target::output, op.input, op.weight, op.output,
                                         op.window, op.bias, op.activation},
                                        op.multiplies);
   if (!whole) return base::fail(whole.error());
   if (*whole) return std::move(**whole);
   if (compute::is_half(op.output.dtype)) return by_columns<W>(device, op);
   auto sums = prepare_with_library<W>(
-      device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window},
+      device, {Convolution::Target::output, op.input, op.weight, op.output, op.window},
       op.multiplies);
   if (!sums) return base::fail(sums.error());
   if (!*sums) return by_columns<W>(device, op);
@@ -120,7 +121,7 @@ base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardInput& op) {
   auto whole = prepare_with_library<W>(device,
-                                       {Convolution::Makes::input_gradient, op.input_gradient,
+                                       {Convolution::Target::input_gradient, op.input_gradient,
                                         op.weight, op.output_gradient, op.window},
                                        op.multiplies);
   if (!whole) return base::fail(whole.error());
@@ -130,7 +131,7 @@ base::Result<Run> make(Device& device, const compute::Conv2dBackwardInput& op) {
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardWeight& op) {
   auto whole = prepare_with_library<W>(device,
-                                       {Convolution::Makes::weight_gradient, op.input,
+                                       {Convolution::Target::weight_gradient, op.input,
                                         op.weight_gradient, op.output_gradient, op.window},
                                        op.multiplies);
   if (!whole) return base::fail(whole.error());

@@ -135,7 +135,7 @@ struct CombinedSoftmax {
   double own;
 };
 
-ON_DEVICE inline CombinedSoftmax whole_softmax(const Tensor& summaries, std::int64_t row) {
+ON_DEVICE inline CombinedSoftmax full_softmax(const Tensor& summaries, std::int64_t row) {
   const std::int64_t count = summaries.shape[0], batch = summaries.shape[2];
   const double* const values = as<double>(summaries) + row;
   CombinedSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0},
@@ -157,7 +157,7 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* 
   auto* const rows = reinterpret_cast<RowMetrics*>(scratch + sizeof(double));
   const LossScale scale = scale_of(stream, op, reinterpret_cast<double*>(scratch));
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
-    const CombinedSoftmax all = whole_softmax(op.summaries, row);
+    const CombinedSoftmax all = full_softmax(op.summaries, row);
     const std::int64_t label = as<std::int32_t>(op.labels)[row];
     if (team.rank == 0)
       rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest),

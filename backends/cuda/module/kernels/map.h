@@ -46,7 +46,7 @@ struct Vector4<float> {
   struct alignas(8) Narrow {
     std::uint32_t word[2];
   };
-  Wide lying;  // with 16 bits: two numbers in each of the first words, the first in the lower half
+  Wide packed;  // with 16 bits: two numbers in each of the first words, the first in the lower half
 
   static bool fit(const Tensor& tensor) {
     return reinterpret_cast<std::uintptr_t>(tensor.data) %
@@ -55,21 +55,21 @@ struct Vector4<float> {
   }
   ON_DEVICE void load(const Tensor& tensor, std::int64_t at) {
     if (!compute::is_half(tensor.dtype)) {
-      lying = as<Wide>(tensor)[at];
+      packed = as<Wide>(tensor)[at];
       return;
     }
     const Narrow narrow = as<Narrow>(tensor)[at];
-    lying = {{narrow.word[0], narrow.word[1], 0, 0}};
+    packed = {{narrow.word[0], narrow.word[1], 0, 0}};
   }
   ON_DEVICE void store(const Tensor& tensor, std::int64_t at) const {
-    if (compute::is_half(tensor.dtype)) as<Narrow>(tensor)[at] = {{lying.word[0], lying.word[1]}};
-    else as<Wide>(tensor)[at] = lying;
+    if (compute::is_half(tensor.dtype)) as<Narrow>(tensor)[at] = {{packed.word[0], packed.word[1]}};
+    else as<Wide>(tensor)[at] = packed;
   }
   ON_DEVICE float get(DType dtype, int k) const {
     using compute::compression::Bf16;
     using compute::compression::Fp16;
-    if (!compute::is_half(dtype)) return std::bit_cast<float>(lying.word[k]);
-    const auto half = static_cast<std::uint16_t>(lying.word[k / 2] >> (k % 2 * 16));
+    if (!compute::is_half(dtype)) return std::bit_cast<float>(packed.word[k]);
+    const auto half = static_cast<std::uint16_t>(packed.word[k / 2] >> (k % 2 * 16));
     return dtype == DType::bf16 ? Bf16::decode(half) : Fp16::decode(half);
   }
   // Must be called in the order of k.
@@ -77,11 +77,11 @@ struct Vector4<float> {
     using compute::compression::Bf16;
     using compute::compression::Fp16;
     if (!compute::is_half(dtype)) {
-      lying.word[k] = std::bit_cast<std::uint32_t>(value);
+      packed.word[k] = std::bit_cast<std::uint32_t>(value);
       return;
     }
     const std::uint32_t half = dtype == DType::bf16 ? Bf16::encode(value) : Fp16::encode(value);
-    lying.word[k / 2] = k % 2 == 0 ? half : lying.word[k / 2] | half << 16;
+    packed.word[k / 2] = k % 2 == 0 ? half : packed.word[k / 2] | half << 16;
   }
 };
 

@@ -20,18 +20,18 @@ inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
 inline constexpr std::int64_t kPaddingPays = 128;
 
 // Stored extents of a factor or result, row-major.
-struct Lying {
+struct MatrixExtent {
   std::int64_t rows, columns;
-  bool operator==(const Lying&) const = default;
+  bool operator==(const MatrixExtent&) const = default;
   std::int64_t elements() const { return rows * columns; }
 };
-inline Lying left_of(const Product& p) {
-  return p.left_transposed ? Lying{p.k, p.m} : Lying{p.m, p.k};
+inline MatrixExtent left_of(const Product& p) {
+  return p.left_transposed ? MatrixExtent{p.k, p.m} : MatrixExtent{p.m, p.k};
 }
-inline Lying right_of(const Product& p) {
-  return p.right_transposed ? Lying{p.n, p.k} : Lying{p.k, p.n};
+inline MatrixExtent right_of(const Product& p) {
+  return p.right_transposed ? MatrixExtent{p.n, p.k} : MatrixExtent{p.k, p.n};
 }
-inline Lying result_of(const Product& p) { return {p.m, p.n}; }
+inline MatrixExtent result_of(const Product& p) { return {p.m, p.n}; }
 
 // Returns the same product with the row lengths of its factors padded to multiples of kRowUnit.
 inline Product padded(Product p) {
@@ -53,8 +53,8 @@ inline bool pays_to_pad(const Product& p) {
 
 // Reads of four unaligned 16-bit numbers through the two 8-byte words that contain them.
 // lie_in_words is true if both words are within [begin, end).
-ON_DEVICE inline bool lie_in_words(const std::uint16_t* four, const std::byte* begin,
-                                   const std::byte* end) {
+ON_DEVICE inline bool can_load_words(const std::uint16_t* four, const std::byte* begin,
+                                     const std::byte* end) {
   const auto first = reinterpret_cast<std::uintptr_t>(four) / 8 * 8;
   return first >= reinterpret_cast<std::uintptr_t>(begin) &&
          first + 16 <= reinterpret_cast<std::uintptr_t>(end);
@@ -67,8 +67,8 @@ ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
 }
 
 // Same as `fit` for 16-bit numbers, if the rows of `to` are multiples of four numbers.
-inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tensor& to,
-                       Lying becomes) {
+inline void fit_halves(Stream& stream, const Tensor& from, MatrixExtent is, const Tensor& to,
+                       MatrixExtent becomes) {
   const std::byte* const end = from.data + is.elements() * 2;
   for_teams(stream, becomes.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const std::uint16_t* const numbers = as<std::uint16_t>(from) + row * is.columns;
@@ -76,7 +76,7 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
     for (std::int64_t c = kNeighbors * team.rank; c < becomes.columns;
          c += kNeighbors * team.size) {
       std::uint64_t four = 0;
-      if (c + kNeighbors <= there && lie_in_words(numbers + c, from.data, end))
+      if (c + kNeighbors <= there && can_load_words(numbers + c, from.data, end))
         four = four_at(numbers + c);
       else
         for (int k = 0; k < kNeighbors && c + k < there; ++k)
@@ -88,7 +88,8 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
 
 // Copies the common rows and columns of `from` to `to`, and sets the rest of `to` to zero.
 template <class W>
-void fit(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying becomes) {
+void fit(Stream& stream, const Tensor& from, MatrixExtent is, const Tensor& to,
+         MatrixExtent becomes) {
   const bool by_fours = becomes.columns % kNeighbors == 0 &&
                         reinterpret_cast<std::uintptr_t>(to.data) % sizeof(std::uint64_t) == 0;
   if (compute::is_half(from.dtype) && from.dtype == to.dtype && by_fours &&
@@ -108,22 +109,24 @@ void fit(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying b
 template <class W>
 base::Result<Run> in_padded_rows(Device& device, const Product& p) {
   Product wide = padded(p);
-  const Lying left = left_of(p), right = right_of(p), result = result_of(p),
-              wide_left = left_of(wide), wide_right = right_of(wide), wide_result = result_of(wide);
+  const MatrixExtent left = left_of(p), right = right_of(p), result = result_of(p),
+                     wide_left = left_of(wide), wide_right = right_of(wide),
+                     wide_result = result_of(wide);
   std::vector<Memory> kept;
-  const auto place = [&](Room which, Tensor& tensor, Lying is,
-                         Lying becomes) -> base::Result<void> {
+  const auto place = [&](ScratchKind which, Tensor& tensor, MatrixExtent is,
+                         MatrixExtent becomes) -> base::Result<void> {
     if (is == becomes) return {};
-    return device.room(which, becomes.elements() * base::size_of(tensor.dtype))
+    return device.scratch(which, becomes.elements() * base::size_of(tensor.dtype))
         .map([&](const Memory& memory) {
           tensor.data = memory.get();
           kept.push_back(memory);
         });
   };
-  if (auto ok = place(Room::left, wide.left, left, wide_left); !ok) return base::fail(ok.error());
-  if (auto ok = place(Room::right, wide.right, right, wide_right); !ok)
+  if (auto ok = place(ScratchKind::left, wide.left, left, wide_left); !ok)
     return base::fail(ok.error());
-  if (auto ok = place(Room::result, wide.result, result, wide_result); !ok)
+  if (auto ok = place(ScratchKind::right, wide.right, right, wide_right); !ok)
+    return base::fail(ok.error());
+  if (auto ok = place(ScratchKind::result, wide.result, result, wide_result); !ok)
     return base::fail(ok.error());
   auto multiplied = device.product(wide);
   if (!multiplied) return multiplied;

@@ -47,10 +47,11 @@ ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, 
 }
 
 // Range of the windows that contain a pixel along one axis with `windows` windows.
-struct SeenBy {
+struct WindowRange {
   std::int64_t first, last;
 };
-ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int64_t pixel) {
+ON_DEVICE inline WindowRange windows_of_pixel(const Window& w, std::int64_t windows,
+                                              std::int64_t pixel) {
   const auto end = static_cast<std::int32_t>(pixel + w.padding),
              low = static_cast<std::int32_t>(end - w.kernel + 1),
              stride = static_cast<std::int32_t>(w.stride);
@@ -63,7 +64,8 @@ ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int6
 template <class Visit>
 ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x,
                           const Visit& visit) {
-  const SeenBy rows = seen_by(w, result[1], y), columns = seen_by(w, result[2], x);
+  const WindowRange rows = windows_of_pixel(w, result[1], y),
+                    columns = windows_of_pixel(w, result[2], x);
   for (std::int64_t row = rows.last; row >= rows.first; --row)
     for (std::int64_t column = columns.last; column >= columns.first; --column)
       visit(y + w.padding - row * w.stride, x + w.padding - column * w.stride, row, column);

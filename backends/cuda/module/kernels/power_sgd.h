@@ -15,7 +15,7 @@ inline constexpr int kColumnsAtOnce = 4;  // columns of a thin matrix per pass
 
 // Returns the maximum of bytes(block) over all blocks.
 template <class Bytes>
-std::int64_t most_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
+std::int64_t max_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
   std::int64_t most = 8;
   for (const PowerSgdBlock& block : layout.blocks)
     most = std::max<std::int64_t>(most, bytes(block));
@@ -23,12 +23,12 @@ std::int64_t most_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
 }
 
 inline std::int64_t scratch_bytes(const compute::PowerSgdLeft& op) {
-  return most_bytes(op.layout, [](const PowerSgdBlock& block) {
+  return max_bytes(op.layout, [](const PowerSgdBlock& block) {
     return block.right_elements() * static_cast<std::int64_t>(sizeof(float));
   });
 }
 inline std::int64_t scratch_bytes(const compute::PowerSgdRight& op) {
-  return most_bytes(op.layout, [](const PowerSgdBlock& block) {
+  return max_bytes(op.layout, [](const PowerSgdBlock& block) {
     return bytes_of_column_sums(block.matrix.rows, block.matrix.columns, kColumnsAtOnce);
   });
 }

@@ -90,8 +90,8 @@ IN_REGISTERS RowStatistics statistics_of(const Team& team, const Row& row, std::
               [&](Slot slot, std::int64_t c) { sum += static_cast<double>(row.get(slot, c)); });
   const double mean = norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0;
   row.visit(team, [&](Slot slot, std::int64_t c) {
-    const double centerd = static_cast<double>(row.get(slot, c)) - mean;
-    squares += centerd * centerd;
+    const double centered = static_cast<double>(row.get(slot, c)) - mean;
+    squares += centered * centered;
   });
   return {mean, 1 / std::sqrt(team.sum(squares) / static_cast<double>(columns) + epsilon)};
 }

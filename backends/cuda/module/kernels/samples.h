@@ -14,9 +14,9 @@ void decode_as(Stream& stream, const Tensor& to, const std::uint8_t* bytes, cons
   const std::int64_t count = to.elements(), together = fit ? count / kNeighbors : 0,
                      first = together * kNeighbors;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
-    const std::uint32_t lying = reinterpret_cast<const std::uint32_t*>(bytes)[at];
+    const std::uint32_t packed = reinterpret_cast<const std::uint32_t*>(bytes)[at];
     Vector4<W> values{};
-    for (int k = 0; k < kNeighbors; ++k) values.put(to.dtype, k, value_of[lying >> (8 * k) & 255]);
+    for (int k = 0; k < kNeighbors; ++k) values.put(to.dtype, k, value_of[packed >> (8 * k) & 255]);
     values.store(to, at);
   });
   for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) {

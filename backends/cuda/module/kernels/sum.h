@@ -12,7 +12,7 @@
 namespace trainyard::cuda {
 
 struct Sources {
-  const std::byte* place[kMostSources];
+  const std::byte* place[kMaxSources];
   int count;
 };
 

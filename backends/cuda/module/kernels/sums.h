@@ -15,14 +15,14 @@ struct Sums {
   double value[V] = {};
 };
 
-inline constexpr std::int64_t kMostSumTeams = 1024,
+inline constexpr std::int64_t kMaxSumTeams = 1024,
                               // numbers per team, until the maximum number of teams is reached
     kOfSumTeam = 1024;
 constexpr std::int64_t sum_teams(std::int64_t count) {
-  return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMostSumTeams);
+  return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMaxSumTeams);
 }
 constexpr std::int64_t bytes_of_sums(int sums) {
-  return (1 + kMostSumTeams * sums) * static_cast<std::int64_t>(sizeof(double));
+  return (1 + kMaxSumTeams * sums) * static_cast<std::int64_t>(sizeof(double));
 }
 
 // Computes sums of value(i) over i in [0, count) and calls finish(sums) once. value(i) is called
@@ -62,11 +62,10 @@ void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Fi
   });
 }
 
-inline constexpr std::int64_t kSumColumns = 32, kSumLanes = 8, kMostSumParts = 256,
-                              kLeastSumRows = 64;
+inline constexpr std::int64_t kSumColumns = 32, kSumLanes = 8, kMaxSumParts = 256, kMinSumRows = 64;
 
 constexpr std::int64_t rows_of_part(std::int64_t rows) {
-  return std::max(kLeastSumRows, parts(rows, kMostSumParts));
+  return std::max(kMinSumRows, parts(rows, kMaxSumParts));
 }
 constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t columns, int sums) {
   return parts(rows, rows_of_part(rows)) * columns * sums *

@@ -8,8 +8,8 @@
 
 namespace trainyard::cuda {
 
-inline constexpr int kMostBins = 1 << 11;
-inline constexpr std::int64_t kMostTeams = 1024;  // teams that compute histograms
+inline constexpr int kMaxBins = 1 << 11;
+inline constexpr std::int64_t kMaxTeams = 1024;  // teams that compute histograms
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
 // Selection threshold: the upper bits known so far, and how many of the numbers that share these
@@ -35,7 +35,7 @@ struct TopKMemory {
         sums(errors + blocks),
         bins(reinterpret_cast<std::int32_t*>(sums + bytes_of_sums(1) / 8)) {}
   static std::int64_t bytes(std::int64_t blocks) {
-    return static_cast<std::int64_t>(sizeof(Least) + kMostBins * sizeof(std::int32_t)) +
+    return static_cast<std::int64_t>(sizeof(Least) + kMaxBins * sizeof(std::int32_t)) +
            3 * 8 * blocks + bytes_of_sums(1);
   }
 };
@@ -44,7 +44,7 @@ struct TopKMemory {
 inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
                    const TopKMemory& memory) {
   const int count = 1 << bits;
-  const std::int64_t teams = std::min(kMostTeams, parts(whole.elements, 4 * kOfBlock));
+  const std::int64_t teams = std::min(kMaxTeams, parts(whole.elements, 4 * kOfBlock));
   clear(stream, memory.bins, count * static_cast<std::int64_t>(sizeof(std::int32_t)));
   for_teams(stream, teams, count * static_cast<std::int64_t>(sizeof(std::int32_t)),
             [=] ON_DEVICE(const Team& team, std::int64_t at) {

@@ -28,7 +28,7 @@ struct Element {
   W parameter, gradient, start, moments[2];
 };
 
-inline constexpr std::int64_t kTogether = 4;  // Elements per thread, loaded together.
+inline constexpr std::int64_t kElementsPerThread = 4;  // Elements per thread, loaded together.
 
 inline constexpr std::int64_t kUpdateBytes =
     bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Factors));
@@ -71,17 +71,18 @@ void update(Stream& stream, const UpdateInputs& common, const Elements<W>& eleme
     *factors = {*as<double>(common.learning_rate),
                 common.factor.empty() ? 1 : *as<double>(common.factor), corrections()};
   });
-  const std::int64_t count = common.parameters.elements(), apart = parts(count, kTogether);
+  const std::int64_t count = common.parameters.elements(),
+                     stride = parts(count, kElementsPerThread);
   sum_all<3, 1>(
-      stream, apart, reinterpret_cast<double*>(scratch + sizeof(Factors)),
+      stream, stride, reinterpret_cast<double*>(scratch + sizeof(Factors)),
       [=] ON_DEVICE(std::int64_t first) {
-        Element<W> taken[kTogether];
-        for (int k = 0; k < kTogether; ++k)
-          if (first + k * apart < count) taken[k] = elements.load(first + k * apart);
+        Element<W> taken[kElementsPerThread];
+        for (int k = 0; k < kElementsPerThread; ++k)
+          if (first + k * stride < count) taken[k] = elements.load(first + k * stride);
         const Factors by = *factors;
         Sums<3> all;
-        for (int k = 0; k < kTogether; ++k) {
-          const std::int64_t i = first + k * apart;
+        for (int k = 0; k < kElementsPerThread; ++k) {
+          const std::int64_t i = first + k * stride;
           if (i >= count) continue;
           Element<W>& one = taken[k];
           if (by.gradient != 0) step(one, by);

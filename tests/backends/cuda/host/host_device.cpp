@@ -53,7 +53,7 @@ class Threads final : public ThreadTeam {
 
   int size() const override { return static_cast<int>(others_.size()) + 1; }
   void sync() override { meet_.arrive_and_wait(); }
-  std::array<Ranked, kMostThreads>& said() override { return said_; }
+  std::array<Ranked, kMaxThreads>& said() override { return said_; }
   void run(Task task, const void* with) override {
     task_ = task, with_ = with;
     sync();
@@ -71,7 +71,7 @@ class Threads final : public ThreadTeam {
   }
 
   std::barrier<> meet_;
-  std::array<Ranked, kMostThreads> said_{};
+  std::array<Ranked, kMaxThreads> said_{};
   Task task_ = nullptr;
   const void* with_ = nullptr;
   std::vector<std::jthread> others_;
@@ -229,7 +229,7 @@ class HostCompute final : public compute::Compute {
       return compute::ExportedMemory{reached(std::move(lent.memory), bytes), std::move(lent.name)};
     });
   }
-  Result<Memory> borrow(const std::string& name, const std::string&) override {
+  Result<Memory> import_memory(const std::string& name, const std::string&) override {
     return open_lent(name).map([&](std::pair<Memory, std::int64_t> opened) {
       return reached(std::move(opened.first), opened.second);
     });
@@ -249,7 +249,7 @@ class HostCompute final : public compute::Compute {
     std::vector<const std::byte*> places(sources.begin(), sources.end());
     const std::vector<std::byte> kept(
         destination, destination + elements * static_cast<std::int64_t>(base::size_of(dtype)));
-    for (std::size_t s = kMostSources; s < places.size(); ++s)
+    for (std::size_t s = kMaxSources; s < places.size(); ++s)
       if (places[s] == destination) places[s] = kept.data();  // else it is overwritten too early
     cuda::sum(queue_.stream(), dtype, destination, places, elements);
   }

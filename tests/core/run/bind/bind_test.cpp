@@ -29,14 +29,14 @@ base::Result<BoundPlan> bound(const plan::RankPlan& rank) {
 }
 
 TEST(Bind, takes_as_many_ops_as_an_event_can_number) {
-  const auto plan = bound(loading(kMostOps));
+  const auto plan = bound(loading(kMaxOps));
   ASSERT_TRUE(plan) << base::to_string(plan.error());
   const auto last = plan->programs[0].ops.size() - 1;
   EXPECT_EQ(decltype(telemetry::Event::subject)(last), last);
 }
 
 TEST(Bind, refuses_more_ops_than_an_event_can_number) {
-  const auto plan = bound(loading(kMostOps + 1));
+  const auto plan = bound(loading(kMaxOps + 1));
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, base::ProblemCode::bad_input);
   EXPECT_EQ(plan.error().id, "too_many_ops");

@@ -10,7 +10,7 @@ namespace trainyard::run {
 namespace {
 
 TEST(MemoryUse, is_said_part_by_part) {
-  EXPECT_EQ(in_words({{4'000'000, 0, 2'000'000, 0, 0}}), "6 MB: parameters 4 MB, moments 2 MB");
+  EXPECT_EQ(describe({{4'000'000, 0, 2'000'000, 0, 0}}), "6 MB: parameters 4 MB, moments 2 MB");
 }
 
 TEST(ResidentBytes, are_those_that_were_touched) {

@@ -45,15 +45,15 @@ TEST(SlowdownModel, a_paced_op_takes_what_is_drawn_and_never_less_than_it_took) 
   const SlowdownModel paced(1, 0, 1, 0, {{{1'000, 5'000}, {70}}});
   EXPECT_TRUE(paced.active());
   EXPECT_EQ(paced.target_ns(0, 1, 0, 300), 5'000);
-  EXPECT_EQ(paced.late_by(0, 1, 0, 300), 0);
+  EXPECT_EQ(paced.lateness_ns(0, 1, 0, 300), 0);
   EXPECT_EQ(paced.target_ns(1, 0, 0, 300), 300);
-  EXPECT_EQ(paced.late_by(1, 0, 0, 300), 230);
+  EXPECT_EQ(paced.lateness_ns(1, 0, 0, 300), 230);
 }
 
 TEST(SlowdownModel, a_paced_straggler_takes_its_factor_times_what_is_drawn) {
   const SlowdownModel paced(1, 0, 4, 0, {{{1'000}}});
   EXPECT_EQ(paced.target_ns(0, 0, 0, 3'000), 4'000);
-  EXPECT_EQ(paced.late_by(0, 0, 0, 5'000), 1'000);
+  EXPECT_EQ(paced.lateness_ns(0, 0, 0, 5'000), 1'000);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   Waiting peers;
   Swapping swapping(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
   frontier.admit(0, 0);
-  swapping.look_again();
+  swapping.notify_thread();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
   EXPECT_TRUE(swapping.under_way()) << "what has ended is not taken yet";

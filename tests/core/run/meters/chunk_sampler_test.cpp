@@ -156,8 +156,8 @@ TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
   for (int power = 0; power < 62; ++power) sampled.run(std::int64_t{1} << power, 1);
   std::size_t all = 0;
   for (const telemetry::ChunkValues& values : sampled.taken()) all += telemetry::size_of(values);
-  EXPECT_LE(all, kMostSampledBytes);
-  EXPECT_GT(all, kMostSampledBytes * 9 / 10);
+  EXPECT_LE(all, kMaxSampledBytes);
+  EXPECT_GT(all, kMaxSampledBytes * 9 / 10);
 }
 
 // A plan of two collectives of one bucket in a step, as batch normalization has them in

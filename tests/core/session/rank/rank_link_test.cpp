@@ -79,11 +79,11 @@ bool eventually(const Done& done) {
 class RankLinkTest : public testing::Test {
  protected:
   Line line_, pulse_;
-  HeartbeatSender heart_{pulse_.client(), {Hello{}}};
+  HeartbeatSender heartbeat_sender_{pulse_.client(), {Hello{}}};
   run::Gate gate_;
   telemetry::EventRing events_{8};
   std::unique_ptr<ControlClient> client_ = line_.client();
-  RankLink link_{{0, &gate_, &heart_, &events_, nullptr}, *client_};
+  RankLink link_{{0, &gate_, &heartbeat_sender_, &events_, nullptr}, *client_};
 };
 
 TEST_F(RankLinkTest, events_that_the_line_refuses_arrive_later_once_and_in_order) {
@@ -111,7 +111,7 @@ TEST_F(RankLinkTest, what_does_not_fit_while_the_line_is_shut_is_counted) {
 TEST_F(RankLinkTest, no_step_is_told_before_its_numbers) {
   line_.shut(true);
   events_.write(numbered(0));
-  heart_.whereabouts().step = 1;
+  heartbeat_sender_.rank_progress().step = 1;
   ASSERT_TRUE(eventually([&] { return line_.refused() > 3; }));
   line_.shut(false);
   ASSERT_TRUE(eventually([&] { return line_.taken().size() >= 2; }));

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/session/sweep/sweep_words.h"
+#include "core/session/sweep/sweep_text.h"
 #include "tests/core/session/sweep/sweeps.h"
 
 namespace trainyard::session {
@@ -16,25 +16,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> in_words(const Sweep& sweep) {
+std::vector<std::string> describe(const Sweep& sweep) {
   std::vector<std::string> words;
   for (const SweepVariant& one : sweep.variants)
-    words.push_back(experiment::in_words(one.wanted(sweep.scaling, sweep.steps)));
+    words.push_back(experiment::describe(one.wanted(sweep.scaling, sweep.steps)));
   return words;
 }
 
 TEST(SweepPlan, runs_powers_of_two_and_all_drawn_ranks_by_the_algorithm_of_the_experiment) {
-  EXPECT_THAT(usual_ranks(1), ElementsAre(1));
-  EXPECT_THAT(usual_ranks(6), ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(usual_ranks(8), ElementsAre(1, 2, 4, 8));
-  EXPECT_THAT(in_words(make_sweep(four_ranks(), {}).value()),
+  EXPECT_THAT(default_ranks(1), ElementsAre(1));
+  EXPECT_THAT(default_ranks(6), ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(default_ranks(8), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(describe(make_sweep(four_ranks(), {}).value()),
               ElementsAre("1 rank", "ring on 2 ranks", "ring on 4 ranks"));
 }
 
 TEST(SweepPlan, runs_one_rank_once_whatever_the_algorithms) {
   const auto sweep =
       make_sweep(four_ranks(), {.ranks = {1, 4}, .algorithms = {Algorithm::ring, Algorithm::star}});
-  EXPECT_THAT(in_words(sweep.value()), ElementsAre("1 rank", "ring on 4 ranks", "star on 4 ranks"));
+  EXPECT_THAT(describe(sweep.value()), ElementsAre("1 rank", "ring on 4 ranks", "star on 4 ranks"));
 }
 
 TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
@@ -69,11 +69,11 @@ TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
 
 TEST(SweepPlan, of_what_cannot_be_swept_is_refused_before_anything_starts) {
   experiment::Experiment whole = four_ranks();
-  EXPECT_FALSE(unsweepable(whole, {}));
+  EXPECT_FALSE(sweep_problem(whole, {}));
   whole.strategy.engine = experiment::Engine::gloo;
-  EXPECT_EQ(unsweepable(whole, {}).value().id, "engine_without_bytes");
+  EXPECT_EQ(sweep_problem(whole, {}).value().id, "engine_without_bytes");
   whole.strategy.kind = experiment::StrategyKind::data_parallel;
-  EXPECT_EQ(unsweepable(whole, {}).value().id, "strategy_does_not_scale");
+  EXPECT_EQ(sweep_problem(whole, {}).value().id, "strategy_does_not_scale");
 }
 
 TEST(SweepPlan, warms_up_for_a_fifth_of_the_steps_and_ten_at_most) {
@@ -112,7 +112,7 @@ TEST(SweepFigures, are_against_the_run_on_one_rank) {
   EXPECT_NEAR(figures[1]->efficiency, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 2.5, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
-  EXPECT_EQ(baseline_said(sweep), "speed-up against 1 rank");
+  EXPECT_EQ(baseline_text(sweep), "speed-up against 1 rank");
 }
 
 TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_say_so) {
@@ -126,7 +126,7 @@ TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_sa
   EXPECT_NEAR(figures[4]->speed_up, 1.25, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
   EXPECT_THAT(
-      baseline_said(sweep),
+      baseline_text(sweep),
       HasSubstr(
           "against direct on 2 ranks, the fastest with the fewest ranks: 1 rank was not measured"));
 }
@@ -135,7 +135,7 @@ TEST(SweepFigures, of_nothing_that_is_done_are_none) {
   const Sweep sweep = make_sweep(four_ranks(), {}).value();
   EXPECT_FALSE(baseline(sweep));
   for (const auto& one : scaled(sweep)) EXPECT_FALSE(one);
-  EXPECT_EQ(baseline_said(sweep), "");
+  EXPECT_EQ(baseline_text(sweep), "");
 }
 
 // 50 steps of 2 (n - 1) 1000 B.
@@ -183,7 +183,7 @@ TEST(SweepWords, name_what_belongs_beside_the_times) {
       "4 ranks share 2 cores: times include waiting for each other";
   sweep.variants[1].emulated_ranks = 2;
   EXPECT_THAT(
-      truths(sweep),
+      caveats(sweep),
       ElementsAre(
           "EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
           sweep.variants[3].shared_cores_caveat, sweep.speeds));
@@ -196,7 +196,7 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
   EXPECT_EQ(make_sweep(e, {})->gossip, "");
   e.strategy.kind = experiment::StrategyKind::gossip;
   const Sweep together = *make_sweep(e, {});
-  EXPECT_THAT(truths(together), Contains(HasSubstr("gossip averages with neighbors")));
+  EXPECT_THAT(caveats(together), Contains(HasSubstr("gossip averages with neighbors")));
   EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
   e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
   EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
@@ -204,10 +204,10 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
 
 TEST(SweepWords, tell_weak_from_strong_scaling) {
   Sweep sweep = measured_sweep();
-  EXPECT_THAT(scaling_said(sweep), HasSubstr("weak scaling: constant batch per rank"));
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling: constant batch per rank"));
   sweep.scaling = experiment::Scaling::strong;
-  EXPECT_THAT(scaling_said(sweep), HasSubstr("strong scaling: constant global batch"));
-  EXPECT_EQ(measured_said(sweep),
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("strong scaling: constant global batch"));
+  EXPECT_EQ(measurement_text(sweep),
             "median of full steps, 50 steps with 10 of warm-up; evaluation off");
 }
 

@@ -13,7 +13,7 @@
 #include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "ui/model/document/autosave.h"
-#include "ui/model/document/recent.h"
+#include "ui/model/document/recent_files.h"
 #include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
@@ -121,8 +121,9 @@ TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_
   Document document;
   QSignalSpy spy(&document, &Document::problems_changed);
   const auto where = [&] {
-    return document.readable_problems().empty() ? ""
-                                                : document.readable_problems().front().told.where;
+    return document.display_problems().empty()
+               ? ""
+               : document.display_problems().front().displayed.where;
   };
   document.reset(with_a_gpu("left"));
   document.set_value("run.emulate", false);
@@ -147,7 +148,7 @@ TEST(Document, another_one_takes_no_refused_text_over) {
                             ""};
   document.set_refused(typed);
   ASSERT_EQ(document.problems(), base::Problems{typed});
-  EXPECT_EQ(document.readable_problems().front().told.where, "Training: Batch per rank");
+  EXPECT_EQ(document.display_problems().front().displayed.where, "Training: Batch per rank");
   document.reset({});
   EXPECT_FALSE(document.refused());
   EXPECT_EQ(std::ranges::count(document.problems(), typed), 0);

@@ -76,7 +76,8 @@ TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
   const auto resolved = experiment::resolve(e, "/nowhere").value();
   const auto known = compare_algorithms(resolved);
   for (const collective::Offer& offer : known->offers)
-    EXPECT_EQ(offer.unfit.empty(), offer.algorithm == collective::Algorithm::torus) << offer.unfit;
+    EXPECT_EQ(offer.unfit_reason.empty(), offer.algorithm == collective::Algorithm::torus)
+        << offer.unfit_reason;
   EXPECT_EQ(known->automatic.algorithm, collective::Algorithm::torus);
   EXPECT_EQ(known->automatic.reason, resolved.algorithm_reason);
 }

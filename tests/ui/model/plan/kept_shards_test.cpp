@@ -27,20 +27,20 @@ TEST(KeptShards, of_four_ranks_each_keeps_another_quarter_of_everything) {
   ASSERT_EQ(kept.size(), 4u);
   for (int rank = 0; rank < 4; ++rank)
     EXPECT_EQ(kept[static_cast<std::size_t>(rank)], (KeptShard{rank, 4, true, true, true}));
-  EXPECT_EQ(kept_words(kept[2]), "keeps 1/4 of parameters, gradients and moments");
+  EXPECT_EQ(kept_text(kept[2]), "keeps 1/4 of parameters, gradients and moments");
 }
 
 TEST(KeptShards, of_what_is_not_shared_out_all_is_kept) {
-  EXPECT_EQ(kept_words(of(1, 2, {.shard = experiment::Shard::gradients}, kAdam)[0]),
+  EXPECT_EQ(kept_text(of(1, 2, {.shard = experiment::Shard::gradients}, kAdam)[0]),
             "keeps 1/2 of gradients and moments, all of parameters");
-  EXPECT_EQ(kept_words(of(1, 2, {.shard = experiment::Shard::optimizer}, kAdam)[1]),
+  EXPECT_EQ(kept_text(of(1, 2, {.shard = experiment::Shard::optimizer}, kAdam)[1]),
             "keeps 1/2 of moments, all of parameters and gradients");
 }
 
 TEST(KeptShards, an_optimizer_without_moments_keeps_none) {
   const experiment::OptimizerSpec plain{.kind = experiment::OptimizerKind::sgd, .momentum = 0};
-  EXPECT_EQ(kept_words(of(1, 2, {}, plain)[0]), "keeps 1/2 of parameters and gradients");
-  EXPECT_EQ(kept_words(of(1, 2, {.shard = experiment::Shard::optimizer}, plain)[0]),
+  EXPECT_EQ(kept_text(of(1, 2, {}, plain)[0]), "keeps 1/2 of parameters and gradients");
+  EXPECT_EQ(kept_text(of(1, 2, {.shard = experiment::Shard::optimizer}, plain)[0]),
             "keeps all of parameters and gradients");
 }
 

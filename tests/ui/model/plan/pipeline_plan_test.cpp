@@ -55,9 +55,7 @@ TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
     }
 }
 
-TEST(
-    PipelinePlan,
-    every_rank_processes_every_micro_batch_in_the_order_of_the_schedule) {
+TEST(PipelinePlan, every_rank_processes_every_micro_batch_in_the_order_of_the_schedule) {
   const PlannedStep step = equal_step(PipelineSchedule::one_forward_one_backward, 3, 4);
   ASSERT_EQ(step.cells.ranks.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
@@ -170,10 +168,10 @@ TEST(PipelinePlan, of_trainers_that_keep_no_layer_says_that_they_have_the_loss) 
   const std::vector<std::string> layers =
       stage_assignment(e, strategy::make_plan(e).value()).layers;
   EXPECT_EQ(layers, (std::vector<std::string>{"loss", "loss", "0\u20132", "4\u20136"}));
-  EXPECT_EQ(held_words(layers[0]), "the loss");
-  EXPECT_EQ(held_words(layers[2]), "layers 0\u20132");
-  EXPECT_EQ(held_words("2 (1/2)"), "layer 2 (1/2)");
-  EXPECT_EQ(held_words(""), "");
+  EXPECT_EQ(held_text(layers[0]), "the loss");
+  EXPECT_EQ(held_text(layers[2]), "layers 0\u20132");
+  EXPECT_EQ(held_text("2 (1/2)"), "layer 2 (1/2)");
+  EXPECT_EQ(held_text(""), "");
 }
 
 }  // namespace

@@ -36,11 +36,12 @@ std::set<std::string> carried(const std::string& name, const std::string& progra
     if (rank.program(program) < 0) continue;
     const plan::Program& run = rank.programs[static_cast<std::size_t>(rank.program(program))];
     for (const plan::Op& op : run.ops) {
-      const OpPayload cargo = payload_of(rank, run, op);
-      if (cargo.peer < 0) continue;
-      const auto [from, to] = cargo.arrives ? std::pair(cargo.peer, r) : std::pair(r, cargo.peer);
+      const OpPayload payload = payload_of(rank, run, op);
+      if (payload.peer < 0) continue;
+      const auto [from, to] =
+          payload.arrives ? std::pair(payload.peer, r) : std::pair(r, payload.peer);
       all.insert(std::to_string(from) + ">" + std::to_string(to) + " " +
-                 words(cargo.cargo).toStdString());
+                 words(payload.payload).toStdString());
     }
   }
   return all;
@@ -105,10 +106,10 @@ TEST(PayloadKind, of_every_message_in_every_golden_plan_is_known) {
       const plan::RankPlan rank = plan.rank_plan(r);
       for (const plan::Program& program : rank.programs)
         for (const plan::Op& op : program.ops) {
-          const OpPayload cargo = payload_of(rank, program, op);
-          EXPECT_TRUE((cargo.peer < 0 && !cargo.pairs) || cargo.cargo != PayloadKind::other)
+          const OpPayload payload = payload_of(rank, program, op);
+          EXPECT_TRUE((payload.peer < 0 && !payload.pairs) || payload.payload != PayloadKind::other)
               << plan::token(op);
-          EXPECT_TRUE(op.kind != plan::OpKind::send || cargo.peer >= 0) << plan::token(op);
+          EXPECT_TRUE(op.kind != plan::OpKind::send || payload.peer >= 0) << plan::token(op);
         }
     }
   }

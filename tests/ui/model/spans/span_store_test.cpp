@@ -167,7 +167,7 @@ TEST(SpanStore, says_what_the_history_forgot_before_it_was_asked) {
   SpanStore late;
   late.read(ops.history());
   EXPECT_EQ(late.taken(), many);
-  EXPECT_EQ(late.lacking(), ops.history().forgotten_ops());
+  EXPECT_EQ(late.lacking(), ops.history().evicted_ops());
   EXPECT_GT(late.lacking(), 0u);
 }
 

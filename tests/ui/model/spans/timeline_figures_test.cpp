@@ -80,7 +80,7 @@ TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_t
   EXPECT_DOUBLE_EQ(all.waiting.value(), 0.1);
   EXPECT_DOUBLE_EQ(*all.overlap, 0.25) << "10 of 40";
   EXPECT_EQ(all.least_efficient, 1);
-  EXPECT_DOUBLE_EQ(all.least_efficiency, 0.4);
+  EXPECT_DOUBLE_EQ(all.min_efficiency, 0.4);
   EXPECT_EQ(average_over_ranks({}).ranks, 0);
   const RankFigures by_engine{100, 40, 30, 0, 0, false};
   EXPECT_EQ(average_over_ranks({busy, by_engine}).waiting, std::nullopt)

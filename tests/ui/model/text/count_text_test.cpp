@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/model/topology/topology_words.h"
+#include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// GPU memory shared by ranks of one host (CUDA IPC), if all ranks are on GPUs. The part of the
+// arena that the host accesses only by copies is in memory of the rank's GPU, and peers' GPUs read
+// it in place. A rank whose GPU is not accessible to a peer keeps its arena in shared memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/shm/transport.h"
+#include "core/session/rank/rank.h"
+
+namespace trainyard::app {
+
+// Memory that a rank exports.
+struct ExportedArena {
+  std::size_t from = 0, bytes = 0;  // range of its arena
+  compute::ExportedMemory on_device;
+
+  std::string endpoint() const;  // returns the endpoint by which peers import the memory
+};
+
+// Exports the device part of the rank's arena. Returns nullopt if there is nothing to export.
+// Problem: the export failed; the full arena then stays in shared memory.
+base::Result<std::optional<ExportedArena>> export_arena(const session::DataPlaneRequest& request);
+
+// Exported memory of all ranks, and the imports that keep it mapped.
+struct ImportedArenas {
+  std::vector<shm::DeviceArena> arenas;  // by rank
+  std::vector<compute::Memory> imported;
+};
+
+// Imports the memory of all ranks. `endpoints` has one entry per rank, empty if the rank exports
+// nothing; `own` is null if this rank exports nothing. Problem: names the rank whose memory cannot
+// be imported.
+base::Result<ImportedArenas> import_memory(const std::vector<std::string>& endpoints, int rank,
+                                           const ExportedArena* own, compute::Compute& compute);
+
+}  // namespace trainyard::app

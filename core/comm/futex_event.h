@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Event that peers signal and one rank waits for, in memory that all of them map. A wait spins
+// briefly, then yields, then sleeps on a futex. A signal makes a system call only if a thread
+// sleeps.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace trainyard::comm {
+
+struct alignas(64) FutexEvent {
+  std::atomic<std::uint32_t> rings{0};     // the futex word
+  std::atomic<std::uint32_t> sleepers{0};  // threads in the system call, or about to enter it
+};
+
+void ring(FutexEvent& wake_event);
+
+// Time to spin and yield before sleeping. If there are more ranks than usable cores, spinning would
+// only keep the peer from running, so the wait hardly spins and mostly yields.
+struct SpinPolicy {
+  std::chrono::nanoseconds spin{0};
+  int yields = 0;
+};
+SpinPolicy patience(int ranks_on_this_host);
+// For ranks that wait for drawn links, which takes long: sleep almost immediately.
+inline constexpr SpinPolicy kBriefPatience{std::chrono::microseconds(5), 0};
+
+// Waits until the bell is rung after it showed `seen`, or until `limit` has passed. Returns true if
+// it was rung.
+bool wait_for_event(FutexEvent& wake_event, std::uint32_t seen, SpinPolicy patience,
+                    std::chrono::microseconds limit);
+
+// A bell with the last value that each thread of this process has seen. So no ring is lost between
+// a thread's check of its messages and its wait, and no other thread consumes it.
+class Listener {
+ public:
+  Listener(FutexEvent& wake_event, SpinPolicy patience);
+  // The first wait of a thread returns immediately, because its last check may be outdated.
+  bool wait(std::chrono::microseconds limit);
+  void ring() { comm::ring(*wake_event_); }
+
+ private:
+  FutexEvent* wake_event_;
+  SpinPolicy patience_;
+  std::uint64_t id_;  // unique in this process
+};
+
+}  // namespace trainyard::comm

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/coordinator/liveness_monitor.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/plan/text.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+
+std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+}  // namespace
+
+LivenessMonitor::LivenessMonitor(std::vector<std::string> rank_names, LivenessLimits limits)
+    : names_(std::move(rank_names)), limits_(limits), ranks_(names_.size()) {}
+
+void LivenessMonitor::start(std::int64_t now_ns) {
+  started_ = true;
+  looked_ns_ = moved_ns_ = now_ns;
+  for (RankLiveness& rank : ranks_) rank.heard_ns = now_ns;
+}
+
+void LivenessMonitor::heard(const Progress& progress, std::int64_t now_ns) {
+  if (progress.rank < 0 || static_cast<std::size_t>(progress.rank) >= ranks_.size()) return;
+  RankLiveness& rank = ranks_[static_cast<std::size_t>(progress.rank)];
+  if (progress.ops_done > rank.last.ops_done || progress.step > rank.last.step) moved_ns_ = now_ns;
+  rank.last = progress;
+  rank.heard_ns = now_ns;
+}
+
+void LivenessMonitor::done(int rank) { ranks_[static_cast<std::size_t>(rank)].done = true; }
+
+void LivenessMonitor::again(int rank, std::int64_t now_ns) {
+  RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
+  seen = {};
+  seen.last.rank = rank;
+  seen.heard_ns = now_ns;
+}
+
+std::optional<Problem> LivenessMonitor::judge(std::int64_t horizon, std::int64_t now_ns) {
+  exclude_own_pause(now_ns);
+  if (auto problem = unresponsive_problem(now_ns)) return problem;
+  if (!started_) return std::nullopt;
+  const bool idle = std::all_of(ranks_.begin(), ranks_.end(), [&](const RankLiveness& rank) {
+    return rank.done || rank.last.step >= horizon;
+  });
+  if (idle) moved_ns_ = now_ns;
+  if (now_ns - moved_ns_ > nanoseconds(patience())) return hung();
+  return std::nullopt;
+}
+
+// Shifts deadlines by a pause of the watcher: heartbeats of that time may only be unread.
+void LivenessMonitor::exclude_own_pause(std::int64_t now_ns) {
+  const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
+  looked_ns_ = now_ns;
+  if (gap <= nanoseconds(limits_.watcher_pause_seconds)) return;
+  moved_ns_ += gap;
+  for (RankLiveness& rank : ranks_)
+    if (rank.heard_ns != kNever) rank.heard_ns += gap;
+}
+
+std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns) const {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (!is_unresponsive(static_cast<int>(r), now_ns)) continue;
+    return Problem{
+        "rank_unresponsive",
+        ProblemCode::failed,
+        names_[r],
+        fmt::format("stopped responding; its last heartbeat was {}", place(static_cast<int>(r))),
+        fmt::format("a heartbeat at least every {}",
+                    base::format_seconds(limits_.unresponsive_seconds)),
+        "Its process is stopped, swapped out or starved; see its log."};
+  }
+  return std::nullopt;
+}
+
+bool LivenessMonitor::is_unresponsive(int rank, std::int64_t now_ns) const {
+  const RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
+  return !seen.done && seen.heard_ns != kNever &&
+         now_ns - seen.heard_ns > nanoseconds(limits_.unresponsive_seconds);
+}
+
+// Follows the chain of waiting ranks to its end, or once around a cycle, and returns that rank.
+int LivenessMonitor::find_hung_rank() const {
+  int at = 0;
+  while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done)
+    ++at;
+  for (std::size_t hops = 0; hops < ranks_.size(); ++hops) {
+    const int next = ranks_[static_cast<std::size_t>(at)].last.waits_for;
+    if (next < 0 || static_cast<std::size_t>(next) >= ranks_.size() ||
+        ranks_[static_cast<std::size_t>(next)].done)
+      break;
+    at = next;
+  }
+  return at;
+}
+
+double LivenessMonitor::patience() const {
+  const bool begins = std::ranges::any_of(
+      ranks_, [](const RankLiveness& rank) { return !rank.done && rank.last.ops_done == 0; });
+  return begins ? std::max(limits_.hang_seconds, limits_.begin_seconds) : limits_.hang_seconds;
+}
+
+Problem LivenessMonitor::hung() const {
+  const int rank = find_hung_rank();
+  return {"run_hung",
+          ProblemCode::failed,
+          names_[static_cast<std::size_t>(rank)],
+          fmt::format("hangs: no progress for {}; it is {}", base::format_seconds(patience()),
+                      place(rank)),
+          "",
+          "If this may take so long, raise run.hang_seconds; otherwise see its log."};
+}
+
+Problem LivenessMonitor::died(int rank, const std::string& how) const {
+  return {"rank_died",
+          ProblemCode::failed,
+          names_[static_cast<std::size_t>(rank)],
+          fmt::format("ended by {}; its last heartbeat was {}", how, place(rank)),
+          "",
+          "The other ranks were stopped; see its log."};
+}
+
+std::string LivenessMonitor::place(int rank) const {
+  const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
+  std::string text = fmt::format("at step {}", last.step);
+  if (!last.op.empty()) text += fmt::format(" in op {}", last.op);
+  else if (last.ops_done == 0) text += ", before its first op";
+  if (last.op.starts_with(plan::word(plan::OpKind::load))) text += ", waiting for its samples";
+  if (last.waits_for >= 0) text += fmt::format(", waiting for rank {}", last.waits_for);
+  return text;
+}
+
+}  // namespace trainyard::session

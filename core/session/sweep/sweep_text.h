@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Texts about a sweep, shared by command line, workbench and exports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/json_fwd.h"
+#include "core/session/sweep/sweep.h"
+
+namespace trainyard::session {
+
+enum class SweepColumn {
+  ranks,
+  algorithm,
+  step,
+  simulated,
+  samples,
+  speed_up,
+  efficiency,
+  step_bytes,
+  busiest_bytes,
+  formula,
+  state
+};
+inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
+
+std::string heading(SweepColumn column);
+std::string explanation(SweepColumn column);  // Meaning of the figure, with its formula.
+// Cells by column; "-" if nothing was measured. `figures` as from `scaled`.
+std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
+// "ring", or "auto (direct)" once resolved; empty for one rank.
+std::string series_name(const SweepVariant& variant);
+
+std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
+std::string baseline_text(
+    const Sweep& sweep);  // "speed-up against 1 rank"; empty while no variant has finished.
+std::string measurement_text(
+    const Sweep& sweep);  // "median of the full steps after 10 of warm-up, of 50"
+std::vector<std::string> caveats(
+    const Sweep& sweep);  // Caveats to show beside the times: EMULATED, shared cores, speeds.
+
+// One line per variant, full precision, units in the header.
+std::string to_csv(const Sweep& sweep);
+base::Json to_json(const SweepVariant& variant, const std::optional<Scaled>& figures);
+
+}  // namespace trainyard::session

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/coordinator/liveness_monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/session/coordinator/second.h"
+
+namespace trainyard::session {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kFar = 1000;  // a horizon that is never reached
+
+// A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees
+// no gap of its own.
+class WatchTest : public testing::Test {
+ protected:
+  void SetUp() override { liveness_monitor_.start(0); }
+
+  void beat(int rank, std::uint64_t ops_done, int waits_for = -1, std::int64_t step = 5) {
+    liveness_monitor_.heard({rank, step, ops_done, "RED.b0.t1.c2<r1", waits_for}, now_);
+  }
+
+  // Lets `seconds` pass while `heartbeat` is called at every look; the problem, if one is found.
+  std::optional<base::Problem> pass(double seconds, const std::function<void()>& heartbeat,
+                                    std::int64_t horizon = kFar) {
+    for (int i = 0; i < static_cast<int>(seconds * 10); ++i) {
+      now_ += kSecond / 10;
+      heartbeat();
+      if (auto problem = liveness_monitor_.judge(horizon, now_)) return problem;
+    }
+    return std::nullopt;
+  }
+
+  LivenessMonitor liveness_monitor_{{"rank 0 (a)", "rank 1 (b)", "rank 2 (c)"}, {3, 20, 0.5}};
+  std::int64_t now_ = 0;
+};
+
+TEST_F(WatchTest, all_is_well_while_ops_are_done) {
+  std::uint64_t ops = 0;
+  EXPECT_FALSE(pass(60, [&] {
+    ++ops;
+    for (int r = 0; r < 3; ++r) beat(r, ops);
+  }));
+}
+
+TEST_F(WatchTest, a_rank_without_heartbeats_is_named_with_its_op) {
+  std::uint64_t ops = 0;
+  beat(2, 1);
+  const auto problem = pass(10, [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+  });
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 2 (c)");
+  EXPECT_THAT(problem->what, HasSubstr("RED.b0.t1.c2<r1"));
+  EXPECT_LE(now_, 4 * kSecond);
+}
+
+TEST_F(WatchTest, the_end_of_the_chain_of_waiting_is_to_blame_for_a_hang) {
+  const auto problem = pass(30, [&] {
+    beat(0, 7, 2);
+    beat(1, 7);  // waits for no peer, and makes no progress
+    beat(2, 7, 1);
+  });
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 1 (b)");
+  EXPECT_THAT(problem->what, HasSubstr("hangs"));
+}
+
+TEST_F(WatchTest, a_hang_before_the_first_op_and_one_for_want_of_samples_are_told_apart) {
+  const auto hung_at = [&](std::uint64_t ops_done, const char* op) {
+    const auto problem = pass(30, [&] {
+      for (int r = 0; r < 3; ++r) liveness_monitor_.heard({r, 0, ops_done, op, -1}, now_);
+    });
+    return problem ? problem->what : "";
+  };
+  EXPECT_THAT(hung_at(0, ""), testing::EndsWith("it is at step 0, before its first op"));
+  EXPECT_THAT(hung_at(1, "LOAD.m0"),
+              testing::EndsWith("it is at step 0 in op LOAD.m0, waiting for its samples"));
+}
+
+TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
+  LivenessLimits limits{3, 20};
+  limits.begin_seconds = 50;
+  const auto problem_after = [&](int seconds, std::uint64_t ops_done) {
+    LivenessMonitor watch({"rank 0 (a)"}, limits);
+    watch.start(0);
+    for (now_ = 0; now_ < seconds * kSecond; now_ += kSecond / 10) {
+      watch.heard({0, 0, ops_done, "", -1}, now_);
+      if (const auto problem = watch.judge(1'000, now_)) return problem->what;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(problem_after(40, 0), "");
+  EXPECT_THAT(problem_after(60, 0), HasSubstr("no progress for 50 s"));
+  EXPECT_THAT(problem_after(40, 1), HasSubstr("no progress for 20 s"));
+}
+
+TEST_F(WatchTest, while_one_rank_is_before_its_first_op_the_others_wait_for_it) {
+  LivenessLimits limits{3, 20};
+  limits.begin_seconds = 50;
+  LivenessMonitor watch({"rank 0 (a)", "rank 1 (b)"}, limits);
+  watch.start(0);
+  const auto problem_at = [&](int seconds) {
+    for (; now_ < seconds * kSecond; now_ += kSecond / 10) {
+      watch.heard({0, 0, 7, "", -1}, now_);
+      watch.heard({1, 0, 0, "", -1}, now_);
+      if (const auto problem = watch.judge(1'000, now_)) return problem->what;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(problem_at(40), "");
+  EXPECT_THAT(problem_at(60), HasSubstr("no progress for 50 s"));
+}
+
+TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {
+  EXPECT_FALSE(pass(
+      60,
+      [&] {
+        for (int r = 0; r < 3; ++r) beat(r, 7);
+      },
+      5));
+}
+
+TEST_F(WatchTest, its_own_sleep_is_forgiven) {
+  for (int r = 0; r < 3; ++r) beat(r, 1);
+  EXPECT_FALSE(liveness_monitor_.judge(kFar, kSecond / 10));
+  EXPECT_FALSE(liveness_monitor_.judge(kFar, 100 * kSecond));  // the machine slept
+}
+
+TEST_F(WatchTest, a_rank_that_finished_need_not_answer) {
+  liveness_monitor_.done(2);
+  std::uint64_t ops = 0;
+  EXPECT_FALSE(pass(30, [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+  }));
+}
+
+TEST_F(WatchTest, whoever_takes_the_place_of_a_lost_rank_is_watched_anew) {
+  std::uint64_t ops = 0;
+  const auto others = [&] {
+    beat(0, ++ops);
+    beat(1, ++ops);
+  };
+  liveness_monitor_.done(2);
+  EXPECT_FALSE(pass(10, others));
+  liveness_monitor_.again(2, now_);
+  EXPECT_FALSE(pass(2.8, others));
+  const auto problem = pass(1, others);
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 2 (c)");
+}
+
+TEST_F(WatchTest, a_death_says_how_and_where) {
+  beat(1, 3, 0);
+  const base::Problem problem = liveness_monitor_.died(1, "signal 9 (Killed)");
+  EXPECT_EQ(problem.where, "rank 1 (b)");
+  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); its last heartbeat was at step 5 in op "
+                                      "RED.b0.t1.c2<r1, waiting for rank 0"));
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/document/display_problems.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <algorithm>
+#include <vector>
+
+#include "core/experiment/field_templates.h"
+#include "ui/model/text/count_text.h"
+#include "ui/model/topology/topology_text.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+
+// Labels of fields whose name is unclear without help text.
+constexpr std::pair<const char*, const char*> kPlainLabels[] = {
+    {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
+    {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hang timeout")},
+    {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
+    {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
+    {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
+    {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
+    {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
+    {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
+
+// Names the object of the drawing that a path leads to. `place`: its list, its index, and the index
+// of a device on its host.
+QString object_name_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
+  const QString list = place.captured(1), device = place.captured(3);
+  const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
+  if (list == "links" && index < topology.links.size())
+    return words(topology.links[index].from + " – " + topology.links[index].to);
+  if (list == "switches" && index < topology.switches.size())
+    return words(topology.switches[index].name);
+  if (list != "hosts" || index >= topology.hosts.size()) return {};
+  const topology::Host& host = topology.hosts[index];
+  if (device.isEmpty()) return words(host.name);
+  return on_host < host.devices.size()
+             ? field_text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name))
+             : QString();
+}
+
+// Label of an element; forms count from 0: "layers[2]", the third layer, is "Layer 2".
+QString step_text(const FieldDescription& field, const QString& step) {
+  static const QRegularExpression element(R"(\[(\d+)\]$)");
+  const auto match = element.match(step);
+  return match.hasMatch() ? singular(label_of(field)) + " " + match.captured(1) : label_of(field);
+}
+
+// Returns the labels of the fields along a path, as far as `fields` contains them; empty if it does
+// not.
+QStringList labels_along(const std::vector<FieldDescription>& fields, const QStringList& steps) {
+  QStringList labels;
+  const std::vector<FieldDescription>* level = &fields;
+  for (const QString& step : steps) {
+    const auto at =
+        std::ranges::find(*level, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
+    if (at == level->end()) return {};
+    labels << step_text(*at, step);
+    level = &at->fields;
+  }
+  return labels;
+}
+
+// Translates paths of one experiment to readable text.
+class ProblemFormatter {
+ public:
+  explicit ProblemFormatter(const experiment::Experiment& experiment)
+      : topology_(experiment.topology), fields_(base::describe(experiment)) {}
+
+  DisplayProblem format_problem(const base::Problem& found) const {
+    return {found,
+            {found.id, found.code, place(words(found.where)).toStdString(), sentence(found.what),
+             sentence(found.accepted), sentence(found.advice)}};
+  }
+
+ private:
+  QString place(const QString& path) const;
+  std::string sentence(const std::string& said) const;
+
+  const topology::Topology& topology_;
+  std::vector<FieldDescription> fields_;
+};
+
+QString ProblemFormatter::place(const QString& path) const {
+  static const QRegularExpression form(
+      R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  const QStringList labels = labels_along(fields_, path.split('.'));
+  if (labels.isEmpty()) return path;
+  const auto match = form.match(path);
+  const QString thing = object_name_at(topology_, match);
+  if (thing.isEmpty()) return labels.join(": ");
+  return (QStringList(thing) << labels.mid(match.captured(3).isEmpty() ? 2 : 3)).join(": ");
+}
+
+// Replaces paths in a sentence by quoted labels.
+std::string ProblemFormatter::sentence(const std::string& said) const {
+  static const QRegularExpression path(
+      R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
+  QString put;
+  qsizetype end = 0;
+  const QString given = words(said);
+  for (auto found = path.globalMatch(given); found.hasNext();) {
+    const auto match = found.next();
+    const QString displayed = place(match.captured());
+    put += given.mid(end, match.capturedStart() - end) +
+           (displayed == match.captured() ? displayed : '"' + displayed + '"');
+    end = match.capturedEnd();
+  }
+  return (put + given.mid(end)).toStdString();
+}
+
+}  // namespace
+
+QString field_text(const char* source) { return QCoreApplication::translate("field", source); }
+
+// Removes the unit from the name, because it is shown beside the number.
+QString label_of(const FieldDescription& field) {
+  static const std::pair<const char*, const char*> kUnitSuffixes[] = {{"B", "_bytes"},
+                                                                      {"B/s", "_bytes_per_second"},
+                                                                      {"bit/s", "_bits_per_second"},
+                                                                      {"s", "_seconds"},
+                                                                      {"steps", "_steps"}};
+  for (const auto& [name, label] : kPlainLabels)
+    if (field.name == name) return field_text(label);
+  QString name = QString::fromStdString(field.name);
+  for (const auto& [unit, ending] : kUnitSuffixes)
+    if (field.unit == unit && name.endsWith(ending))
+      name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
+  name.replace('_', ' ');
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
+DisplayProblems display_problems(const experiment::Experiment& experiment,
+                                 const base::Problems& problems) {
+  if (problems.empty()) return {};
+  const ProblemFormatter formatter(experiment);
+  DisplayProblems all;
+  for (const base::Problem& problem : problems) all.push_back(formatter.format_problem(problem));
+  return all;
+}
+
+}  // namespace trainyard::ui

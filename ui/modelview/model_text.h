@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Figures of a model picture, as columns of a table and as sentences, also for screen readers.
+#pragma once
+
+#include <QStringList>
+#include <array>
+
+#include "ui/modelview/model_moves.h"
+
+namespace trainyard::ui {
+
+// Columns of figures beside the graph.
+enum class Figure { output, parameters, bytes, activations, flops, share };
+inline constexpr int kFigures = 6;
+std::array<QString, kFigures> figure_headings();
+std::array<QString, kFigures> figures_of(const ModelNode& node);
+
+QString share_text(double share);  // "12.3 %"
+// "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs each"; empty if its column tells
+QString kept_text(const ModelNode& node);
+QString kept_heading();
+QString group_text(const ModelGroup& group);                // "24.6 % of the work"
+QString column_text(const ModelColumn& column);             // "25.1 %, 220 kB"
+QString column_details(const ModelColumn& column);          // with more details, as a sentence
+QString totals(const ModelPicture& picture);                // totals of the full model
+QString sentence(const ModelPicture& picture, int number);  // all details of a node
+QString details(const ModelPicture& picture,
+                const Nodes& nodes);  // summary of several nodes; the sentence of a single one
+QString refusal_text(const base::Problem& problem);  // "Reason. Advice."
+
+}  // namespace trainyard::ui
