@@ -18,15 +18,19 @@ namespace trainyard::ui {
 
 FaultCommands::FaultCommands(RunSession& runs, TopologyView& canvas, const Questions& questions)
     : runs_(runs), canvas_(canvas), questions_(questions) {
-  canvas.add_to_context_menu([this](QMenu& menu, const Part& part) { fill_rank_menu(menu, part); });
-  canvas.add_to_context_menu([this](QMenu& menu, const Part& part) { fill_link_menu(menu, part); });
+  canvas.add_to_context_menu(
+      [this](QMenu& menu, const TopologyObject& part) { fill_rank_menu(menu, part); });
+  canvas.add_to_context_menu(
+      [this](QMenu& menu, const TopologyObject& part) { fill_link_menu(menu, part); });
 }
 
 // Adds the menu for a device with a rank of the run.
-void FaultCommands::fill_rank_menu(QMenu& menu, const Part& part) {
+void FaultCommands::fill_rank_menu(QMenu& menu, const TopologyObject& part) {
   Run* run = runs_.current();
   const auto& overlay = canvas_.topology_scene().overlay();
-  if (part.kind != Part::Kind::device || !run || !run->live() || !run->status() || !overlay) return;
+  if (part.kind != TopologyObject::Kind::device || !run || !run->live() || !run->status() ||
+      !overlay)
+    return;
   const auto device = overlay->devices.find(part.name);
   const auto recorded = recorded_experiment(run->history());
   if (device == overlay->devices.end() || !recorded) return;
@@ -43,9 +47,9 @@ void FaultCommands::fill_rank_menu(QMenu& menu, const Part& part) {
   }
 }
 
-void FaultCommands::fill_link_menu(QMenu& menu, const Part& part) const {
+void FaultCommands::fill_link_menu(QMenu& menu, const TopologyObject& part) const {
   Run* run = runs_.current();
-  if (part.kind != Part::Kind::link || !run || !run->live() || !run->status()) return;
+  if (part.kind != TopologyObject::Kind::link || !run || !run->live() || !run->status()) return;
   const auto recorded = recorded_experiment(run->history());
   const auto offered = recorded
                            ? faults_of_link(*recorded, *run->status(), part.link.from, part.link.to)

@@ -19,8 +19,8 @@ class FaultCommands : public QObject {
   FaultCommands(RunSession& runs, TopologyView& canvas, const Questions& questions);
 
  private:
-  void fill_rank_menu(QMenu& menu, const Part& part);
-  void fill_link_menu(QMenu& menu, const Part& part) const;
+  void fill_rank_menu(QMenu& menu, const TopologyObject& part);
+  void fill_link_menu(QMenu& menu, const TopologyObject& part) const;
   void inject_fault(Run& run, session::Command fault, int rank) const;
 
   RunSession& runs_;

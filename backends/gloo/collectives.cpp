@@ -27,7 +27,7 @@ using Groups = std::vector<std::unique_ptr<Group>>;  // by group; null if this r
 struct Shared {
   int rank = 0;
   comm::FutexEvent wake_event;
-  comm::Reason reason;
+  comm::FirstError reason;
 };
 
 // Removes the source location at the start of Gloo's error messages.

@@ -191,7 +191,7 @@ class NcclCollectives final : public comm::Collectives {
 
   std::unique_ptr<End> end_;
   comm::FutexEvent wake_event_;
-  mutable comm::Reason reason_;
+  mutable comm::FirstError reason_;
   comm::Listener listener_;
 };
 

@@ -75,7 +75,7 @@ void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);
     prove_recomputing(scope, findings);
-    return prove_swapping(scope, findings);
+    return prove_offloading(scope, findings);
   }
   prove_meaning(scope, findings);
   prove_micro_steps(scope, findings);
@@ -86,7 +86,7 @@ void prove_results(const Scope& scope, Findings& findings) {
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
   prove_versions(scope, findings);
-  prove_swapping(scope, findings);
+  prove_offloading(scope, findings);
 }
 
 void prove(Scope& scope, Findings& findings) {
@@ -161,7 +161,7 @@ Report examine(const plan::Plan& plan) {
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
   if (has_versions(scope)) report.proofs.push_back(Proof::versions);
-  if (has_swapping(scope)) report.proofs.push_back(Proof::swapping);
+  if (has_offloading(scope)) report.proofs.push_back(Proof::swapping);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -29,7 +29,7 @@ class Measured {
     for (std::size_t b = 0; b < scratch_.size(); ++b) {
       const std::int64_t bytes = rank_.buffers[b].bytes();
       if (!is_on_device(b)) {
-        (rank_.buffers[b].place == plan::Place::host ? memory.host : memory.disk) += bytes;
+        (rank_.buffers[b].place == plan::MemoryKind::host ? memory.host : memory.disk) += bytes;
         continue;
       }
       memory.buffers += bytes;
@@ -43,7 +43,7 @@ class Measured {
 
  private:
   bool is_on_device(std::size_t buffer) const {
-    return rank_.buffers[buffer].place == plan::Place::device;
+    return rank_.buffers[buffer].place == plan::MemoryKind::device;
   }
 
   void touch(std::size_t buffer, plan::LaneId lane) {
@@ -56,7 +56,7 @@ class Measured {
     std::vector<std::int64_t> change(rank_.programs[program].ops.size() + 1, 0);
     for (std::size_t b = 0; b < scratch_.size(); ++b) {
       if (!scratch_[b]) continue;
-      for (const plan::Stretch& stretch : lives_.of(program, b)) {
+      for (const plan::OpRange& stretch : lives_.of(program, b)) {
         change[stretch.first] += rank_.buffers[b].bytes();
         change[stretch.last + 1] -= rank_.buffers[b].bytes();
       }

@@ -90,10 +90,10 @@ bool has_recomputation(const Scope& scope);
 void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
-bool has_swapping(const Scope& scope);
+bool has_offloading(const Scope& scope);
 void prove_copies(const Scope& scope,
                   Findings& findings);  // the structure of copies; all numbers must be in range
-void prove_swapping(const Scope& scope, Findings& findings);
+void prove_offloading(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

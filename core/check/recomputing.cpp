@@ -66,7 +66,7 @@ class Recomputing {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
-      return true;  // proved as if nothing were offloaded (swapping.cpp)
+      return true;  // proved as if nothing were offloaded (offloading.cpp)
     if (op.kind == OpKind::recompute) return recompute(op);
     if ((is_backward_op(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op))
       return false;

@@ -106,16 +106,16 @@ using Values = std::vector<std::vector<double>>;
 Values seeded_values(std::uint64_t seed, int members, int chunks);  // integers from 1 to 9
 
 // A number, and the members whose values it sums, in order of addition; no members: undefined.
-struct Held {
+struct PartialSum {
   double value = 0;
   std::vector<int> of;
-  bool operator==(const Held&) const = default;
+  bool operator==(const PartialSum&) const = default;
 };
 
 struct State {
-  std::vector<std::vector<Held>> held;          // by position and chunk
-  std::vector<std::vector<Held>> scratch_sums;  // sums in scratch, complete or not
-  std::vector<std::int64_t> sent, received;     // payload bytes so far, by position
+  std::vector<std::vector<PartialSum>> held;          // by position and chunk
+  std::vector<std::vector<PartialSum>> scratch_sums;  // sums in scratch, complete or not
+  std::vector<std::int64_t> sent, received;           // payload bytes so far, by position
   bool operator==(const State&) const = default;
 };
 

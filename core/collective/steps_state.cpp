@@ -10,18 +10,18 @@
 namespace trainyard::collective {
 namespace {
 
-Held added(Held sum, const Held& summand, Add add) {
+PartialSum added(PartialSum sum, const PartialSum& summand, Add add) {
   sum.value = add(sum.value, summand.value);
   sum.of.insert(sum.of.end(), summand.of.begin(), summand.of.end());
   return sum;
 }
 
-Held& at(std::vector<std::vector<Held>>& cells, int position, int chunk) {
+PartialSum& at(std::vector<std::vector<PartialSum>>& cells, int position, int chunk) {
   return cells[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
 }
 
 void take(const Move& move, int chunk, State& state, Add add) {
-  Held& sum = at(state.scratch_sums, move.to, chunk);
+  PartialSum& sum = at(state.scratch_sums, move.to, chunk);
   if (move.begins) sum = {};
   for (const int summand : move.taken)
     sum = sum.of.empty() ? at(state.held, summand, chunk)
@@ -30,7 +30,7 @@ void take(const Move& move, int chunk, State& state, Add add) {
 }
 
 void apply(const Move& move, int chunk, State& state, Add add) {
-  Held& own = at(state.held, move.to, chunk);
+  PartialSum& own = at(state.held, move.to, chunk);
   switch (move.effect) {
     case Effect::replaces: own = at(state.held, move.from, chunk); return;
     case Effect::adds: own = added(own, at(state.held, move.from, chunk), add); return;
@@ -50,7 +50,7 @@ void apply(const Move& move, State& state, Add add) {
 
 State start_state(const Steps& steps, const Values& start) {
   const auto members = static_cast<std::size_t>(steps.members());
-  const std::vector<Held> nothing(static_cast<std::size_t>(steps.chunks()));
+  const std::vector<PartialSum> nothing(static_cast<std::size_t>(steps.chunks()));
   State state{{members, nothing},
               {members, nothing},
               std::vector<std::int64_t>(members),

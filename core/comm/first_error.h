@@ -9,7 +9,7 @@
 
 namespace trainyard::comm {
 
-class Reason {
+class FirstError {
  public:
   bool give(const base::Problem& reason) {  // false if one was set before, which is kept
     const std::lock_guard lock(mutex_);

@@ -66,12 +66,12 @@ std::int64_t Shares::first(std::int64_t step, std::int64_t rank) const {
 }
 
 // A rank's count changes after its last full batch, and again when nothing is left.
-std::vector<Stretch> Shares::stretches() const {
+std::vector<StepRange> Shares::stretches() const {
   std::set<std::int64_t> starts{0};
   if (owned_.empty()) starts.insert(samples_ / (batch_ * consumers()));
   for (const std::int64_t count : owned_)
     starts.insert({count / batch_, (count + batch_ - 1) / batch_});
-  std::vector<Stretch> list;
+  std::vector<StepRange> list;
   for (auto at = starts.begin(); at != starts.end() && *at < steps_; ++at) {
     const auto next = std::next(at);
     list.push_back({*at, (next == starts.end() ? steps_ : std::min(*next, steps_)) - *at});

@@ -18,9 +18,9 @@ std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t r
                                             std::int64_t rank, std::int64_t without);
 
 // Consecutive steps of one epoch in which each rank takes the same number of samples.
-struct Stretch {
+struct StepRange {
   std::int64_t first_step = 0, steps = 0;
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const StepRange&) const = default;
 };
 
 // Samples, batch, and the number of ranks that take samples are at least 1. `step` counts from the
@@ -45,7 +45,8 @@ class Shares {
   // Start of the rank's part of the step: in the order of the epoch, or in the order of the rank's
   // samples if it owns some.
   std::int64_t first(std::int64_t step, std::int64_t rank) const;
-  std::vector<Stretch> stretches() const;  // Stretches of an epoch, in order; adjacent ones differ.
+  std::vector<StepRange> stretches()
+      const;  // Stretches of an epoch, in order; adjacent ones differ.
 
  private:
   Shares(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,

@@ -130,12 +130,12 @@ const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, 
   });
 }
 
-std::vector<Part> shards_of_rank(const Resolved& resolved, int rank) {
+std::vector<ElementRange> shards_of_rank(const Resolved& resolved, int rank) {
   const auto groups = shard_groups(resolved);
   const std::vector<int>& ranks = group_with(groups, rank);
   const auto position =
       static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
-  std::vector<Part> parts;
+  std::vector<ElementRange> parts;
   for (const Bucket& unit : buckets(resolved)) {
     const auto [first, count] =
         collective::part(unit.count, static_cast<int>(ranks.size()), position);

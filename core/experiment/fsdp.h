@@ -13,7 +13,7 @@
 namespace trainyard::experiment {
 
 // Elements [first, first + count) of the flat parameters.
-struct Part {
+struct ElementRange {
   std::int64_t first = 0, count = 0;
 };
 
@@ -45,7 +45,7 @@ const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, 
 // Returns the rank's shard of every unit, by number of the bucket: part p of n, where sizes differ
 // by at most one element. The shards of a group cover the model once. In a mesh this refers to the
 // rank's local model (stages.h).
-std::vector<Part> shards_of_rank(const Resolved& resolved, int rank);
+std::vector<ElementRange> shards_of_rank(const Resolved& resolved, int rank);
 
 // True if the unit contains a table that another layer also uses, such as a tied output layer.
 bool has_shared_table(const model::Model& model, const Bucket& unit);

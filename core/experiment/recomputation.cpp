@@ -43,7 +43,7 @@ bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage
   for (const model::Stage& one : stages) ranks.push_back(one.rank);
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;
-  for (const data::Stretch& stretch : shares.stretches()) {
+  for (const data::StepRange& stretch : shares.stretches()) {
     const auto micro_batches =
         callers.count *
         static_cast<int>((max_samples(shares, stretch.first_step) + batch - 1) / batch);

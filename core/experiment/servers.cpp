@@ -293,7 +293,7 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   const std::int64_t batch = e.document.training.batch_per_rank, p = mesh.pipeline;
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
-  for (const data::Stretch& stretch : shares.stretches()) {
+  for (const data::StepRange& stretch : shares.stretches()) {
     std::int64_t max_samples = 0;  // Per replica.
     for (int replica = 0; replica < mesh.data; ++replica)
       max_samples = std::max(max_samples, shares.samples(stretch.first_step, replica));

@@ -49,7 +49,7 @@ std::string file_creation_error(const std::string& directory) {
 
 }  // namespace
 
-Problems swap_problems(const Experiment& e) {
+Problems offload_problems(const Experiment& e) {
   const OffloadSpec& swap = e.training.swap;
   Problems problems;
   if (swap.optimizer != OffloadTarget::nowhere && has_servers(e.strategy.kind))
@@ -69,9 +69,9 @@ Problems swap_problems(const Experiment& e) {
   return problems;
 }
 
-Problems swap_directory_problems(const Experiment& e) {
+Problems offload_directory_problems(const Experiment& e) {
   const std::string& directory = e.training.swap.directory;
-  if (!swaps_to_disk(e.training) || directory.empty() || directory.front() != '/') return {};
+  if (!offloads_to_disk(e.training) || directory.empty() || directory.front() != '/') return {};
   if (std::any_of(e.topology.hosts.begin(), e.topology.hosts.end(),
                   [](const topology::Host& host) { return !host.address.empty(); }))
     return {};

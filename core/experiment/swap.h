@@ -10,17 +10,17 @@ inline bool swaps(const TrainingSpec& training) {
   return training.swap.activations != OffloadTarget::nowhere ||
          training.swap.optimizer != OffloadTarget::nowhere;
 }
-inline bool swaps_to_disk(const TrainingSpec& training) {
+inline bool offloads_to_disk(const TrainingSpec& training) {
   return training.swap.activations == OffloadTarget::disk ||
          training.swap.optimizer == OffloadTarget::disk;
 }
 
 // Returns problems of offloaded moments that do not exist or are kept by servers, whose accesses
 // cannot be predicted; and of a directory that is not absolute.
-base::Problems swap_problems(const Experiment& experiment);
+base::Problems offload_problems(const Experiment& experiment);
 
 // Returns a problem if no file can be created in the directory on this machine; tests it with a
 // temporary file. Ranks on other machines report this themselves.
-base::Problems swap_directory_problems(const Experiment& experiment);
+base::Problems offload_directory_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -49,7 +49,7 @@ std::int64_t micro_steps(const Resolved& e, const data::Shares& shares, std::int
 std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
   const data::Shares shares = e.shares();
   std::int64_t count = 0;
-  for (const data::Stretch& stretch : shares.stretches())
+  for (const data::StepRange& stretch : shares.stretches())
     count += std::clamp<std::int64_t>(steps - stretch.first_step, 0, stretch.steps) *
              micro_steps(e, shares, stretch.first_step);
   return count;

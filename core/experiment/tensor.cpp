@@ -85,7 +85,7 @@ void for_each_micro_batch(
     if (samples % batch > 0) visit(samples % batch, train, evaluate);
   };
   const data::Shares shares = e.shares();
-  for (const data::Stretch& stretch : shares.stretches())
+  for (const data::StepRange& stretch : shares.stretches())
     cut(shares.samples(stretch.first_step, share_of(e, rank)),
         passes * stretch.steps +
             std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps),

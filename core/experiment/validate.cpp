@@ -234,7 +234,7 @@ Problems semantic_problems(const Experiment& experiment, const data::DataSummary
   append(problems, mesh_problems(experiment));
   append(problems, split_problems(experiment));
   append(problems, fsdp_problems(experiment));
-  append(problems, swap_problems(experiment));
+  append(problems, offload_problems(experiment));
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));
@@ -258,7 +258,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   if (data && data_as_written)
     append(findings.problems, problems_of_layers(experiment, data->summary, findings.problems));
   append(findings.problems, start_problems(experiment));
-  append(findings.problems, swap_directory_problems(experiment));
+  append(findings.problems, offload_directory_problems(experiment));
   if (data) findings.data = data->summary;
   else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});
   return findings;

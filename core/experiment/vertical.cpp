@@ -123,7 +123,7 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
 }
 
 // Returns how often each of a stretch of equal steps of an epoch occurs in the run.
-std::int64_t times_in_run(const Resolved& e, const data::Stretch& stretch) {
+std::int64_t times_in_run(const Resolved& e, const data::StepRange& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   return epochs * stretch.steps +
          std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps);
@@ -180,7 +180,7 @@ collective::Work exchanged(const Resolved& e, std::int64_t rows,
 std::vector<Exchange> exchanges(const Resolved& e) {
   std::vector<Exchange> list;
   if (!shards_columns(e)) return list;
-  for (const data::Stretch& stretch : e.shares().stretches())
+  for (const data::StepRange& stretch : e.shares().stretches())
     for (const std::int64_t rows : rows_of_micro_steps(e, stretch.first_step))
       add(list, rows, times_in_run(e, stretch), true);
   for (const std::int64_t rows : rows_of_evaluation(e))

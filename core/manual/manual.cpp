@@ -83,7 +83,7 @@ std::string first_link(std::string_view markdown) {
 
 }  // namespace
 
-std::string to_string(const Place& place) {
+std::string to_string(const ManualLocation& place) {
   return place.slug.empty() ? place.file : place.file + "#" + place.slug;
 }
 
@@ -158,7 +158,7 @@ void Manual::read_problems() {
   for (const TableRow& row : table_rows_of(*problems)) {
     if (row.cells.size() != columns) continue;
     for (const std::string& id : code_spans(row.cells.back()))
-      problems_.try_emplace(id, Place{problems->file, row.slug, id});
+      problems_.try_emplace(id, ManualLocation{problems->file, row.slug, id});
   }
 }
 
@@ -202,13 +202,13 @@ std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) c
   return hits;
 }
 
-std::optional<Place> Manual::heading(std::string_view file, std::string_view slug) const {
+std::optional<ManualLocation> Manual::heading(std::string_view file, std::string_view slug) const {
   const Page* found = page(file);
   if (!found || !found->section(slug)) return std::nullopt;
-  return Place{found->file, std::string(slug), ""};
+  return ManualLocation{found->file, std::string(slug), ""};
 }
 
-std::optional<Place> Manual::field(std::string path) const {
+std::optional<ManualLocation> Manual::field(std::string path) const {
   path = without_indices(path);
   for (;;) {
     if (const auto at = fields_.find(path); at != fields_.end()) return at->second.front();
@@ -219,31 +219,33 @@ std::optional<Place> Manual::field(std::string path) const {
   }
 }
 
-std::optional<Place> Manual::strategy(std::string_view kind) const {
+std::optional<ManualLocation> Manual::strategy(std::string_view kind) const {
   const auto at = strategies_.find(kind);
   return at == strategies_.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<Place> Manual::algorithm(std::string_view name) const {
+std::optional<ManualLocation> Manual::algorithm(std::string_view name) const {
   std::string slug(name);
   std::ranges::replace(slug, '_', '-');
   return heading(kAlgorithmsPage, slug);
 }
 
-std::optional<Place> Manual::panel(std::string_view title) const {
+std::optional<ManualLocation> Manual::panel(std::string_view title) const {
   const auto at = panels_.find(lower(title));
   return at == panels_.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<Place> Manual::verb(std::string_view name) const { return heading(kVerbsPage, name); }
+std::optional<ManualLocation> Manual::verb(std::string_view name) const {
+  return heading(kVerbsPage, name);
+}
 
-std::optional<Place> Manual::problem(const base::Problem& problem) const {
+std::optional<ManualLocation> Manual::problem(const base::Problem& problem) const {
   if (const auto at = problems_.find(problem.id); at != problems_.end()) return at->second;
   static const std::regex path(R"([a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)*)");
   if (std::regex_match(problem.where, path))
     if (auto place = field(problem.where)) return place;
   switch (problem.code) {
-    case base::ProblemCode::bad_usage: return Place{std::string(kVerbsPage), "", ""};
+    case base::ProblemCode::bad_usage: return ManualLocation{std::string(kVerbsPage), "", ""};
     case base::ProblemCode::bad_input: return heading(kProblemsPage, "problems-of-the-experiment");
     case base::ProblemCode::unavailable:
       return heading(kProblemsPage, "problems-of-the-installation");
@@ -265,11 +267,11 @@ std::vector<std::string> Manual::topics() const {
   return names;
 }
 
-base::Result<Place> Manual::find(const std::string& topic) const {
+base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   const auto [file, slug] = split(topic);
   for (const Page& page : pages_) {
     if (!same(file, page.file) && !same(file, stem(page.file))) continue;
-    if (slug.empty() || page.section(slug)) return Place{page.file, slug, ""};
+    if (slug.empty() || page.section(slug)) return ManualLocation{page.file, slug, ""};
     std::vector<std::string> slugs;
     for (const Section& section : page.sections) slugs.push_back(section.slug);
     const std::string guess = base::detail::nearest(slug, slugs);
@@ -279,14 +281,14 @@ base::Result<Place> Manual::find(const std::string& topic) const {
                        guess.empty() ? "" : "Did you mean \"" + guess + "\"?"});
   }
   for (const Page& page : pages_)
-    if (same(topic, page.title)) return Place{page.file, "", ""};
+    if (same(topic, page.title)) return ManualLocation{page.file, "", ""};
   for (const auto& place : {verb(topic), strategy(topic), algorithm(topic), panel(topic)})
     if (place) return *place;
   if (const auto at = fields_.find(without_indices(topic)); at != fields_.end())
     return at->second.front();
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
-      if (same(topic, section.title)) return Place{page.file, section.slug, ""};
+      if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
   const std::string guess = base::detail::nearest(lower(topic), topics());
   std::string similar;
   for (const SearchHit& hit : search(topic, kMaxSimilar))

@@ -20,14 +20,14 @@ inline constexpr std::string_view kContentsPage = "index.md";
 
 // A section of a page. `word` is the text in it that explains the topic, such as the field's path
 // in a table; empty: the whole section.
-struct Place {
+struct ManualLocation {
   std::string file;
   std::string slug;
   std::string word;
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const ManualLocation&) const = default;
 };
-std::string to_string(const Place& place);  // "training.md#fields"
+std::string to_string(const ManualLocation& place);  // "training.md#fields"
 
 // Heading of the contents with its pages, in order.
 struct ContentsGroup {
@@ -36,7 +36,7 @@ struct ContentsGroup {
 };
 
 struct SearchHit {
-  Place place;
+  ManualLocation place;
   std::string page, section;  // titles
   std::string excerpt;        // plain text around the first word found
 };
@@ -57,33 +57,33 @@ class Manual {
   // Topic: a file ("training.md" or "training"), a file and a slug ("training.md#fields"), a title,
   // or the name of a verb, strategy, algorithm, panel or field. An unknown topic is a Problem that
   // names similar topics.
-  base::Result<Place> find(const std::string& topic) const;
+  base::Result<ManualLocation> find(const std::string& topic) const;
 
-  std::optional<Place> field(std::string path) const;  // list indices do not matter
-  std::optional<Place> strategy(std::string_view kind) const;
-  std::optional<Place> algorithm(std::string_view name) const;
-  std::optional<Place> panel(std::string_view title) const;
-  std::optional<Place> verb(std::string_view name) const;
+  std::optional<ManualLocation> field(std::string path) const;  // list indices do not matter
+  std::optional<ManualLocation> strategy(std::string_view kind) const;
+  std::optional<ManualLocation> algorithm(std::string_view name) const;
+  std::optional<ManualLocation> panel(std::string_view title) const;
+  std::optional<ManualLocation> verb(std::string_view name) const;
   // The row of problems.md with the problem's id, else the field where the problem is, else the
   // section of problems.md for its code.
-  std::optional<Place> problem(const base::Problem& problem) const;
-  const std::map<std::string, Place>& problems() const { return problems_; }  // rows by id
+  std::optional<ManualLocation> problem(const base::Problem& problem) const;
+  const std::map<std::string, ManualLocation>& problems() const { return problems_; }  // rows by id
 
   // All places of a field that has more than one row of its own in "Fields" tables, or one.
-  const std::map<std::string, std::vector<Place>>& fields() const { return fields_; }
+  const std::map<std::string, std::vector<ManualLocation>>& fields() const { return fields_; }
 
  private:
   void read_contents();
   void read_fields(const Page& page);
   void read_problems();
-  std::optional<Place> heading(std::string_view file, std::string_view slug) const;
+  std::optional<ManualLocation> heading(std::string_view file, std::string_view slug) const;
   std::vector<std::string> topics() const;
 
   std::vector<Page> pages_;
   std::vector<ContentsGroup> contents_;
-  std::map<std::string, std::vector<Place>> fields_;  // by path, with [] for list indices
-  std::map<std::string, Place, std::less<>> strategies_, panels_;
-  std::map<std::string, Place> problems_;  // rows of problems.md by id
+  std::map<std::string, std::vector<ManualLocation>> fields_;  // by path, with [] for list indices
+  std::map<std::string, ManualLocation, std::less<>> strategies_, panels_;
+  std::map<std::string, ManualLocation> problems_;  // rows of problems.md by id
 };
 
 }  // namespace trainyard::manual

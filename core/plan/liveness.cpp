@@ -51,7 +51,7 @@ LaneKind kind_of(const RankPlan& rank, LaneId lane) { return rank.lanes[lane.ind
 // Range of ops during which an op may be in progress. `bounded`: compute ops of the program
 // determine both ends.
 struct UnderWay {
-  Stretch ops;
+  OpRange ops;
   bool bounded = true;
 };
 
@@ -116,7 +116,7 @@ std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& 
 }
 
 struct Life {
-  std::vector<Stretch> stretches;
+  std::vector<OpRange> stretches;
   bool is_written_first = true;
 };
 
@@ -126,7 +126,7 @@ Life life_of(const std::vector<Touch>& touches) {
   Life life;
   Elements wanted;
   for (std::size_t i = touches.size(); i-- > 0;) {
-    const Stretch& ops = touches[i].when.ops;
+    const OpRange& ops = touches[i].when.ops;
     if (!wanted.empty() || (!life.stretches.empty() && ops.last >= life.stretches.back().first))
       life.stretches.back() = {std::min(ops.first, life.stretches.back().first),
                                std::max(ops.last, life.stretches.back().last)};
@@ -147,7 +147,7 @@ bool is_read(const std::vector<Touch>& touches) {
                      [](const Touch& touch) { return !touch.reads.empty(); });
 }
 
-bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
+bool meet(const std::vector<OpRange>& a, const std::vector<OpRange>& b) {
   auto in_a = a.begin(), in_b = b.begin();
   while (in_a != a.end() && in_b != b.end()) {
     if (in_a->first <= in_b->last && in_b->first <= in_a->last) return true;

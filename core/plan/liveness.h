@@ -17,9 +17,9 @@
 namespace trainyard::plan {
 
 // Range of ops of a program, `last` included.
-struct Stretch {
+struct OpRange {
   std::size_t first = 0, last = 0;
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const OpRange&) const = default;
 };
 
 class Liveness {
@@ -29,7 +29,7 @@ class Liveness {
   // Returns the live ranges of a buffer, ascending and disjoint. A buffer that no op of the program
   // reads has one range, from the first op that touches it to the last, because the host may read
   // it between ops.
-  const std::vector<Stretch>& of(std::size_t program, std::size_t buffer) const {
+  const std::vector<OpRange>& of(std::size_t program, std::size_t buffer) const {
     return stretches_[program][buffer];
   }
   // True if every program writes the buffer before it reads it, and no copy of the buffer is in
@@ -39,7 +39,7 @@ class Liveness {
   bool meet(std::size_t a, std::size_t b) const;
 
  private:
-  std::vector<std::vector<std::vector<Stretch>>> stretches_;  // by program, by buffer
+  std::vector<std::vector<std::vector<OpRange>>> stretches_;  // by program, by buffer
   std::vector<bool> written_first_;
 };
 

@@ -166,7 +166,7 @@ class Parser : private WordReader {
     buffer.dtype = known->first;
     if (!number(buffer.elements)) return false;
     buffer.shared = take_if("shared");
-    for (const Place place : {Place::host, Place::disk})
+    for (const MemoryKind place : {MemoryKind::host, MemoryKind::disk})
       if (take_if(word(place))) buffer.place = place;
     rank().buffers.push_back(std::move(buffer));
     return true;

@@ -166,14 +166,14 @@ struct Lane {
 };
 
 // Memory that holds a buffer.
-enum class Place : std::uint8_t { device, host, disk };
+enum class MemoryKind : std::uint8_t { device, host, disk };
 
 struct Buffer {
   std::string name;  // "grads", "act.s1"
   base::DType dtype = base::DType::fp32;
   std::int64_t elements = 0;
   bool shared = false;  // peers read the buffer in place
-  Place place = Place::device;
+  MemoryKind place = MemoryKind::device;
   bool operator==(const Buffer&) const = default;
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };

@@ -57,7 +57,7 @@ std::string op_line(const RankPlan& plan, const Op& op) {
 
 std::string buffer_line(const Buffer& buffer) {
   const std::string place =
-      buffer.place == Place::device ? "" : " " + std::string(word(buffer.place));
+      buffer.place == MemoryKind::device ? "" : " " + std::string(word(buffer.place));
   return "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " +
          std::to_string(buffer.elements) + (buffer.shared ? " shared" : "") + place + "\n";
 }
@@ -162,11 +162,11 @@ std::string_view word(OpKind kind) {
   return "?";
 }
 
-std::string_view word(Place place) {
+std::string_view word(MemoryKind place) {
   switch (place) {
-    case Place::device: return "device";
-    case Place::host: return "host";
-    case Place::disk: return "disk";
+    case MemoryKind::device: return "device";
+    case MemoryKind::host: return "host";
+    case MemoryKind::disk: return "disk";
   }
   return "?";
 }

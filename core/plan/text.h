@@ -60,11 +60,11 @@
 
 namespace trainyard::plan {
 
-std::string_view word(OpKind kind);    // "LOAD"
-std::string_view word(LaneKind kind);  // "input"
-std::string_view word(Place place);    // "host"
-bool is_name(std::string_view text);   // true if it may name a lane, buffer or program
-std::string token(const Op& op);       // "F.s2.m0"
+std::string_view word(OpKind kind);       // "LOAD"
+std::string_view word(LaneKind kind);     // "input"
+std::string_view word(MemoryKind place);  // "host"
+bool is_name(std::string_view text);      // true if it may name a lane, buffer or program
+std::string token(const Op& op);          // "F.s2.m0"
 base::Result<Op> parse_token(
     std::string_view text);  // kind and numbers only; a Problem names the column
 

@@ -53,7 +53,7 @@ Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLin
   const auto& homes = op.kind == OpKind::swap_out ? op.writes : op.reads;
   const auto bytes = static_cast<double>(bytes_of(homes, rank));
   const bool to_disk = std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) {
-    return rank.buffers[home.buffer.index()].place == plan::Place::disk;
+    return rank.buffers[home.buffer.index()].place == plan::MemoryKind::disk;
   });
   if (!to_disk) return picoseconds(bytes / to_host.bytes_per_second + to_host.latency_seconds);
   return picoseconds(bytes / std::min(to_host.bytes_per_second, kDisk.bytes_per_second) +

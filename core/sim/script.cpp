@@ -37,7 +37,7 @@ void ProgramSequence::add_evaluation(std::int64_t step) {
       ahead_.insert(
           ahead_.end(),
           static_cast<std::size_t>(model_->programs[static_cast<std::size_t>(program)].repeats),
-          Part{program, step, plan::Purpose::evaluation});
+          ProgramInstance{program, step, plan::Purpose::evaluation});
   if (ahead_.size() > before) ahead_.back().ends_evaluation = true;
 }
 
@@ -58,9 +58,9 @@ bool ProgramSequence::admit(plan::Frontier& frontier) {
   return any;
 }
 
-std::optional<Part> ProgramSequence::take_complete(const plan::Frontier& frontier) {
+std::optional<ProgramInstance> ProgramSequence::take_complete(const plan::Frontier& frontier) {
   if (!has_complete(frontier)) return std::nullopt;
-  const Part part = open_.front();
+  const ProgramInstance part = open_.front();
   open_.pop_front();
   return part;
 }

@@ -11,7 +11,7 @@
 
 namespace trainyard::sim {
 
-struct Part {
+struct ProgramInstance {
   int program = 0;
   std::int64_t step = 0;
   plan::Purpose purpose = plan::Purpose::training;
@@ -32,7 +32,7 @@ class ProgramSequence {
     return !open_.empty() && frontier.instance_complete(open_.front().instance);
   }
   // Removes and returns the oldest open part if it is complete.
-  std::optional<Part> take_complete(const plan::Frontier& frontier);
+  std::optional<ProgramInstance> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 
  private:
@@ -44,7 +44,7 @@ class ProgramSequence {
   const RankModel* model_;
   plan::Schedule schedule_;
   std::int64_t steps_ = 0, next_step_ = 0;
-  std::deque<Part> ahead_, open_;
+  std::deque<ProgramInstance> ahead_, open_;
 };
 
 }  // namespace trainyard::sim

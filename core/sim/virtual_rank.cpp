@@ -260,7 +260,7 @@ bool VirtualRank::advance_parts(Picoseconds now) {
   return script_.admit(frontier_) || any;
 }
 
-void VirtualRank::end_part(const Part& part, Picoseconds now) {
+void VirtualRank::end_part(const ProgramInstance& part, Picoseconds now) {
   if (part.purpose == plan::Purpose::evaluation && !part.ends_evaluation) return;
   const Times times = account_.take(now);
   if (part.purpose == plan::Purpose::average) {

@@ -88,7 +88,7 @@ class VirtualRank {
   void work_on(std::size_t number, const Work& work, Activity activity, Picoseconds now);
   void finish(const Work& work, Picoseconds end);
   bool advance_parts(Picoseconds now);
-  void end_part(const Part& part, Picoseconds now);
+  void end_part(const ProgramInstance& part, Picoseconds now);
   void write_metrics(std::int64_t step, const Times& times, Picoseconds now);
   const OpModel& op(const plan::Frontier::Ready& ready) const {
     return model_->programs[static_cast<std::size_t>(ready.program)]

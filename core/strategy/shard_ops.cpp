@@ -13,7 +13,7 @@ void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan:
     shards.gradients = add_buffer(plan, "grad_shard", dtype, shards.units.own, peers_read);
 }
 
-plan::Access ShardOps::part_of(const Access& span, const experiment::Part& own,
+plan::Access ShardOps::part_of(const Access& span, const experiment::ElementRange& own,
                                const model::Segment& segment) {
   const std::int64_t first = std::max(own.first, segment.first),
                      end = std::min(own.first + own.count, segment.first + segment.elements);

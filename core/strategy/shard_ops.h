@@ -55,7 +55,7 @@ class ShardOps : protected ReplicaOps {
   }
   // Returns the overlap of the rank's shard with a segment. `span`: as long as the shard; `own`:
   // the shard in the flat model.
-  static Access part_of(const Access& span, const experiment::Part& own,
+  static Access part_of(const Access& span, const experiment::ElementRange& own,
                         const model::Segment& segment);
 };
 

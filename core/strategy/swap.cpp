@@ -17,12 +17,12 @@ using plan::Access;
 using plan::Dependency;
 using plan::LaneId;
 using plan::LaneKind;
+using plan::MemoryKind;
 using plan::Op;
 using plan::OpKind;
-using plan::Place;
 
-Place place_of(experiment::OffloadTarget to) {
-  return to == experiment::OffloadTarget::disk ? Place::disk : Place::host;
+MemoryKind place_of(experiment::OffloadTarget to) {
+  return to == experiment::OffloadTarget::disk ? MemoryKind::disk : MemoryKind::host;
 }
 
 bool trains(const plan::Program& program) {
@@ -181,7 +181,7 @@ std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const
 
 class OffloadWriter {
  public:
-  OffloadWriter(plan::RankPlan& rank, Place place) : rank_(rank), place_(place) {}
+  OffloadWriter(plan::RankPlan& rank, MemoryKind place) : rank_(rank), place_(place) {}
 
   // Returns the home of an output's span, which is created on first use.
   Access of(const Access& span) {
@@ -200,7 +200,7 @@ class OffloadWriter {
 
  private:
   plan::RankPlan& rank_;
-  Place place_;
+  MemoryKind place_;
   std::vector<plan::BufferId> homes_;  // by buffer; invalid: not offloaded
 };
 

@@ -10,9 +10,9 @@ using experiment::Shard;
 
 // Returns the units without permanent slots, by stage, last layers first.
 template <class Stays>
-std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::vector<Bucket>& units,
-                                    Stays stays) {
-  std::vector<Places::Turns> list;
+std::vector<UnitSlots::Turns> turns_of(const experiment::Resolved& e,
+                                       const std::vector<Bucket>& units, Stays stays) {
+  std::vector<UnitSlots::Turns> list;
   for (std::vector<int> back : experiment::units_by_stage(e, units)) {
     std::erase_if(back, [&](int u) { return stays(e, units[static_cast<std::size_t>(u)]); });
     list.push_back({{}, {back.begin(), back.end()}});
@@ -20,35 +20,36 @@ std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::ve
   return list;
 }
 
-std::int64_t max_stage_elements(const std::vector<Places::Turns>& stages) {
+std::int64_t max_stage_elements(const std::vector<UnitSlots::Turns>& stages) {
   std::ptrdiff_t most = 0;
-  for (const Places::Turns& one : stages) most = std::max(most, std::ssize(one.backward));
+  for (const UnitSlots::Turns& one : stages) most = std::max(most, std::ssize(one.backward));
   return most;
 }
 
 // Parameters are gathered forward, first layers first, and backward in reverse.
-Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
+UnitSlots parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full)
-    return Places::as_in_model(units, e.model.elements);
-  std::vector<Places::Turns> stages = turns_of(e, units, experiment::stays_gathered);
-  for (Places::Turns& one : stages) one.forward.assign(one.backward.rbegin(), one.backward.rend());
+    return UnitSlots::as_in_model(units, e.model.elements);
+  std::vector<UnitSlots::Turns> stages = turns_of(e, units, experiment::stays_gathered);
+  for (UnitSlots::Turns& one : stages)
+    one.forward.assign(one.backward.rbegin(), one.backward.rend());
   return {
       units, stages,
       std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, max_stage_elements(stages))};
 }
 
 // Two slots: one unit is reduced while the next is computed.
-Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
+UnitSlots gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer)
-    return Places::as_in_model(units, e.model.elements);
-  const std::vector<Places::Turns> stages = turns_of(e, units, experiment::accumulates_gradient);
+    return UnitSlots::as_in_model(units, e.model.elements);
+  const std::vector<UnitSlots::Turns> stages = turns_of(e, units, experiment::accumulates_gradient);
   return {units, stages, std::min<std::int64_t>(2, max_stage_elements(stages))};
 }
 
 }  // namespace
 
-Places Places::as_in_model(const std::vector<Bucket>& units, std::int64_t elements) {
-  Places places;
+UnitSlots UnitSlots::as_in_model(const std::vector<Bucket>& units, std::int64_t elements) {
+  UnitSlots places;
   for (const Bucket& unit : units) places.forward_.push_back(unit.first);
   places.backward_ = places.forward_;
   places.stays_.assign(units.size(), true);
@@ -56,8 +57,8 @@ Places Places::as_in_model(const std::vector<Bucket>& units, std::int64_t elemen
   return places;
 }
 
-Places::Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages,
-               std::int64_t shared)
+UnitSlots::UnitSlots(const std::vector<Bucket>& units, const std::vector<Turns>& stages,
+                     std::int64_t shared)
     : stays_(units.size(), true), forward_(units.size()), backward_(units.size()) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shared), 0);
   const auto take = [&](const std::vector<std::int32_t>& turns, std::size_t from,
@@ -87,7 +88,7 @@ Units::Units(const experiment::Resolved& e, std::int32_t rank)
       prefetch(static_cast<std::int32_t>(e.document.strategy.fsdp.prefetch)),
       parameters(parameters_of(e, buckets(e))),
       gradients(gradients_of(e, buckets(e))) {
-  const std::vector<experiment::Part> parts = experiment::shards_of_rank(e, rank);
+  const std::vector<experiment::ElementRange> parts = experiment::shards_of_rank(e, rank);
   for (const Bucket& bucket : buckets(e)) {
     list.push_back({bucket, parts[list.size()], own});
     own += list.back().own.count;

@@ -11,17 +11,18 @@ enum class UnitPass { forward, backward };
 
 // Slots of a flat buffer: some units have a permanent slot, the others share slots in rotation, in
 // the same way in every pass of a stage.
-class Places {
+class UnitSlots {
  public:
   // All units at their offsets in the model.
-  static Places as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
+  static UnitSlots as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
   // Units of each stage that share `shared` slots in rotation, in the order of use, forward and
   // then backward; all other units have a slot each. A slot is as long as the longest unit that
   // uses it.
   struct Turns {
     std::vector<std::int32_t> forward, backward;
   };
-  Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages, std::int64_t shared);
+  UnitSlots(const std::vector<Bucket>& units, const std::vector<Turns>& stages,
+            std::int64_t shared);
 
   bool stays(std::int32_t unit) const { return stays_[static_cast<std::size_t>(unit)]; }
   // Returns the start of the unit.
@@ -31,7 +32,7 @@ class Places {
   std::int64_t elements() const { return elements_; }
 
  private:
-  Places() = default;
+  UnitSlots() = default;
 
   std::vector<bool> stays_;  // by unit, like the next two: has a permanent slot
   std::vector<std::int64_t> forward_, backward_;
@@ -41,7 +42,7 @@ class Places {
 // Shard of a rank in a unit.
 struct Unit {
   Bucket bucket;
-  experiment::Part own;           // in the flat parameters
+  experiment::ElementRange own;   // in the flat parameters
   std::int64_t shard_offset = 0;  // offset among the rank's contiguous shards
 };
 
@@ -54,7 +55,7 @@ struct Units {
   std::int32_t prefetch;
   std::vector<Unit> list;
   std::int64_t own = 0;  // elements of the rank's shards
-  Places parameters, gradients;
+  UnitSlots parameters, gradients;
 
   std::int32_t count() const { return static_cast<std::int32_t>(list.size()); }
   const Unit& at(std::int32_t unit) const { return list[static_cast<std::size_t>(unit)]; }

@@ -62,7 +62,7 @@ struct Training {
           std::max(most, static_cast<std::size_t>(run::layout(plan.rank_plan(rank)).shared_bytes));
     }
     parts.transports = in_process(plan.ranks, most);
-    parts.swap_directory = std::filesystem::temp_directory_path().string();
+    parts.offload_directory = std::filesystem::temp_directory_path().string();
     training = run::GossipReplay::make(std::move(parts)).value();
   }
 };

@@ -7,7 +7,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/sent_bytes.h"
 #include "tests/conformance/mesh_training.h"
-#include "tests/conformance/swapped_training.h"
+#include "tests/conformance/offloaded_training.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::tests {

@@ -47,7 +47,7 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
     if (!outcome.problem.empty()) return whole;
     const bool is_whole = (outcome.*part).size() == whole.size();
     std::int64_t at = 0;
-    for (const experiment::Part& own : experiment::shards_of_rank(all, rank)) {
+    for (const experiment::ElementRange& own : experiment::shards_of_rank(all, rank)) {
       std::copy_n((outcome.*part).begin() + (is_whole ? own.first : at), own.count,
                   whole.begin() + own.first);
       at += own.count;

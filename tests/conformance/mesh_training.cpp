@@ -15,9 +15,9 @@ std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, s
   const bool side_by_side = elements < places.size();
   if (!side_by_side && !to_numerator) std::iota(places.begin(), places.end(), 0);
   std::int64_t at = 0;
-  for (const experiment::Part& part : side_by_side || to_numerator
-                                          ? experiment::shards_of_rank(own, rank)
-                                          : std::vector<experiment::Part>{})
+  for (const experiment::ElementRange& part : side_by_side || to_numerator
+                                                  ? experiment::shards_of_rank(own, rank)
+                                                  : std::vector<experiment::ElementRange>{})
     for (std::int64_t i = part.first; i < part.first + part.count; ++i, ++at)
       places[static_cast<std::size_t>(i)] = side_by_side ? at : i;
   return places;

@@ -129,7 +129,8 @@ std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::vector<double>& own = ranks[r].*part;
     std::int64_t at = 0;
-    for (const experiment::Part& of : experiment::shards_of_rank(all, static_cast<int>(r))) {
+    for (const experiment::ElementRange& of :
+         experiment::shards_of_rank(all, static_cast<int>(r))) {
       std::copy_n(own.begin() + (own.size() == whole.size() ? of.first : at), of.count,
                   whole.begin() + of.first);
       at += of.count;

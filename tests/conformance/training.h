@@ -78,7 +78,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   if (!reached) return outcome.problem = base::to_string(reached.error()), outcome;
   const run::Recipe recipe = session::recipe(resolved);
   const auto aside =
-      run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
+      run::OffloadSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
   if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
                                own->arena(), shared, &*aside);

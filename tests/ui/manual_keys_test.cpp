@@ -52,10 +52,10 @@ class ManualKeys : public testing::Test {
         return child;
     return nullptr;
   }
-  manual::Place shown() {
+  manual::ManualLocation shown() {
     ManualWindow* manual = window_->manual().window();
     EXPECT_TRUE(manual && manual->isVisible());
-    return manual ? manual->browser().place() : manual::Place();
+    return manual ? manual->browser().place() : manual::ManualLocation();
   }
 
   QTemporaryDir directory_;

@@ -39,7 +39,7 @@ CanvasActions::CanvasActions(Document& document, Selection& selection, TopologyV
   add_arrangements();
   add_views();
   view.add_to_context_menu(
-      [this](QMenu& menu, const Part& part) { fill_context_menu(menu, part); });
+      [this](QMenu& menu, const TopologyObject& part) { fill_context_menu(menu, part); });
   connect(&selection, &Selection::selection_changed, this, &CanvasActions::enable);
   connect(&document, &Document::changed, this, &CanvasActions::enable);
   connect(QGuiApplication::clipboard(), &QClipboard::dataChanged, this, &CanvasActions::enable);
@@ -179,16 +179,16 @@ void CanvasActions::fill_view_menu(QMenu& menu) const {
   fill(menu, {"zoom_in", "zoom_out", "zoom_actual", "zoom_fit"});
 }
 
-void CanvasActions::fill_context_menu(QMenu& menu, const Part& part) const {
-  if (part.kind == Part::Kind::device)
+void CanvasActions::fill_context_menu(QMenu& menu, const TopologyObject& part) const {
+  if (part.kind == TopologyObject::Kind::device)
     fill(menu, {"rename", "", "toggle_chief", "toggle_server", "toggle_evaluator", "toggle_idle",
                 "", "cut", "copy", "duplicate", "delete"});
-  else if (part.kind == Part::Kind::host)
+  else if (part.kind == TopologyObject::Kind::host)
     fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "rename", "", "cut", "copy", "paste",
                 "duplicate", "delete"});
-  else if (part.kind == Part::Kind::network_switch)
+  else if (part.kind == TopologyObject::Kind::network_switch)
     fill(menu, {"rename", "", "cut", "copy", "duplicate", "delete"});
-  else if (part.kind == Part::Kind::link) fill(menu, {"delete"});
+  else if (part.kind == TopologyObject::Kind::link) fill(menu, {"delete"});
   else
     fill(menu, {"place_cpu", "place_gpu", "place_tpu", "place_host", "place_switch", "", "paste",
                 "select_all", "", "arrange", "zoom_fit"});
@@ -239,12 +239,12 @@ void CanvasActions::paste() {
 
 // Adds a host in the center of the view, or next to it if that place is taken.
 std::string CanvasActions::add_home(topology::Topology& topology, std::size_t devices) const {
-  const Place middle = snapped({view_.middle().x(), view_.middle().y()});
+  const Position middle = snapped({view_.middle().x(), view_.middle().y()});
   topology::Topology alone;
   topology::Host& room = alone.hosts.emplace_back();
   room.x = middle.x, room.y = middle.y;
   room.devices.resize(devices);
-  const Place by = free_offset(topology, alone);
+  const Position by = free_offset(topology, alone);
   return add_host(topology, {middle.x + by.x, middle.y + by.y});
 }
 

@@ -40,7 +40,7 @@ class CanvasActions : public QObject {
   void add_arrangements();
   void add_views();
   void fill(QMenu& menu, const QStringList& names) const;
-  void fill_context_menu(QMenu& menu, const Part& part) const;
+  void fill_context_menu(QMenu& menu, const TopologyObject& part) const;
   void enable();
 
   void copy();

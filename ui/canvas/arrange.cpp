@@ -28,7 +28,7 @@ struct Node {
 
   QRectF rect() const { return {QPointF(*x, *y), size}; }
   void put(double to_x, double to_y) const {
-    const Place place = snapped({to_x, to_y});
+    const Position place = snapped({to_x, to_y});
     *x = place.x, *y = place.y;
   }
   void put_center(QPointF at) const { put(at.x() - size.width() / 2, at.y() - size.height() / 2); }
@@ -217,19 +217,19 @@ void distribute(Topology& topology, const std::set<std::string>& names, Qt::Orie
   }
 }
 
-Place free_offset(const Topology& into, const Topology& copy) {
+Position free_offset(const Topology& into, const Topology& copy) {
   const QRectF box = lay_out(copy).bounds;
   if (box.isNull()) return {};
   const Layout layout = lay_out(into);
-  const Place step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
+  const Position step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
   for (int far = 0;; ++far)  // ends: the drawing is finite
     for (const auto& [right, down] : ring(far))
-      if (const Place by{right * step.x, down * step.y};
+      if (const Position by{right * step.x, down * step.y};
           is_free(layout, box.translated(by.x, by.y)))
         return by;
 }
 
-Place uncovered(const Topology& topology, Place corner, QSizeF size) {
+Position uncovered(const Topology& topology, Position corner, QSizeF size) {
   const QRectF room(QPointF(corner.x, corner.y), size);
   std::vector<QRectF> cards;
   for (const NodeBox& node : lay_out(topology).nodes) cards.push_back(node.rect);

@@ -23,11 +23,11 @@ void arrange(topology::Topology& topology);
 
 // Returns how far a copy must be moved so that it covers no card or link: zero if its place is
 // free, else to the next free place beside it, below it, or farther away. In grid steps.
-Place free_offset(const topology::Topology& into, const topology::Topology& copy);
+Position free_offset(const topology::Topology& into, const topology::Topology& copy);
 
 // Returns the position for a new card: `corner` if it covers no card there, else the nearest free
 // one. In grid steps from `corner`.
-Place uncovered(const topology::Topology& topology, Place corner, QSizeF size);
+Position uncovered(const topology::Topology& topology, Position corner, QSizeF size);
 
 // Makes room for `devices` more devices on a host: moves it by the smallest shift at which its
 // larger card covers no additional card. In grid steps.

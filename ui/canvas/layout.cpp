@@ -32,7 +32,7 @@ NodeBox box_of(const topology::Host& host) {
   const QRectF bus = host.devices.size() > 1 ? QRectF(rect.left() + kPad, rect.bottom() - kBus,
                                                       rect.width() - 2 * kPad, kBus)
                                              : QRectF();
-  return {Part::Kind::host, host.name, rect, bus, tiles_of(host)};
+  return {TopologyObject::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
 // Returns the border point of a switch, whose ends are half circles; like `border_point`.
@@ -51,12 +51,12 @@ QPointF round_border_point(const QRectF& rect, QPointF to) {
 
 struct End {
   QRectF rect;
-  Part::Kind kind;
+  TopologyObject::Kind kind;
 };
 
 QPointF border_of(const End& end, QPointF to) {
-  return end.kind == Part::Kind::network_switch ? round_border_point(end.rect, to)
-                                                : border_point(end.rect, to);
+  return end.kind == TopologyObject::Kind::network_switch ? round_border_point(end.rect, to)
+                                                          : border_point(end.rect, to);
 }
 
 QPainterPath line_between(const End& from, const End& to, double aside) {
@@ -91,7 +91,7 @@ Ends ends_of(const std::vector<NodeBox>& nodes) {
   for (const NodeBox& node : nodes) {
     ends.try_emplace(node.name, End{node.rect, node.kind});
     for (const TileBox& tile : node.tiles)
-      ends.try_emplace(tile.name, End{tile.rect, Part::Kind::device});
+      ends.try_emplace(tile.name, End{tile.rect, TopologyObject::Kind::device});
   }
   return ends;
 }
@@ -105,7 +105,8 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
     if (from == ends.end() || to == ends.end() || from == to) continue;
     const int before = parallel[std::minmax(link.from, link.to)]++;
     const End &a = from->second, &b = to->second;
-    const bool within = a.kind == Part::Kind::device && b.kind == Part::Kind::device;
+    const bool within =
+        a.kind == TopologyObject::Kind::device && b.kind == TopologyObject::Kind::device;
     const QPainterPath path =
         within ? curve_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
     shapes.push_back({{link.from, link.to},
@@ -127,9 +128,9 @@ QPointF border_point(const QRectF& rect, QPointF to) {
   return rect.center() + d * share;
 }
 
-SelectedObjects selection_of(const Part& part) {
+SelectedObjects selection_of(const TopologyObject& part) {
   if (!part) return {};
-  if (part.kind == Part::Kind::link) return {.names = {}, .links = {part.link}};
+  if (part.kind == TopologyObject::Kind::link) return {.names = {}, .links = {part.link}};
   return {.names = {part.name}, .links = {}};
 }
 
@@ -161,7 +162,7 @@ Layout lay_out(const topology::Topology& topology) {
   Layout layout;
   for (const topology::Host& host : topology.hosts) layout.nodes.push_back(box_of(host));
   for (const topology::Switch& one : topology.switches)
-    layout.nodes.push_back({Part::Kind::network_switch,
+    layout.nodes.push_back({TopologyObject::Kind::network_switch,
                             one.name,
                             QRectF(QPointF(one.x, one.y), switch_size()),
                             {},
@@ -180,13 +181,13 @@ QRectF Layout::rect_of(const std::string& name) const {
   return {};
 }
 
-QRectF Layout::rect_of(const Part& part) const {
-  if (part.kind != Part::Kind::link) return part ? rect_of(part.name) : QRectF();
+QRectF Layout::rect_of(const TopologyObject& part) const {
+  if (part.kind != TopologyObject::Kind::link) return part ? rect_of(part.name) : QRectF();
   const auto at = std::ranges::find(links, part.link, &LinkShape::name);
   return at == links.end() ? QRectF() : at->path.boundingRect().adjusted(-4, -4, 4, 4);
 }
 
-Part object_at(const Layout& layout, QPointF point, double tolerance) {
+TopologyObject object_at(const Layout& layout, QPointF point, double tolerance) {
   const auto device_link = [&](const LinkShape& link) {
     QPainterPathStroker stroker;
     stroker.setWidth(link.width + 2 * tolerance);
@@ -199,14 +200,14 @@ Part object_at(const Layout& layout, QPointF point, double tolerance) {
   const auto holds_point = [&](const auto& box) { return box.rect.contains(point); };
   for (auto node = layout.nodes.rbegin(); node != layout.nodes.rend(); ++node)
     if (const TileBox* tile = topmost(node->tiles, holds_point))
-      return {Part::Kind::device, tile->name, {}};
+      return {TopologyObject::Kind::device, tile->name, {}};
   if (const LinkShape* bow = topmost(layout.links, [&](const LinkShape& link) {
         return link.within_host && device_link(link);
       }))
-    return {Part::Kind::link, {}, bow->name};  // links inside a host are above its card
+    return {TopologyObject::Kind::link, {}, bow->name};  // links inside a host are above its card
   if (const NodeBox* node = topmost(layout.nodes, holds_point)) return {node->kind, node->name, {}};
   if (const LinkShape* link = topmost(layout.links, device_link))
-    return {Part::Kind::link, {}, link->name};
+    return {TopologyObject::Kind::link, {}, link->name};
   return {};
 }
 

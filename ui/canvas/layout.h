@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 
 // One object of the drawing, by name.
-struct Part {
+struct TopologyObject {
   enum class Kind { nothing, host, device, network_switch, link };
   Kind kind = Kind::nothing;
   std::string name;  // host, device or switch name
@@ -22,9 +22,9 @@ struct Part {
 
   explicit operator bool() const { return kind != Kind::nothing; }
   bool is_node() const { return kind == Kind::host || kind == Kind::network_switch; }
-  bool operator==(const Part&) const = default;
+  bool operator==(const TopologyObject&) const = default;
 };
-SelectedObjects selection_of(const Part& part);
+SelectedObjects selection_of(const TopologyObject& part);
 
 struct TileBox {
   std::string name;
@@ -32,7 +32,7 @@ struct TileBox {
 };
 
 struct NodeBox {
-  Part::Kind kind = Part::Kind::host;  // or network_switch
+  TopologyObject::Kind kind = TopologyObject::Kind::host;  // or network_switch
   std::string name;
   QRectF rect;
   QRectF bus;  // strip of a host with several devices; otherwise empty
@@ -52,7 +52,7 @@ struct Layout {
   std::vector<LinkShape> links;
   QRectF bounds;
 
-  QRectF rect_of(const Part& part) const;  // null if it does not exist
+  QRectF rect_of(const TopologyObject& part) const;  // null if it does not exist
   QRectF rect_of(const std::string& name) const;
 };
 
@@ -70,7 +70,7 @@ QPointF border_point(
     QPointF to);  // point where the line from the center of `rect` to `to` leaves the rectangle
 
 // Returns the topmost object at a point; links match within `tolerance`.
-Part object_at(const Layout& layout, QPointF point, double tolerance = 6);
+TopologyObject object_at(const Layout& layout, QPointF point, double tolerance = 6);
 // Returns the hosts and switches that touch `area`, and the links between them.
 SelectedObjects within(const Layout& layout, const QRectF& area);
 

@@ -40,18 +40,20 @@ QString describe_host(const topology::Host& host) {
 
 }  // namespace
 
-std::vector<Part> reading_order(const Layout& layout) {
-  std::vector<Part> order;
+std::vector<TopologyObject> reading_order(const Layout& layout) {
+  std::vector<TopologyObject> order;
   for (const NodeBox& node : layout.nodes) {
     order.push_back({node.kind, node.name, {}});
-    for (const TileBox& tile : node.tiles) order.push_back({Part::Kind::device, tile.name, {}});
+    for (const TileBox& tile : node.tiles)
+      order.push_back({TopologyObject::Kind::device, tile.name, {}});
   }
-  for (const LinkShape& link : layout.links) order.push_back({Part::Kind::link, {}, link.name});
+  for (const LinkShape& link : layout.links)
+    order.push_back({TopologyObject::Kind::link, {}, link.name});
   return order;
 }
 
-Part next_object(const Layout& layout, const Part& from, int by) {
-  const std::vector<Part> order = reading_order(layout);
+TopologyObject next_object(const Layout& layout, const TopologyObject& from, int by) {
+  const std::vector<TopologyObject> order = reading_order(layout);
   if (order.empty()) return {};
   const auto at = std::ranges::find(order, from);
   if (at == order.end()) return by > 0 ? order.front() : order.back();
@@ -59,27 +61,27 @@ Part next_object(const Layout& layout, const Part& from, int by) {
   return order[static_cast<std::size_t>(((at - order.begin() + by) % count + count) % count)];
 }
 
-Part nearest_object(const Layout& layout, const Part& from, QPointF direction) {
+TopologyObject nearest_object(const Layout& layout, const TopologyObject& from, QPointF direction) {
   const QPointF start = layout.rect_of(from).center();
-  Part best = from;
+  TopologyObject best = from;
   double least = INFINITY;
-  for (const Part& part : reading_order(layout)) {
+  for (const TopologyObject& part : reading_order(layout)) {
     const QPointF way = layout.rect_of(part).center() - start;
     const double ahead = QPointF::dotProduct(way, direction),
                  off_axis = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
-    if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device))
+    if ((part.kind == TopologyObject::Kind::device) != (from.kind == TopologyObject::Kind::device))
       continue;  // arrow keys go from tile to tile; Tab enters and leaves hosts
-    const double cost =
-        ahead + 2 * off_axis + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
+    const double cost = ahead + 2 * off_axis +
+                        (part.kind == TopologyObject::Kind::link && from.is_node() ? 1000 : 0);
     if (part != from && ahead > std::max(1.0, off_axis / 2) && cost < least)
       least = cost, best = part;
   }
   return best;
 }
 
-QString describe(const topology::Topology& topology, const Part& part, bool emulated,
+QString describe(const topology::Topology& topology, const TopologyObject& part, bool emulated,
                  const QStringList& imposed, const QString& holding) {
-  if (part.kind == Part::Kind::link) return describe_link(topology, part.link);
+  if (part.kind == TopologyObject::Kind::link) return describe_link(topology, part.link);
   if (const topology::Device* device = find_device(topology, part.name))
     return describe_device(topology, *device, emulated, imposed, holding);
   if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);

@@ -10,17 +10,17 @@ namespace trainyard::ui {
 
 // Returns each host with its devices, then switches, then links: the order for Tab, Home, End and
 // screen readers.
-std::vector<Part> reading_order(const Layout& layout);
+std::vector<TopologyObject> reading_order(const Layout& layout);
 // Returns the part `by` steps further in that order, cyclically; without a current part, the first
 // or last.
-Part next_object(const Layout& layout, const Part& from, int by);
+TopologyObject next_object(const Layout& layout, const TopologyObject& from, int by);
 // Returns the nearest part in a direction (unit vector), preferring parts straight ahead; `from` if
 // there is none.
-Part nearest_object(const Layout& layout, const Part& from, QPointF direction);
+TopologyObject nearest_object(const Layout& layout, const TopologyObject& from, QPointF direction);
 // Describes a part for screen readers and the status bar: "gpu1: emulated gpu, rank 3, on host2. 1
 // core, 4 GB." `emulated`: true if the device's tile has that tag. `imposed`: its other tags.
 // `holding`: the rank's share of the model, appended at the end.
-QString describe(const topology::Topology& topology, const Part& part, bool emulated,
+QString describe(const topology::Topology& topology, const TopologyObject& part, bool emulated,
                  const QStringList& imposed = {}, const QString& holding = {});
 
 }  // namespace trainyard::ui

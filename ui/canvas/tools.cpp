@@ -48,8 +48,8 @@ class MoveNodes : public Gesture {
         const auto at =
             std::ranges::find(before, one.name, &std::remove_reference_t<decltype(one)>::name);
         if (at == before.end() || !context_.selection.contains(one.name)) continue;
-        const Place to =
-            by.isNull() ? Place{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
+        const Position to =
+            by.isNull() ? Position{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
         one.x = to.x, one.y = to.y;
       }
     };
@@ -83,7 +83,7 @@ class CarryDevice : public Gesture {
     const std::string target = host_at(at);
     if (target == host_of(topology, device_)->name) return;
     const bool is_only_device = target.empty() && host_of(topology, device_)->devices.size() == 1;
-    if (is_only_device || under(at).kind == Part::Kind::network_switch) return;
+    if (is_only_device || under(at).kind == TopologyObject::Kind::network_switch) return;
     context_.document.edit(
         QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
           const QPointF corner =
@@ -111,11 +111,11 @@ class CarryDevice : public Gesture {
   }
 
  private:
-  Part under(QPointF at) const { return object_at(context_.scene.layout(), at, 0); }
+  TopologyObject under(QPointF at) const { return object_at(context_.scene.layout(), at, 0); }
   std::string host_at(QPointF at) const {
-    const Part part = under(at);
-    if (part.kind == Part::Kind::host) return part.name;
-    return part.kind == Part::Kind::device
+    const TopologyObject part = under(at);
+    if (part.kind == TopologyObject::Kind::host) return part.name;
+    return part.kind == TopologyObject::Kind::device
                ? host_of(context_.document.experiment().topology, part.name)->name
                : std::string();
   }
@@ -163,7 +163,7 @@ class RubberBand : public Gesture {
 
 class PullLink : public Gesture {
  public:
-  PullLink(GestureContext& context, Part from, QPointF at)
+  PullLink(GestureContext& context, TopologyObject from, QPointF at)
       : context_(context), from_(std::move(from)), at_(at) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
@@ -171,7 +171,7 @@ class PullLink : public Gesture {
     context_.scene.set_hovered(target(at));
   }
   void release(QPointF at) override {
-    const Part to = target(at);
+    const TopologyObject to = target(at);
     if (!to || to == from_) return;
     base::Result<LinkName> made = LinkName{};
     context_.document.edit(
@@ -193,35 +193,35 @@ class PullLink : public Gesture {
   }
 
  private:
-  Part target(QPointF at) const {
-    const Part part = object_at(context_.scene.layout(), at, 0);
-    return part.kind == Part::Kind::link ? Part{} : part;
+  TopologyObject target(QPointF at) const {
+    const TopologyObject part = object_at(context_.scene.layout(), at, 0);
+    return part.kind == TopologyObject::Kind::link ? TopologyObject{} : part;
   }
 
   GestureContext& context_;
-  Part from_;
+  TopologyObject from_;
   QPointF at_;
 };
 
 }  // namespace
 
-std::vector<QPointF> ports_of(const Layout& layout, const Part& part) {
+std::vector<QPointF> ports_of(const Layout& layout, const TopologyObject& part) {
   const QRectF r = layout.rect_of(part);
-  if (r.isNull() || part.kind == Part::Kind::link) return {};
-  if (part.kind == Part::Kind::device) return {{r.center().x(), r.bottom()}};
+  if (r.isNull() || part.kind == TopologyObject::Kind::link) return {};
+  if (part.kind == TopologyObject::Kind::device) return {{r.center().x(), r.bottom()}};
   return {{r.center().x(), r.top()},
           {r.right(), r.center().y()},
           {r.center().x(), r.bottom()},
           {r.left(), r.center().y()}};
 }
 
-bool on_port(const Layout& layout, const Part& part, QPointF at) {
+bool on_port(const Layout& layout, const TopologyObject& part, QPointF at) {
   return std::ranges::any_of(ports_of(layout, part), [&](QPointF port) {
     return QLineF(port, at).length() <= kPortRadius + 3;
   });
 }
 
-void paint_ports(QPainter& painter, const Layout& layout, const Part& part) {
+void paint_ports(QPainter& painter, const Layout& layout, const TopologyObject& part) {
   painter.setPen(QPen(colors().accent, 1.5));
   painter.setBrush(colors().card);
   for (const QPointF& port : ports_of(layout, part))
@@ -238,7 +238,8 @@ std::unique_ptr<Gesture> carry_device(GestureContext& context, const std::string
 std::unique_ptr<Gesture> rubber_band(GestureContext& context, QPointF from, bool adding) {
   return std::make_unique<RubberBand>(context, from, adding);
 }
-std::unique_ptr<Gesture> pull_link(GestureContext& context, const Part& from, QPointF at) {
+std::unique_ptr<Gesture> pull_link(GestureContext& context, const TopologyObject& from,
+                                   QPointF at) {
   return std::make_unique<PullLink>(context, from, at);
 }
 

@@ -30,14 +30,14 @@ class Gesture {
 };
 
 // Returns the handles around the object under the mouse, from which a link can be pulled.
-std::vector<QPointF> ports_of(const Layout& layout, const Part& part);
-bool on_port(const Layout& layout, const Part& part, QPointF at);
-void paint_ports(QPainter& painter, const Layout& layout, const Part& part);
+std::vector<QPointF> ports_of(const Layout& layout, const TopologyObject& part);
+bool on_port(const Layout& layout, const TopologyObject& part, QPointF at);
+void paint_ports(QPainter& painter, const Layout& layout, const TopologyObject& part);
 
 std::unique_ptr<Gesture> move_nodes(GestureContext& context, QPointF from);
 std::unique_ptr<Gesture> carry_device(GestureContext& context, const std::string& device,
                                       QPointF from);  // moves a device to another host
 std::unique_ptr<Gesture> rubber_band(GestureContext& context, QPointF from, bool adding);
-std::unique_ptr<Gesture> pull_link(GestureContext& context, const Part& from, QPointF at);
+std::unique_ptr<Gesture> pull_link(GestureContext& context, const TopologyObject& from, QPointF at);
 
 }  // namespace trainyard::ui

@@ -105,13 +105,13 @@ Item* TopologyScene::make_node(const Arguments&... arguments) const {
   return item;
 }
 
-void TopologyScene::set_hovered(const Part& part) {
+void TopologyScene::set_hovered(const TopologyObject& part) {
   if (part == hovered_) return;
   hovered_ = part;
   sync();
 }
 
-void TopologyScene::set_current(const Part& part) {
+void TopologyScene::set_current(const TopologyObject& part) {
   if (part == current_) return;
   current_ = part;
   emit current_changed();
@@ -191,9 +191,9 @@ bool TopologyScene::transit_moves() const {
          clock_seconds_ < transit_began_seconds_ + kTransitSeconds;
 }
 
-Marks TopologyScene::marks_of(const Part& part) const {
-  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
-                                                      : selection_.contains(part.name);
+Marks TopologyScene::marks_of(const TopologyObject& part) const {
+  const bool selected = part.kind == TopologyObject::Kind::link ? selection_.contains(part.link)
+                                                                : selection_.contains(part.name);
   return {selected, part == hovered_};
 }
 
@@ -218,12 +218,12 @@ void TopologyScene::sync_hosts() {
     HostAppearance look{.host = host,
                         .live = {},
                         .speeds = overlay_ ? overlay_->link_speeds : QString(),
-                        .marks = marks_of({Part::Kind::host, host.name, {}})};
+                        .marks = marks_of({TopologyObject::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
     // appearance is independent of position, so a moved card's cached picture is kept
     look.host.x = look.host.y = 0;
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) {
-      return node.kind == Part::Kind::host && node.name == host.name;
+      return node.kind == TopologyObject::Kind::host && node.name == host.name;
     });
     item->set(*box, look);
   }
@@ -279,7 +279,7 @@ void TopologyScene::sync_tiles() {
                           .duty = tr("idle"),
                           .live = {},
                           .emulated = false,
-                          .marks = marks_of({Part::Kind::device, device.name, {}})};
+                          .marks = marks_of({TopologyObject::Kind::device, device.name, {}})};
       if (const auto rank = rank_of(topology, device.name)) {
         look.duty = duty_text(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
@@ -312,7 +312,8 @@ void TopologyScene::sync_switches() {
   for (const topology::Switch& one : document_.experiment().topology.switches) {
     SwitchItem*& item = switches_[one.name];
     if (!item) addItem(item = make_node<SwitchItem>());
-    item->set({one.x, one.y}, {one.name, marks_of({Part::Kind::network_switch, one.name, {}})});
+    item->set({one.x, one.y},
+              {one.name, marks_of({TopologyObject::Kind::network_switch, one.name, {}})});
   }
 }
 
@@ -332,7 +333,7 @@ void TopologyScene::sync_links() {
     LinkAppearance look{.link = link,
                         .live = {},
                         .speeds = live() ? overlay_->link_speeds : QString(),
-                        .marks = marks_of({Part::Kind::link, {}, name})};
+                        .marks = marks_of({TopologyObject::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
     if (overlay_) look.part = value_at(overlay_->link_fractions, name).value_or(1);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);

@@ -23,10 +23,10 @@ class TopologyScene : public QGraphicsScene {
   TopologyScene(Document& document, Selection& selection, QObject* parent = nullptr);
 
   const Layout& layout() const { return layout_; }
-  const Part& hovered() const { return hovered_; }
-  void set_hovered(const Part& part);
-  const Part& current() const { return current_; }  // has the keyboard focus
-  void set_current(const Part& part);
+  const TopologyObject& hovered() const { return hovered_; }
+  void set_hovered(const TopologyObject& part);
+  const TopologyObject& current() const { return current_; }  // has the keyboard focus
+  void set_current(const TopologyObject& part);
 
   // Sets the overlay of a run; cheap if little has changed. The overlay of a run that has ended is
   // removed when the drawing changes.
@@ -84,7 +84,7 @@ class TopologyScene : public QGraphicsScene {
   bool transit_moves() const;
   void start_or_stop_clock();
   void tick();
-  Marks marks_of(const Part& part) const;
+  Marks marks_of(const TopologyObject& part) const;
 
   Document& document_;
   Selection& selection_;
@@ -94,7 +94,7 @@ class TopologyScene : public QGraphicsScene {
   std::optional<Transit> transit_;
   TransitItem* transit_item_ = nullptr;
   double transit_began_seconds_ = 0;
-  Part hovered_, current_;
+  TopologyObject hovered_, current_;
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;     // children of their host

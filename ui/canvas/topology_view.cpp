@@ -71,14 +71,15 @@ void TopologyView::set_tool(Tool tool) {
 }
 
 void TopologyView::rename_current() {
-  const Part part = scene_.current();
-  if (!part || part.kind == Part::Kind::link) return;
+  const TopologyObject part = scene_.current();
+  if (!part || part.kind == TopologyObject::Kind::link) return;
   ensureVisible(scene_.layout().rect_of(part), 24, 24);
   const QRect shown = mapFromScene(scene_.layout().rect_of(part)).boundingRect();
   const int height = std::max(fontMetrics().height() + 8, 24),
             width = std::max(shown.width() - 8, 120);
-  const int top =
-      part.kind == Part::Kind::network_switch ? shown.center().y() - height / 2 : shown.top() + 4;
+  const int top = part.kind == TopologyObject::Kind::network_switch
+                      ? shown.center().y() - height / 2
+                      : shown.top() + 4;
   auto* editor = new NameEditor(
       viewport(), QRect(shown.left() + 4, top, width, height), words(part.name),
       [this, part](const QString& name) {
@@ -96,7 +97,7 @@ void TopologyView::rename_current() {
   connect(&document_, &Document::about_to_be_reset, editor, &NameEditor::leave);
 }
 
-void TopologyView::go_to(const Part& part, bool extend) {
+void TopologyView::go_to(const TopologyObject& part, bool extend) {
   scene_.set_current(part);
   if (extend) selection_.toggle(selection_of(part));
   else selection_.set(selection_of(part));
@@ -167,11 +168,11 @@ void TopologyView::escape() {
 
 void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
-  const Part part =
+  const TopologyObject part =
       by_key ? scene_.current() : object_at(scene_.layout(), mapToScene(event->pos()));
   if (!by_key && !std::ranges::includes(selection_.picked().names, selection_of(part).names))
     go_to(part);
-  if (!by_key && (part.kind == Part::Kind::link || !part)) go_to(part);
+  if (!by_key && (part.kind == TopologyObject::Kind::link || !part)) go_to(part);
   QMenu menu(this);
   for (const auto& fill : fill_menu_) fill(menu, part);
   const QPoint at =
@@ -198,8 +199,8 @@ void TopologyView::drawBackground(QPainter* painter, const QRectF& rect) {
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
   painter->setRenderHint(QPainter::Antialiasing);
   if (scene_.layout().nodes.empty()) paint_empty(*painter);
-  const Part& current = scene_.current();
-  if (hasFocus() && current && current.kind != Part::Kind::link) {
+  const TopologyObject& current = scene_.current();
+  if (hasFocus() && current && current.kind != TopologyObject::Kind::link) {
     QPen pen(Theme::instance().colors().accent, 1, Qt::DotLine);
     pen.setCosmetic(true);
     painter->setPen(pen);

@@ -48,7 +48,7 @@ class TopologyView : public QGraphicsView {
   // highlights devices that another panel refers to, until the next call
   void highlight_devices(const std::set<std::string>& devices);
   void rename_current();  // in place
-  void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) {
+  void add_to_context_menu(std::function<void(QMenu&, const TopologyObject&)> fill) {
     fill_menu_.push_back(std::move(fill));
   }
   QPointF middle() const;  // center of the visible area, in scene coordinates
@@ -87,9 +87,9 @@ class TopologyView : public QGraphicsView {
   QPointF scene_point(const QMouseEvent& event) const {
     return mapToScene(event.position().toPoint());
   }
-  void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
-  void click(const Part& part, Qt::KeyboardModifiers modifiers);
-  void go_to(const Part& part, bool extend = false);
+  void begin(const TopologyObject& part, QPointF at, Qt::KeyboardModifiers modifiers);
+  void click(const TopologyObject& part, Qt::KeyboardModifiers modifiers);
+  void go_to(const TopologyObject& part, bool extend = false);
   void place(PaletteKind kind, const std::optional<topology::Device>& device, QPointF at);
   void place_in_middle(PaletteKind kind, const std::optional<topology::Device>& device);
   void give_role(const std::set<std::string>& devices, topology::Role role);
@@ -119,7 +119,7 @@ class TopologyView : public QGraphicsView {
   GestureContext context_;
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
-  std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
+  std::vector<std::function<void(QMenu&, const TopologyObject&)>> fill_menu_;
   std::string
       drop_target_device_;  // device that would receive the dragged role or layers; empty: none
   std::set<std::string> pointed_;  // devices that another panel refers to

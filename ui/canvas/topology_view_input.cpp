@@ -36,8 +36,8 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
 }
 
 // Chooses the gesture by the object under the mouse.
-void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers) {
-  const bool linkable = part && part.kind != Part::Kind::link;
+void TopologyView::begin(const TopologyObject& part, QPointF at, Qt::KeyboardModifiers modifiers) {
+  const bool linkable = part && part.kind != TopologyObject::Kind::link;
   if (on_port(scene_.layout(), scene_.hovered(), at))
     gesture_ = pull_link(context_, scene_.hovered(), at);
   else if (tool_ == Tool::connect && linkable) gesture_ = pull_link(context_, part, at);
@@ -49,16 +49,17 @@ void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers mod
   } else {
     click(part, modifiers);
     if (part.is_node()) gesture_ = move_nodes(context_, at);
-    else if (part.kind == Part::Kind::device) gesture_ = carry_device(context_, part.name, at);
+    else if (part.kind == TopologyObject::Kind::device)
+      gesture_ = carry_device(context_, part.name, at);
   }
   viewport()->update();
 }
 
 // A press on a selected object keeps the selection, so that all of it can be dragged.
-void TopologyView::click(const Part& part, Qt::KeyboardModifiers modifiers) {
+void TopologyView::click(const TopologyObject& part, Qt::KeyboardModifiers modifiers) {
   scene_.set_current(part);
-  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
-                                                      : selection_.contains(part.name);
+  const bool selected = part.kind == TopologyObject::Kind::link ? selection_.contains(part.link)
+                                                                : selection_.contains(part.name);
   if (modifiers & (Qt::ShiftModifier | Qt::ControlModifier)) selection_.toggle(selection_of(part));
   else if (!selected) selection_.set(selection_of(part));
 }
@@ -74,7 +75,7 @@ void TopologyView::mouseMoveEvent(QMouseEvent* event) {
     gesture_->move(at, event->modifiers());
     viewport()->update();
   } else if (!on_port(scene_.layout(), scene_.hovered(), at)) {
-    const Part before = scene_.hovered();
+    const TopologyObject before = scene_.hovered();
     scene_.set_hovered(object_at(scene_.layout(), at));
     if (before != scene_.hovered()) viewport()->update();
   }
@@ -95,7 +96,7 @@ void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void TopologyView::mouseDoubleClickEvent(QMouseEvent* event) {
-  const Part part = object_at(scene_.layout(), scene_point(*event));
+  const TopologyObject part = object_at(scene_.layout(), scene_point(*event));
   if (event->button() != Qt::LeftButton || !part) return mousePressEvent(event);
   go_to(part);
   rename_current();
@@ -120,8 +121,9 @@ bool TopologyView::event(QEvent* event) {
   if (event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const int by = key->key() == Qt::Key_Tab ? 1 : key->key() == Qt::Key_Backtab ? -1 : 0;
-    const Part next = by != 0 ? next_object(scene_.layout(), scene_.current(), by) : Part{};
-    const Part end = next_object(scene_.layout(), {}, by);
+    const TopologyObject next =
+        by != 0 ? next_object(scene_.layout(), scene_.current(), by) : TopologyObject{};
+    const TopologyObject end = next_object(scene_.layout(), {}, by);
     if (next && !(scene_.current() && next == end)) return go_to(next), true;
   }
   return QGraphicsView::event(event);
@@ -158,7 +160,7 @@ bool TopologyView::navigate_by_key(const QKeyEvent& event) {
   else if (direction.isNull()) return false;
   else if (event.modifiers() & Qt::ControlModifier) move_by_key(direction);
   else if (!scene_.current()) go_to(next_object(layout, {}, 1));
-  else if (const Part next = nearest_object(layout, scene_.current(), direction);
+  else if (const TopologyObject next = nearest_object(layout, scene_.current(), direction);
            next != scene_.current())
     go_to(next, extend);
   return true;
@@ -168,8 +170,8 @@ bool TopologyView::navigate_by_key(const QKeyEvent& event) {
 // neighbors, and therefore its rank.
 void TopologyView::move_by_key(QPointF direction) {
   const std::set<std::string>& names = selection_.picked().names;
-  const Part& current = scene_.current();
-  if (current.kind == Part::Kind::device && names == std::set{current.name}) {
+  const TopologyObject& current = scene_.current();
+  if (current.kind == TopologyObject::Kind::device && names == std::set{current.name}) {
     const int wide =
         columns(host_of(document_.experiment().topology, current.name)->devices.size());
     document_.edit(tr("Move %1").arg(QString::fromStdString(current.name)),

@@ -31,10 +31,10 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
 }
 
 // Returns the host under a part: the host itself, or a device's host.
-std::string host_under(const topology::Topology& topology, const Part& part) {
-  if (part.kind == Part::Kind::host) return part.name;
+std::string host_under(const topology::Topology& topology, const TopologyObject& part) {
+  if (part.kind == TopologyObject::Kind::host) return part.name;
   const topology::Host* host =
-      part.kind == Part::Kind::device ? host_of(topology, part.name) : nullptr;
+      part.kind == TopologyObject::Kind::device ? host_of(topology, part.name) : nullptr;
   return host ? host->name : "";
 }
 
@@ -52,13 +52,13 @@ void TopologyView::place(PaletteKind kind, const std::optional<topology::Device>
   const QSizeF size =
       kind == PaletteKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
   const bool joins = device && !host.empty();
-  const Place wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
-  const Place corner = joins ? wanted : uncovered(document_.experiment().topology, wanted, size);
-  Part added{kind == PaletteKind::host ? Part::Kind::host
-             : device                  ? Part::Kind::device
-                                       : Part::Kind::network_switch,
-             {},
-             {}};
+  const Position wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
+  const Position corner = joins ? wanted : uncovered(document_.experiment().topology, wanted, size);
+  TopologyObject added{kind == PaletteKind::host ? TopologyObject::Kind::host
+                       : device                  ? TopologyObject::Kind::device
+                                                 : TopologyObject::Kind::network_switch,
+                       {},
+                       {}};
   document_.edit(
       tr("Place %1")
           .arg(kind == PaletteKind::host ? tr("host")
@@ -125,8 +125,8 @@ void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
 }
 
 std::string TopologyView::device_at(QPointF at) const {
-  const Part part = object_at(scene_.layout(), at, 0);
-  return part.kind == Part::Kind::device ? part.name : "";
+  const TopologyObject part = object_at(scene_.layout(), at, 0);
+  return part.kind == TopologyObject::Kind::device ? part.name : "";
 }
 
 bool TopologyView::set_drop_target(const std::string& device) {
@@ -173,10 +173,12 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   const auto kind = part_of_mime(event->mimeData());
   const bool device = device_of_mime(event->mimeData()) || (kind && device_of(*kind));
   if (!kind && !device) return event->ignore();
-  const Part under =
-      device ? object_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
+  const TopologyObject under =
+      device ? object_at(scene_.layout(), mapToScene(event->position().toPoint()), 0)
+             : TopologyObject{};
   const std::string host = host_under(document_.experiment().topology, under);
-  scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
+  scene_.set_hovered(host.empty() ? TopologyObject{}
+                                  : TopologyObject{TopologyObject::Kind::host, host, {}});
   event->acceptProposedAction();
 }
 
@@ -193,7 +195,7 @@ void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
   drop_target_device_.clear();
   viewport()->update();
   if (device.empty()) return event.ignore();
-  go_to({Part::Kind::device, device, {}});
+  go_to({TopologyObject::Kind::device, device, {}});
   give_role({device}, role);
   setFocus();
   event.acceptProposedAction();

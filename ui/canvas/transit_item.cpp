@@ -24,7 +24,7 @@ QPointF nearest(const QRectF& tile, QPointF to) {
 // Returns null if the host has no bus, because it has only one device.
 const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) {
-    return node.kind == Part::Kind::host && node.name == name;
+    return node.kind == TopologyObject::Kind::host && node.name == name;
   });
   return at == layout.nodes.end() || at->bus.isEmpty() ? nullptr : &*at;
 }

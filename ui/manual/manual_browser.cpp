@@ -46,7 +46,7 @@ ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& direct
   connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
 }
 
-void ManualBrowser::show_place(const manual::Place& place) {
+void ManualBrowser::show_place(const manual::ManualLocation& place) {
   if (!now_.place.file.empty() && now_.place != place) {
     back_.push_back({now_.place, verticalScrollBar()->value()});
     forward_.clear();
@@ -124,7 +124,7 @@ void ManualBrowser::fit_width(QTextDocument& page) {
   fit_pictures(page, text_width(), [this](const QString& name) { return picture(name).size(); });
 }
 
-void ManualBrowser::scroll_to(const manual::Place& place) {
+void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const auto heading = headings_.find(to_qstring(place.slug));
   if (place.slug.empty() || heading == headings_.end()) return verticalScrollBar()->setValue(0);
   QTextBlock block = heading->second;

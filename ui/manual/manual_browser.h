@@ -20,9 +20,9 @@ class ManualBrowser : public QTextBrowser {
   ManualBrowser(const manual::Manual& manual, const QString& directory, QWidget* parent = nullptr);
 
   // Shows a section and remembers the old one for going back.
-  void show_place(const manual::Place& place);
+  void show_place(const manual::ManualLocation& place);
   void highlight_words(const QStringList& words);  // highlights them on the page
-  const manual::Place& place() const { return now_.place; }
+  const manual::ManualLocation& place() const { return now_.place; }
   QString page_title() const;
   bool can_go_back() const { return !back_.empty(); }
   bool can_go_forward() const { return !forward_.empty(); }
@@ -43,7 +43,7 @@ class ManualBrowser : public QTextBrowser {
 
  private:
   struct Visit {
-    manual::Place place;
+    manual::ManualLocation place;
     int scrolled = 0;
   };
 
@@ -52,7 +52,7 @@ class ManualBrowser : public QTextBrowser {
   void render();
   void render_again();
   void fit_width(QTextDocument& page);
-  void scroll_to(const manual::Place& place);
+  void scroll_to(const manual::ManualLocation& place);
   QImage picture(const QString& name);
   int text_width() const;
 

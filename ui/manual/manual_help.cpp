@@ -11,8 +11,8 @@
 
 namespace trainyard::ui {
 
-manual::Place place_of(const manual::Manual& manual, const ManualTopic& topic,
-                       const experiment::StrategySpec& strategy) {
+manual::ManualLocation place_of(const manual::Manual& manual, const ManualTopic& topic,
+                                const experiment::StrategySpec& strategy) {
   if (topic.problem)
     if (const auto place = manual.problem(*topic.problem)) return *place;
   if (topic.field == "strategy.kind")

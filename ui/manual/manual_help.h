@@ -19,8 +19,8 @@ namespace trainyard::ui {
 
 // Returns the place of a topic; the contents if it has none. The kind of strategy and the algorithm
 // are explained by the pages of their values.
-manual::Place place_of(const manual::Manual& manual, const ManualTopic& topic,
-                       const experiment::StrategySpec& strategy);
+manual::ManualLocation place_of(const manual::Manual& manual, const ManualTopic& topic,
+                                const experiment::StrategySpec& strategy);
 
 class ManualHelp : public QObject {
   Q_OBJECT

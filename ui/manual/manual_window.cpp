@@ -281,7 +281,7 @@ void ManualWindow::open_hit(int row) {
   browser_->highlight_words(search_->text().split(' ', Qt::SkipEmptyParts));
 }
 
-void ManualWindow::show_place(const manual::Place& place) {
+void ManualWindow::show_place(const manual::ManualLocation& place) {
   browser_->show_place(place);
   show();
   raise();

@@ -10,13 +10,13 @@
 namespace trainyard::ui {
 namespace {
 
-using collective::Held;
+using collective::PartialSum;
 
 bool covers(const collective::Move& move, int chunk) {
   return move.chunk <= chunk && chunk < move.chunk + move.chunks;
 }
 
-const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
+const PartialSum& at(const std::vector<std::vector<PartialSum>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
 }
 
@@ -42,8 +42,8 @@ int StepModel::columnCount(const QModelIndex& parent) const {
 
 CellLook StepModel::look(int rank, int chunk) const {
   const collective::Steps& steps = stepper_.steps();
-  const Held &held = at(stepper_.state().held, rank, chunk),
-             &scratch_sums = at(stepper_.state().scratch_sums, rank, chunk);
+  const PartialSum &held = at(stepper_.state().held, rank, chunk),
+                   &scratch_sums = at(stepper_.state().scratch_sums, rank, chunk);
   CellLook look;
   if (is_empty(chunk)) return look;
   if (!held.of.empty())

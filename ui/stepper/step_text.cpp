@@ -15,8 +15,8 @@ namespace {
 using collective::Algorithm;
 using collective::Collective;
 using collective::Effect;
-using collective::Held;
 using collective::Move;
+using collective::PartialSum;
 
 constexpr std::size_t kMaxNamed = 8;        // maximum number of listed members
 constexpr std::int64_t kFewBytes = 10'000;  // shown exactly up to here
@@ -35,12 +35,13 @@ QString rank_of(const Stepper& stepper, int position) {
   return QString::number(named_rank(stepper, position));
 }
 
-const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
+const PartialSum& held(const std::vector<std::vector<PartialSum>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
 }
 
 // Returns the values of the chunks that moved: "12 (0+2)", separated by "; ".
-QString numbers(const Stepper& stepper, const std::vector<std::vector<Held>>& cells, int rank) {
+QString numbers(const Stepper& stepper, const std::vector<std::vector<PartialSum>>& cells,
+                int rank) {
   const Move& move = *stepper.move();
   QStringList list;
   for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk)
@@ -149,7 +150,7 @@ QString members_text(const std::vector<int>& members, const collective::Exercise
   return joined(ranks, "+");
 }
 
-QString held_text(const Held& held, const collective::Exercise& exercise) {
+QString held_text(const PartialSum& held, const collective::Exercise& exercise) {
   return held.of.empty() ? text("empty")
                          : value_text(held.value) + " (" + members_text(held.of, exercise) + ")";
 }

@@ -16,7 +16,7 @@ QString value_text(double value);                      // up to six digits
 int named_rank(const Stepper& stepper, int position);  // number of the rank in the exercise
 // Lists members by position with their numbers in the exercise: "0+2"; many as "12 of 16 ranks".
 QString members_text(const std::vector<int>& members, const collective::Exercise& exercise);
-QString held_text(const collective::Held& held,
+QString held_text(const collective::PartialSum& held,
                   const collective::Exercise& exercise);  // "12 (0+2)", "nothing yet"
 QString chunks_text(int chunk, int chunks);               // "chunk 2", "chunks 2 to 3"
 QString program_line_text(

@@ -67,7 +67,7 @@ const collective::Move* Stepper::move() const {
 }
 
 bool Stepper::complete(int position, int chunk) const {
-  const collective::Held& held =
+  const collective::PartialSum& held =
       state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
   if (held.of.empty() || !steps_.wanted(position, chunk)) return false;
   return !collective::is_reduction(steps_.exercise.collective) ||

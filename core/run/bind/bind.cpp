@@ -232,7 +232,7 @@ class Binder : BufferMap {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Tensor near = tensor(out ? op.reads[i] : op.writes[i]),
                    home = tensor(out ? op.writes[i] : op.reads[i]);
-      const SwapSpace* const file = file_of((out ? op.writes[i] : op.reads[i]).buffer);
+      const OffloadSpace* const file = file_of((out ? op.writes[i] : op.reads[i]).buffer);
       bound.copies.push_back({near.data, home.data, file,
                               file != nullptr ? home.data - file->disk(0) : 0,
                               near.elements() * base::size_of(near.dtype)});
@@ -528,9 +528,9 @@ class Binder : BufferMap {
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
                              compute::Compute& compute, const PrivateArena& private_arena,
-                             const SharedArena& shared_arena, const SwapSpace* swap_space,
+                             const SharedArena& shared_arena, const OffloadSpace* offload_space,
                              const SharedBuffer& shared_buffer) {
-  return Binder(BufferMap(plan, private_arena, shared_arena, swap_space, shared_buffer), plan,
+  return Binder(BufferMap(plan, private_arena, shared_arena, offload_space, shared_buffer), plan,
                 groups, model, recipe, compute)
       .run();
 }

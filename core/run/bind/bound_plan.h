@@ -13,7 +13,7 @@
 #include "core/model/model.h"
 #include "core/run/bind/layout.h"
 #include "core/run/bind/memory_use.h"
-#include "core/run/bind/swap_space.h"
+#include "core/run/bind/offload_space.h"
 
 namespace trainyard::run {
 
@@ -74,7 +74,7 @@ struct NamedRows {
 // offset on, in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  const SwapSpace* file = nullptr;  // null: host memory
+  const OffloadSpace* file = nullptr;  // null: host memory
   std::int64_t offset = 0, bytes = 0;
 };
 
@@ -208,12 +208,13 @@ struct SharedArena {
 };
 
 // Binds a plan to memory. Arenas must have the sizes of `layout`, be zeroed (the optimizer's state
-// starts at zero) and outlive the result; likewise `swap_space` (null without offloading) and the
-// memory of `shared_buffer`. A kernel that cannot be prepared is a Problem that names the op.
+// starts at zero) and outlive the result; likewise `offload_space` (null without offloading) and
+// the memory of `shared_buffer`. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
                              compute::Compute& compute, const PrivateArena& private_arena,
-                             const SharedArena& shared_arena, const SwapSpace* swap_space = nullptr,
+                             const SharedArena& shared_arena,
+                             const OffloadSpace* offload_space = nullptr,
                              const SharedBuffer& shared_buffer = {});
 
 }  // namespace trainyard::run

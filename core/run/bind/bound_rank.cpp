@@ -14,11 +14,11 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts,
     if (!own) return base::fail(own.error());
     rank.own = std::move(*own);
   }
-  auto swap_space = SwapSpace::make(places, *parts.swap_directory, where);
-  if (!swap_space) return base::fail(swap_space.error());
-  rank.swap_space = std::move(*swap_space);
+  auto offload_space = OffloadSpace::make(places, *parts.offload_directory, where);
+  if (!offload_space) return base::fail(offload_space.error());
+  rank.offload_space = std::move(*offload_space);
   auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute,
-                         rank.own->arena(), rank.shared, &rank.swap_space, shared_buffer);
+                         rank.own->arena(), rank.shared, &rank.offload_space, shared_buffer);
   if (!bound) return base::fail(bound.error());
   rank.bound = std::move(*bound);
   return {};

@@ -14,7 +14,7 @@ struct BoundRank {
   plan::RankPlan plan;
   std::optional<PrivateMemory> own;  // private memory
   std::span<std::byte> shared;       // memory that other ranks read
-  SwapSpace swap_space;
+  OffloadSpace offload_space;
   BoundPlan bound;
 
   int program(const std::string& name) const { return plan.program(name); }
@@ -28,7 +28,7 @@ struct BindingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  const std::string* swap_directory = nullptr;  // directory for buffers offloaded to disk
+  const std::string* offload_directory = nullptr;  // directory for buffers offloaded to disk
 };
 
 // Binds `rank`. Its plan and shared memory must be set, and its private memory if other ranks use

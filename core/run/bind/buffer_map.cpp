@@ -8,12 +8,12 @@ namespace trainyard::run {
 using compute::Tensor;
 
 BufferMap::BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
-                     const SwapSpace* swap_space, const SharedBuffer& shared_buffer)
+                     const OffloadSpace* offload_space, const SharedBuffer& shared_buffer)
     : plan_(plan),
       layout_(layout(plan)),
       own_(own),
       shared_(shared),
-      swap_space_(swap_space),
+      offload_space_(offload_space),
       shared_buffer_(shared_buffer) {}
 
 base::Result<void> BufferMap::fits() const {
@@ -24,7 +24,7 @@ base::Result<void> BufferMap::fits() const {
   if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
     return base::fail({"arena_too_small", base::ProblemCode::failed, rank,
                        "the arenas are smaller than the plan needs", "", ""});
-  if (swap_space_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
+  if (offload_space_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
     return base::fail({"no_offload_memory", base::ProblemCode::failed, rank,
                        "the plan offloads buffers, but there is no memory for them", "", ""});
   return {};
@@ -39,21 +39,21 @@ std::vector<MemorySpan> BufferMap::in_memory(bool on_device) const {
 
 const std::byte* BufferMap::begin_of(const MemoryRegion& region, bool on_device) const {
   if (region.part == MemoryPurpose::disk) return nullptr;
-  if (region.part == MemoryPurpose::host) return swap_space_->host(region.offset);
+  if (region.part == MemoryPurpose::host) return offload_space_->host(region.offset);
   const bool of_device = region.shared ? is_in_device_memory(region.offset)
                                        : on_device && !is_host_accessible(region.offset);
   return of_device ? nullptr : in_arena(region.shared, region.offset);
 }
 
-const SwapSpace* BufferMap::file_of(plan::BufferId id) const {
-  return layout_.buffers[id.index()].place == plan::Place::disk ? swap_space_ : nullptr;
+const OffloadSpace* BufferMap::file_of(plan::BufferId id) const {
+  return layout_.buffers[id.index()].place == plan::MemoryKind::disk ? offload_space_ : nullptr;
 }
 
 std::byte* BufferMap::address(plan::BufferId id) const {
   if (shared_buffer_.data != nullptr && id == shared_buffer_.buffer) return shared_buffer_.data;
   const Placement& place = layout_.buffers[id.index()];
-  if (place.place == plan::Place::host) return swap_space_->host(place.offset);
-  if (place.place == plan::Place::disk) return swap_space_->disk(place.offset);
+  if (place.place == plan::MemoryKind::host) return offload_space_->host(place.offset);
+  if (place.place == plan::MemoryKind::disk) return offload_space_->disk(place.offset);
   return in_arena(place.shared, place.offset);
 }
 

@@ -13,7 +13,7 @@ class BufferMap {
  public:
   // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
   BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
-            const SwapSpace* swap_space, const SharedBuffer& shared_buffer);
+            const OffloadSpace* offload_space, const SharedBuffer& shared_buffer);
 
   // Returns a Problem if some buffer does not fit its memory.
   base::Result<void> fits() const;
@@ -21,7 +21,7 @@ class BufferMap {
   // Returns all memory by purpose. Memory on a device other than the host has no address there.
   std::vector<MemorySpan> in_memory(bool on_device) const;
   // Returns the file to which the buffer is offloaded; null if there is none.
-  const SwapSpace* file_of(plan::BufferId id) const;
+  const OffloadSpace* file_of(plan::BufferId id) const;
 
   std::byte* address(plan::BufferId id) const;
   compute::Tensor tensor(const plan::Access& access) const;
@@ -56,7 +56,7 @@ class BufferMap {
   Layout layout_;
   PrivateArena own_;
   SharedArena shared_;
-  const SwapSpace* swap_space_;
+  const OffloadSpace* offload_space_;
   SharedBuffer shared_buffer_;
 };
 

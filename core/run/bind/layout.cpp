@@ -25,7 +25,7 @@ bool may_share(plan::LaneKind kind) {
 std::vector<bool> scratch_of(const RankPlan& plan, const plan::Liveness& lives) {
   std::vector<bool> scratch(plan.buffers.size());
   for (std::size_t b = 0; b < scratch.size(); ++b)
-    scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::Place::device &&
+    scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::MemoryKind::device &&
                  lives.is_written_first(b);
   for (const plan::Program& program : plan.programs)
     for (const plan::Op& op : program.ops)
@@ -61,7 +61,7 @@ bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
 // True if the host reads or writes the buffer between ops. Such buffers are contiguous.
 bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
-  if (buffer.shared || buffer.place != plan::Place::device) return false;
+  if (buffer.shared || buffer.place != plan::MemoryKind::device) return false;
   const bool is_small =
       is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
   return plan::is_host_accessed(buffer.name) || (is_small && host_participates(plan, number));
@@ -140,9 +140,9 @@ std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Liveness& l
 // Returns the size of the arena or file that contains the buffer.
 std::int64_t& end_of(Layout& layout, const plan::Buffer& buffer) {
   switch (buffer.place) {
-    case plan::Place::host: return layout.host_bytes;
-    case plan::Place::disk: return layout.disk_bytes;
-    case plan::Place::device: break;
+    case plan::MemoryKind::host: return layout.host_bytes;
+    case plan::MemoryKind::disk: return layout.disk_bytes;
+    case plan::MemoryKind::device: break;
   }
   return buffer.shared ? layout.shared_bytes : layout.private_bytes;
 }
@@ -173,7 +173,7 @@ Layout layout(const RankPlan& plan) {
   const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
   for (const Placed& p : placed)
-    result.buffers[p.buffer] = {false, start + p.offset, plan::Place::device};
+    result.buffers[p.buffer] = {false, start + p.offset, plan::MemoryKind::device};
   result.private_bytes = start + end_of(placed);
   return result;
 }

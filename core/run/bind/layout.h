@@ -16,7 +16,7 @@ namespace trainyard::run {
 struct Placement {
   bool shared = false;
   std::int64_t offset = 0;  // bytes from the start of its arena or file
-  plan::Place place = plan::Place::device;
+  plan::MemoryKind place = plan::MemoryKind::device;
 };
 
 struct Layout {

@@ -35,9 +35,9 @@ MemoryPurpose part_of(const std::string& name) {
 
 MemoryPurpose part_of(const plan::Buffer& buffer) {
   switch (buffer.place) {
-    case plan::Place::host: return MemoryPurpose::host;
-    case plan::Place::disk: return MemoryPurpose::disk;
-    case plan::Place::device: break;
+    case plan::MemoryKind::host: return MemoryPurpose::host;
+    case plan::MemoryKind::disk: return MemoryPurpose::disk;
+    case plan::MemoryKind::device: break;
   }
   return part_of(buffer.name);
 }
@@ -50,8 +50,8 @@ std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layou
       gradients;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];
-    const bool scratch =
-        !place.shared && place.place == plan::Place::device && place.offset >= layout.scratch_first;
+    const bool scratch = !place.shared && place.place == plan::MemoryKind::device &&
+                         place.offset >= layout.scratch_first;
     const MemoryRegion region{part_of(plan.buffers[b]), place.shared, place.offset,
                               plan.buffers[b].bytes()};
     if (region.bytes > 0 && !scratch) regions.push_back(region);

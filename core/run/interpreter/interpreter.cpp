@@ -97,7 +97,7 @@ Interpreter::State::State(InterpreterParts p)
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   computing.reserve(kGiven);
   done.reserve(128);
-  swapped.reserve(1024);
+  offloaded.reserve(1024);
   for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
     const LaneKind kind = parts.plan->lanes[l].kind;
     if (kind == LaneKind::input) input_lane = LaneId(l);
@@ -108,8 +108,8 @@ Interpreter::State::State(InterpreterParts p)
   if (!enqueue_uncaptured)
     chains.emplace(*parts.plan, *parts.bound, compute_lane, *parts.compute, kLinks);
   if (copy_lane.valid())
-    swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound,
-                                          *parts.compute, transfers.get(), parts.slowness);
+    offloading = std::make_unique<Offloading>(*parts.plan, frontier, copy_lane, *parts.bound,
+                                              *parts.compute, transfers.get(), parts.slowness);
 }
 
 Interpreter::State::~State() {
@@ -148,7 +148,7 @@ base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
   if (*moved || !(state_->input_blocked || !state_->computing.empty() ||
-                  (state_->swapping && state_->swapping->under_way())))
+                  (state_->offloading && state_->offloading->under_way())))
     return moved;
   return state_->idle().map([] { return true; });
 }

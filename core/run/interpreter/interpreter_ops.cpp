@@ -44,21 +44,21 @@ base::Result<bool> Interpreter::State::progress() {
   if (!computed) return computed;
   const bool any = *computed || *answered || loaded || *moved || *swapped_any;
   if (any) copies_requested_at = -1;
-  else if (swapping &&
+  else if (offloading &&
            std::exchange(copies_requested_at, frontier.admitted()) != frontier.admitted())
-    swapping->notify_thread();
+    offloading->notify_thread();
   return any;
 }
 
 // Takes the ops that the copy lane's thread has completed.
 base::Result<bool> Interpreter::State::take_swapped() {
-  if (!swapping) return false;
-  if (const auto failed = swapping->failure()) {
+  if (!offloading) return false;
+  if (const auto failed = offloading->failure()) {
     is_at(failed->first);
     return base::fail(failed->second);
   }
-  if (!swapping->take(swapped)) return false;
-  for (const CompletedCopy& one : swapped)
+  if (!offloading->take(offloaded)) return false;
+  for (const CompletedCopy& one : offloaded)
     record_op(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
   return true;
 }
@@ -267,16 +267,16 @@ base::Result<void> Interpreter::State::idle() {
   } else if (input_blocked && answering) {
     is_at(*frontier.next(input_lane));
     wait_for_peers(kInputSlice, -1);
-  } else if (swapping) {
-    swapping->wait(input_blocked ? kInputSlice : kWaitSlice);
+  } else if (offloading) {
+    offloading->wait(input_blocked ? kInputSlice : kWaitSlice);
   } else if (input_blocked) {
     is_at(*frontier.next(input_lane));
     pipeline->wait_next();
   }
   const std::int64_t begin = lap();
-  (computes                                     ? meter.times.compute_ns
-   : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns
-                                                : meter.times.input_ns) += now_ns - begin;
+  (computes                                       ? meter.times.compute_ns
+   : comm_waits || (offloading && !input_blocked) ? meter.times.wait_ns
+                                                  : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed())
     return base::fail({"stopped", base::ProblemCode::canceled,
                        fmt::format("rank {}", parts.plan->rank), "the rank was stopped", "", ""});
@@ -290,7 +290,7 @@ void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::
                                 std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
-  if (swapping) swapping->notify_after(ready);
+  if (offloading) offloading->notify_after(ready);
   record_op(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 

@@ -18,8 +18,8 @@
 #include "core/run/interpreter/chains.h"
 #include "core/run/interpreter/interpreter.h"
 #include "core/run/interpreter/offer_answerer.h"
+#include "core/run/interpreter/offloading.h"
 #include "core/run/interpreter/staleness.h"
-#include "core/run/interpreter/swapping.h"
 #include "core/run/meters/chunk_sampler.h"
 #include "core/run/meters/step_meter.h"
 
@@ -57,7 +57,7 @@ struct Interpreter::State {
   const plan::Columns columns;  // columns of the loaded samples; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
-  std::vector<CompletedCopy> swapped;
+  std::vector<CompletedCopy> offloaded;
   plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
@@ -80,8 +80,9 @@ struct Interpreter::State {
   const std::vector<std::int32_t> step_ops;
   // worker of servers: instance of its training; later instances belong to the next round
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
-  std::int64_t saved = 0;              // checkpoints, in units of save_every_steps
-  std::unique_ptr<Swapping> swapping;  // last, because it uses the frontier; null: no offloading
+  std::int64_t saved = 0;  // checkpoints, in units of save_every_steps
+  std::unique_ptr<Offloading>
+      offloading;  // last, because it uses the frontier; null: no offloading
 
   explicit State(InterpreterParts p);
   ~State();  // waits until the device has finished all submitted ops

@@ -107,7 +107,7 @@ Result<void> GossipReplay::State::add_rank(int number) {
   rank.rank.shared = parts.transports[n]->arena();
   compute::Compute* const compute = parts.computes[n].get();
   if (auto ok = bind(rank.rank, {&parts.plan->groups, parts.model, parts.recipe, compute,
-                                 &parts.swap_directory});
+                                 &parts.offload_directory});
       !ok)
     return ok;
   parts.initialize(rank.rank.plan, rank.rank.bound);

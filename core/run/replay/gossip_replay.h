@@ -29,7 +29,7 @@ struct PairTrainingParts {
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
       initialize;  // sets the weights before the first step
   std::int64_t first_step = 0;
-  std::string swap_directory;  // for buffers offloaded to disk
+  std::string offload_directory;  // for buffers offloaded to disk
 };
 
 class GossipReplay {

@@ -12,7 +12,7 @@
 #include "core/run/input/held_out.h"
 #include "core/run/input/named_rows.h"
 #include "core/run/input/round_input.h"
-#include "core/run/interpreter/swapping.h"
+#include "core/run/interpreter/offloading.h"
 #include "core/run/meters/step_meter.h"
 #include "core/run/replay/server_replay_binding.h"
 #include "core/run/servers/server_share.h"

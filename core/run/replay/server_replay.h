@@ -31,8 +31,8 @@ struct ServedTrainingParts {
       initialize;  // sets the weights before the first step
   std::function<telemetry::EventRing*(int rank)> events = {};  // null: no recording
   std::int64_t first_version = 0;                              // completed updates of the servers
-  std::int64_t begun_ns = 0;        // CLOCK_MONOTONIC at time 0 of the order, for events
-  std::string swap_directory = {};  // for buffers that workers offload to disk
+  std::int64_t begun_ns = 0;           // CLOCK_MONOTONIC at time 0 of the order, for events
+  std::string offload_directory = {};  // for buffers that workers offload to disk
   // called between ops, so that the caller can show that it is alive; a Problem stops the training
   std::function<base::Result<void>()> between_ops = {};
 };

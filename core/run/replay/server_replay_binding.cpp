@@ -75,7 +75,7 @@ base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, in
     to.own = beside->own;
   else shared.all_bytes += places.private_bytes;
   return bind(
-      to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.swap_directory},
+      to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.offload_directory},
       lender == nullptr ? SharedBuffer{} : lent_parameters(to.plan, *lender));
 }
 

@@ -145,7 +145,7 @@ std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int ran
   std::vector<CheckpointSpan> spans;
   if (!experiment::shards_parameters(e)) return spans_of({parameters});
   std::byte* at = parameters.data;
-  for (const experiment::Part& part : experiment::shards_of_rank(e, rank)) {
+  for (const experiment::ElementRange& part : experiment::shards_of_rank(e, rank)) {
     spans.push_back(
         {CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
     at += part.count * base::size_of(parameters.dtype);

@@ -67,7 +67,7 @@ struct Prepared {
     return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
   }
   std::optional<run::PrivateMemory> own;
-  run::SwapSpace swap_space;
+  run::OffloadSpace offload_space;
 };
 
 template <class Wanted>
@@ -226,9 +226,9 @@ class Rank {
     auto sampler = experiment::sampler(p_.resolved);
     if (!sampler) return base::fail(sampler.error());
     p_.sampler = std::move(*sampler);
-    auto swap_space = run::SwapSpace::make(p_.layout, swap_directory(), where());
-    if (!swap_space) return base::fail(swap_space.error());
-    p_.swap_space = std::move(*swap_space);
+    auto offload_space = run::OffloadSpace::make(p_.layout, offload_directory(), where());
+    if (!offload_space) return base::fail(offload_space.error());
+    p_.offload_space = std::move(*offload_space);
     return run::PrivateMemory::make(p_.layout, *p_.compute, where())
         .map([&](run::PrivateMemory own) { p_.own = std::move(own); })
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
@@ -247,7 +247,7 @@ class Rank {
     return problem;
   }
 
-  const std::string& swap_directory() const {
+  const std::string& offload_directory() const {
     const std::string& named = p_.resolved.document.training.swap.directory;
     return named.empty() ? p_.assignment.run_directory : named;
   }
@@ -272,7 +272,7 @@ class Rank {
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe,
-                                 *p_.compute, p_.own->arena(), *shared, &p_.swap_space);
+                                 *p_.compute, p_.own->arena(), *shared, &p_.offload_space);
     if (!bound)
       return base::fail(bound.error().code == ProblemCode::unavailable
                             ? with_accounts(bound.error())

@@ -100,7 +100,7 @@ void initialize_part(const experiment::Resolved& e, int rank, const run::BoundPl
                       {bound.parameters.dtype, {e.model.elements}, all.data()}, state);
   });
   std::byte* to = bound.parameters.data;
-  for (const experiment::Part& part : experiment::shards_of_rank(e, rank)) {
+  for (const experiment::ElementRange& part : experiment::shards_of_rank(e, rank)) {
     compute::host_copy(bound.device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
@@ -170,7 +170,7 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
       .held_out = [&e](int worker) { return e.held_out(worker); },
       .initialize = [&e](const plan::RankPlan& rank,
                          const run::BoundPlan& bound) { initialize(e, rank, bound); },
-      .swap_directory = e.document.training.swap.directory};
+      .offload_directory = e.document.training.swap.directory};
 }
 
 base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& e,
@@ -193,7 +193,7 @@ base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resol
       .initialize = [&e](const plan::RankPlan& rank,
                          const run::BoundPlan& bound) { initialize(e, rank, bound); },
       .first_step = e.first_step,
-      .swap_directory = e.document.training.swap.directory};
+      .offload_directory = e.document.training.swap.directory};
 }
 
 void initialize(const experiment::Resolved& e, const plan::RankPlan& rank,

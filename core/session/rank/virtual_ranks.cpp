@@ -109,7 +109,7 @@ class VirtualRanks {
     if (!parts) return base::fail(parts.error());
     parts->events = [this](int rank) { return rings_[static_cast<std::size_t>(rank)].get(); };
     parts->begun_ns = begun_ns_;
-    if (parts->swap_directory.empty()) parts->swap_directory = run_directory_;
+    if (parts->offload_directory.empty()) parts->offload_directory = run_directory_;
     parts->between_ops = [this] {
       heartbeat_sender_->rank_progress().ops_done.fetch_add(1, std::memory_order_relaxed);
       return serve();

@@ -55,8 +55,8 @@ struct ReplayedRun {
   run::Recipe recipe;
 
   std::filesystem::path order_path() const { return directory / kOrderFile; }
-  void default_swap(std::string& swap_directory) const {
-    if (swap_directory.empty()) swap_directory = directory.string();
+  void default_swap(std::string& offload_directory) const {
+    if (offload_directory.empty()) offload_directory = directory.string();
   }
   Result<std::unique_ptr<compute::Compute>> make_compute(int rank) const {
     const topology::Network network(resolved.document.topology);
@@ -130,7 +130,7 @@ Result<std::unique_ptr<run::ServerReplay>> served_training(const ReplayedRun& ru
       load_initial_state(*begins, resolved, rank, bound);
     };
   parts->first_version = run.resolved.first_version;
-  run.default_swap(parts->swap_directory);
+  run.default_swap(parts->offload_directory);
   return run::ServerReplay::make(std::move(*parts));
 }
 
@@ -164,7 +164,7 @@ Result<ReplayResult> recompute_served(const ReplayedRun& run) {
 Result<std::unique_ptr<run::GossipReplay>> pair_training(const ReplayedRun& run) {
   auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);
   if (!parts) return base::fail(parts.error());
-  run.default_swap(parts->swap_directory);
+  run.default_swap(parts->offload_directory);
   std::size_t arena_bytes = 0;
   for (int rank = 0; rank < run.plan.ranks; ++rank) {
     auto compute = run.make_compute(rank);

@@ -60,7 +60,7 @@ void expect_sums(const Steps& steps) {
     std::vector<int> order;
     for (int position = 0; position < steps.members(); ++position) {
       if (!steps.wanted(position, chunk)) continue;
-      const Held& held =
+      const PartialSum& held =
           end.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
       EXPECT_EQ(held.value, plain_sum(values, chunk)) << "rank " << position << ", chunk " << chunk;
       EXPECT_EQ(sorted(held.of), everyone) << "rank " << position << ", chunk " << chunk;
@@ -69,7 +69,7 @@ void expect_sums(const Steps& steps) {
     }
   }
   for (const auto& row : end.scratch_sums)
-    for (const Held& held : row) EXPECT_EQ(held, Held{});
+    for (const PartialSum& held : row) EXPECT_EQ(held, PartialSum{});
 }
 
 void expect_bytes(const Steps& steps, const plan::Plan& expanded) {
@@ -199,7 +199,7 @@ TEST(Steps, that_share_out_or_collect_end_with_the_values_of_their_owners) {
             for (int chunk = 0; chunk < played.chunks(); ++chunk) {
               if (!played.wanted(position, chunk)) continue;
               const int owner = from_root ? root : chunk;
-              const Held owned{
+              const PartialSum owned{
                   values[static_cast<std::size_t>(owner)][static_cast<std::size_t>(chunk)],
                   {owner}};
               EXPECT_EQ(
@@ -256,9 +256,9 @@ TEST(Steps, of_a_ring_pass_partial_sums_on) {
   EXPECT_EQ(played.rounds, 4);
   EXPECT_EQ(played.count(), 12);
   const State state = state_at(played, {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}}, 3);
-  EXPECT_EQ(state.held[0][1], (Held{202, {0, 2}}));
-  EXPECT_EQ(state.held[1][2], (Held{33, {1, 0}}));
-  EXPECT_EQ(state.held[2][0], (Held{110, {2, 1}}));
+  EXPECT_EQ(state.held[0][1], (PartialSum{202, {0, 2}}));
+  EXPECT_EQ(state.held[1][2], (PartialSum{33, {1, 0}}));
+  EXPECT_EQ(state.held[2][0], (PartialSum{110, {2, 1}}));
   EXPECT_THAT(state.sent, ElementsAre(4, 4, 4));
 }
 
@@ -269,10 +269,10 @@ TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_a
   const auto sum_of_2 = [&](int step) {
     return state_at(played, values, step).scratch_sums[2][2];
   };  // steps 5 and 6 are its two
-  EXPECT_EQ(sum_of_2(5), (Held{3, {0}}));
-  EXPECT_EQ(state_at(played, values, 5).held[2][2], (Held{300, {2}}));
-  EXPECT_EQ(state_at(played, values, 6).held[2][2], (Held{333, {0, 1, 2}}));
-  EXPECT_EQ(sum_of_2(6), Held{});
+  EXPECT_EQ(sum_of_2(5), (PartialSum{3, {0}}));
+  EXPECT_EQ(state_at(played, values, 5).held[2][2], (PartialSum{300, {2}}));
+  EXPECT_EQ(state_at(played, values, 6).held[2][2], (PartialSum{333, {0, 1, 2}}));
+  EXPECT_EQ(sum_of_2(6), PartialSum{});
 }
 
 TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
@@ -281,8 +281,8 @@ TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
   ASSERT_EQ(played.count(), 4);
   const State state = state_at(played, {{1}, {10}}, 2);
   for (const std::size_t rank : {0u, 1u})
-    EXPECT_EQ(state.scratch_sums[rank][0], (Held{11, {0, 1}}));
-  EXPECT_EQ(state.held[0][0], (Held{1, {0}}));
+    EXPECT_EQ(state.scratch_sums[rank][0], (PartialSum{11, {0, 1}}));
+  EXPECT_EQ(state.held[0][0], (PartialSum{1, {0}}));
   EXPECT_EQ(played.moves[2].effect, Effect::copies_from_scratch);
   EXPECT_EQ(played.moves[2].bytes, 0);
 }

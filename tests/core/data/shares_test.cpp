@@ -96,17 +96,18 @@ TEST(Shares, who_has_fewer_runs_out_first) {
   EXPECT_THAT(of_ranks(shares, 0), ElementsAre(8, 8, 4));
   EXPECT_THAT(of_ranks(shares, 1), ElementsAre(8, 1, 0));
   EXPECT_THAT(of_ranks(shares, 2), ElementsAre(4, 0, 0));
-  EXPECT_THAT(shares.stretches(), ElementsAre(Stretch{0, 1}, Stretch{1, 1}, Stretch{2, 1}));
+  EXPECT_THAT(shares.stretches(), ElementsAre(StepRange{0, 1}, StepRange{1, 1}, StepRange{2, 1}));
 }
 
 TEST(Shares, even_ones_end_with_one_short_step) {
-  EXPECT_THAT(Shares::even(250, 8, 3).stretches(), ElementsAre(Stretch{0, 10}, Stretch{10, 1}));
-  EXPECT_THAT(Shares::even(240, 8, 3).stretches(), ElementsAre(Stretch{0, 10}));
+  EXPECT_THAT(Shares::even(250, 8, 3).stretches(), ElementsAre(StepRange{0, 10}, StepRange{10, 1}));
+  EXPECT_THAT(Shares::even(240, 8, 3).stretches(), ElementsAre(StepRange{0, 10}));
 }
 
 TEST(Shares, equal_shares_end_together) {
-  EXPECT_THAT(Shares::owned({16, 16, 16}, 8).stretches(), ElementsAre(Stretch{0, 2}));
-  EXPECT_THAT(Shares::owned({19, 19}, 8).stretches(), ElementsAre(Stretch{0, 2}, Stretch{2, 1}));
+  EXPECT_THAT(Shares::owned({16, 16, 16}, 8).stretches(), ElementsAre(StepRange{0, 2}));
+  EXPECT_THAT(Shares::owned({19, 19}, 8).stretches(),
+              ElementsAre(StepRange{0, 2}, StepRange{2, 1}));
 }
 
 }  // namespace

@@ -52,21 +52,23 @@ TEST(Contents, are_the_groups_of_the_index) {
 
 TEST(Places, of_fields_are_rows_that_are_no_links) {
   const Manual manual = small_manual();
-  EXPECT_EQ(manual.field("training.seed"), (Place{"training.md", "fields", "training.seed"}));
+  EXPECT_EQ(manual.field("training.seed"),
+            (ManualLocation{"training.md", "fields", "training.seed"}));
   EXPECT_EQ(manual.field("model.layers[3].units"),
-            (Place{"training.md", "fields", "model.layers[0].units"}));
+            (ManualLocation{"training.md", "fields", "model.layers[0].units"}));
   EXPECT_EQ(manual.field("training.seed.deeper"), manual.field("training.seed"));
   EXPECT_EQ(manual.field("training.steps"), std::nullopt);
 }
 
 TEST(Places, of_names) {
   const Manual manual = small_manual();
-  EXPECT_EQ(manual.strategy("ddp"), (Place{"strategies/ddp.md", "", ""}));
+  EXPECT_EQ(manual.strategy("ddp"), (ManualLocation{"strategies/ddp.md", "", ""}));
   EXPECT_EQ(manual.strategy("vertical"), std::nullopt);
-  EXPECT_EQ(manual.algorithm("halving_doubling"), (Place{"all_reduce.md", "halving-doubling", ""}));
+  EXPECT_EQ(manual.algorithm("halving_doubling"),
+            (ManualLocation{"all_reduce.md", "halving-doubling", ""}));
   EXPECT_EQ(manual.algorithm("ring"), std::nullopt);
-  EXPECT_EQ(manual.panel("log"), (Place{"problems.md", "run", ""}));
-  EXPECT_EQ(manual.verb("run"), (Place{"command_line.md", "run", ""}));
+  EXPECT_EQ(manual.panel("log"), (ManualLocation{"problems.md", "run", ""}));
+  EXPECT_EQ(manual.verb("run"), (ManualLocation{"command_line.md", "run", ""}));
   EXPECT_EQ(manual.verb("fly"), std::nullopt);
 }
 
@@ -78,7 +80,7 @@ TEST(Places, of_problems) {
   };
   EXPECT_EQ(
       manual.problem({"no_worker", ProblemCode::bad_input, "training.seed", "is odd", "", ""}),
-      (Place{"problems.md", "problems-of-the-experiment", "no_worker"}));
+      (ManualLocation{"problems.md", "problems-of-the-experiment", "no_worker"}));
   EXPECT_EQ(slug(ProblemCode::bad_input, "training.seed"), "training.md#fields");
   EXPECT_EQ(slug(ProblemCode::bad_input, "a/b.json"), "problems.md#problems-of-the-experiment");
   EXPECT_EQ(slug(ProblemCode::failed, "rank 2"), "problems.md#problems-of-a-run");

@@ -27,7 +27,7 @@ RankPlan plan_of(const std::vector<Touch>& touches) {
   return rank;
 }
 
-using Stretches = std::vector<Stretch>;
+using Stretches = std::vector<OpRange>;
 
 TEST(Liveness, go_from_what_writes_to_the_last_that_reads) {
   const Liveness lives(plan_of({{}, {{}, {{0, 10}}}, {}, {{{0, 10}}, {}}, {}}));

@@ -171,7 +171,7 @@ TEST_F(Canvas, everything_goes_by_keyboard_alone) {
   ASSERT_THAT(names(), ElementsAre("cpu1", "cpu2", "host1", "switch1"));
   key(Qt::Key_Home);
   EXPECT_THAT(selection_.picked().names, ElementsAre("host1"));
-  const Place before{drawn().hosts[0].x, drawn().hosts[0].y};
+  const Position before{drawn().hosts[0].x, drawn().hosts[0].y};
   const int steps = document_.undo_stack().count();
   for (int i = 0; i < 3; ++i) key(Qt::Key_Right, Qt::ControlModifier);
   EXPECT_EQ(drawn().hosts[0].x, before.x + 24);

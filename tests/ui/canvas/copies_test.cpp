@@ -110,13 +110,13 @@ experiment::Experiment drawn_crowd(const Crowd& crowd) {
 class CrowdedCanvas : public Canvas, public testing::WithParamInterface<Crowd> {
  protected:
   CrowdedCanvas() { document_.reset(drawn_crowd(GetParam())); }
-  std::vector<Place> places() const {
-    std::vector<Place> all;
+  std::vector<Position> places() const {
+    std::vector<Position> all;
     for (const topology::Host& host : drawn().hosts) all.push_back({host.x, host.y});
     return all;
   }
   // Steps of the grid, and no more than one host.
-  void expect_one_moved_at_most(const std::vector<Place>& before) const {
+  void expect_one_moved_at_most(const std::vector<Position>& before) const {
     int moved = 0;
     for (std::size_t i = 0; i < before.size(); ++i) {
       const double x = places()[i].x - before[i].x, y = places()[i].y - before[i].y;
@@ -132,7 +132,7 @@ TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
   const std::size_t hosts = drawn().hosts.size();
   for (std::size_t host = 0; host < hosts; ++host)
     for (int time = 0; time < 3; ++time) {
-      const std::vector<Place> before = places();
+      const std::vector<Position> before = places();
       selection_.set({.names = {drawn().hosts[host].devices[0].name}, .links = {}});
       act("duplicate");
       expect_one_moved_at_most(before);
@@ -144,7 +144,7 @@ TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
 }
 
 TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_these_join) {
-  const std::vector<Place> before = places();
+  const std::vector<Position> before = places();
   selection_.set({.names = {"cpu0", drawn().hosts[1].devices[0].name, drawn().hosts.back().name},
                   .links = {}});
   act("duplicate");
@@ -166,7 +166,7 @@ TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
 TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
   for (const PaletteKind kind :
        {PaletteKind::cpu, PaletteKind::host, PaletteKind::network_switch}) {
-    const std::vector<Place> before = places();
+    const std::vector<Position> before = places();
     const QRectF host = view_.topology_scene().layout().rect_of("host0");
     view_.place(kind, host.topLeft() - QPointF(4, 4));
     view_.place(kind, host.topRight() + QPointF(4, -4));
@@ -210,7 +210,7 @@ TEST_F(Canvas, what_is_dropped_where_it_covers_nothing_stays_there) {
 
 TEST_F(Canvas, what_was_cut_comes_back_to_its_place) {
   draw_two_hosts();
-  const Place before{drawn().hosts[0].x, drawn().hosts[0].y};
+  const Position before{drawn().hosts[0].x, drawn().hosts[0].y};
   click(corner("host1"));
   act("cut");
   act("paste");

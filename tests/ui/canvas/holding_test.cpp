@@ -29,7 +29,7 @@ class Holding : public Canvas {
     view_.set_overlay(overlay);
   }
   QString said_of(const std::string& name) {
-    view_.topology_scene().set_current({Part::Kind::device, name, {}});
+    view_.topology_scene().set_current({TopologyObject::Kind::device, name, {}});
     run(overlay_as_drawn_);
     return view_.accessibleDescription();
   }

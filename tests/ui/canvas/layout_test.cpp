@@ -120,9 +120,10 @@ TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_ea
 
 TEST(CanvasLayout, the_uppermost_thing_is_hit) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9"));
-  EXPECT_EQ(object_at(layout, {20, 50}), (Part{Part::Kind::device, "a.0", {}}));
-  EXPECT_EQ(object_at(layout, {4, 4}), (Part{Part::Kind::host, "a", {}}));
-  EXPECT_EQ(object_at(layout, {300, 74}), (Part{Part::Kind::link, {}, {"a", "b"}}));
+  EXPECT_EQ(object_at(layout, {20, 50}), (TopologyObject{TopologyObject::Kind::device, "a.0", {}}));
+  EXPECT_EQ(object_at(layout, {4, 4}), (TopologyObject{TopologyObject::Kind::host, "a", {}}));
+  EXPECT_EQ(object_at(layout, {300, 74}),
+            (TopologyObject{TopologyObject::Kind::link, {}, {"a", "b"}}));
   EXPECT_FALSE(object_at(layout, {300, 200}));
 }
 
@@ -177,7 +178,7 @@ TEST(CanvasArrangement, aligned_things_share_an_edge_and_distributed_ones_their_
 TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
   const topology::Topology copy = drawing("host a 0 0 cpu");  // 176 x 144
   const auto offset = [&](const std::string& text) {
-    const Place by = free_offset(drawing(text), copy);
+    const Position by = free_offset(drawing(text), copy);
     return std::pair(by.x, by.y);
   };
   EXPECT_EQ(offset("host b 400 400 cpu"), std::pair(0.0, 0.0)) << "its place is free";
@@ -191,12 +192,12 @@ TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
 TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu cpu\nswitch s 400 0\nlink a s 1e9"));
   std::string visited;
-  Part at;
+  TopologyObject at;
   for (int i = 0; i < 6; ++i)
     at = next_object(layout, at, 1),
-    visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
+    visited += at.name + (at.kind == TopologyObject::Kind::link ? "link " : " ");
   EXPECT_EQ(visited, "a a.0 a.1 s link a ");
-  EXPECT_EQ(next_object(layout, {}, -1).kind, Part::Kind::link);
+  EXPECT_EQ(next_object(layout, {}, -1).kind, TopologyObject::Kind::link);
 }
 
 TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
@@ -210,14 +211,14 @@ TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
 TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {
   const Layout layout =
       lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
-  const auto go = [&](const Part& from, QPointF way) {
+  const auto go = [&](const TopologyObject& from, QPointF way) {
     return nearest_object(layout, from, way).name;
   };
-  EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {1, 0}), "a.1");
-  EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {0, 1}), "a.2");
-  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {1, 0}), "b");
-  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {0, 1}), "c");
-  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {-1, 0}), "a");
+  EXPECT_EQ(go({TopologyObject::Kind::device, "a.0", {}}, {1, 0}), "a.1");
+  EXPECT_EQ(go({TopologyObject::Kind::device, "a.0", {}}, {0, 1}), "a.2");
+  EXPECT_EQ(go({TopologyObject::Kind::host, "a", {}}, {1, 0}), "b");
+  EXPECT_EQ(go({TopologyObject::Kind::host, "a", {}}, {0, 1}), "c");
+  EXPECT_EQ(go({TopologyObject::Kind::host, "a", {}}, {-1, 0}), "a");
 }
 
 }  // namespace

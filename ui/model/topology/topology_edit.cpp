@@ -52,7 +52,7 @@ Device default_device(DeviceKind kind) {
   return device;
 }
 
-Place snapped(Place place, double grid) {
+Position snapped(Position place, double grid) {
   return {std::round(place.x / grid) * grid, std::round(place.y / grid) * grid};
 }
 
@@ -155,14 +155,14 @@ void give_role(Topology& topology, const std::string& device, Role role) {
   given->role = role;
 }
 
-std::string add_host(Topology& topology, Place place) {
+std::string add_host(Topology& topology, Position place) {
   Host host;
   host.name = free_name(object_names(topology), "host");
   host.x = place.x, host.y = place.y;
   return topology.hosts.emplace_back(std::move(host)).name;
 }
 
-std::string add_switch(Topology& topology, Place place) {
+std::string add_switch(Topology& topology, Position place) {
   return topology.switches
       .emplace_back(Switch{free_name(object_names(topology), "switch"), place.x, place.y})
       .name;
@@ -227,7 +227,7 @@ void remove(Topology& topology, const SelectedObjects& picked) {
   drop_links_of(topology, names);
 }
 
-void move_by(Topology& topology, const std::set<std::string>& names, Place by) {
+void move_by(Topology& topology, const std::set<std::string>& names, Position by) {
   const auto move = [&](auto& thing) {
     if (names.contains(thing.name)) thing.x += by.x, thing.y += by.y;
   };

@@ -15,10 +15,10 @@
 
 namespace trainyard::ui {
 
-struct Place {
+struct Position {
   double x = 0, y = 0;
 };
-Place snapped(Place place, double grid = 8);
+Position snapped(Position place, double grid = 8);
 
 // Look-up.
 std::set<std::string> object_names(const topology::Topology& topology);
@@ -39,8 +39,8 @@ std::optional<int> rank_of(const topology::Topology& topology,
                            const std::string& device);  // nothing for an idle device
 
 // Insertion; these return the name of the new object.
-std::string add_host(topology::Topology& topology, Place place);
-std::string add_switch(topology::Topology& topology, Place place);
+std::string add_host(topology::Topology& topology, Position place);
+std::string add_switch(topology::Topology& topology, Position place);
 topology::Device default_device(topology::DeviceKind kind);  // without a name
 std::string add_device(topology::Topology& topology, const std::string& host,
                        topology::Device device);  // named by its kind
@@ -54,7 +54,7 @@ base::Result<void> rename(topology::Topology& topology, const std::string& name,
 
 // also removes links that lose an end
 void remove(topology::Topology& topology, const SelectedObjects& picked);
-void move_by(topology::Topology& topology, const std::set<std::string>& names, Place by);
+void move_by(topology::Topology& topology, const std::set<std::string>& names, Position by);
 void move_to_host(topology::Topology& topology, const std::string& device,
                   const std::string& host);  // removes links to its old neighbors
 void shift_device(topology::Topology& topology, const std::string& device,
@@ -80,7 +80,7 @@ struct Fragment {
 Fragment copy_of(const topology::Topology& topology, const SelectedObjects& picked);
 // Inserts the fragment under unused names, moved by `by`. Its loose devices join `host`, or a new
 // host if there is no such host. Returns the inserted objects.
-SelectedObjects paste(topology::Topology& topology, const Fragment& fragment, Place by,
+SelectedObjects paste(topology::Topology& topology, const Fragment& fragment, Position by,
                       const std::string& host);
 
 }  // namespace trainyard::ui

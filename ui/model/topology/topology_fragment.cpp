@@ -17,7 +17,8 @@ using topology::Topology;
 // updated.
 class FragmentInserter {
  public:
-  FragmentInserter(Topology& into, Place by) : into_(into), by_(by), taken_(object_names(into)) {}
+  FragmentInserter(Topology& into, Position by)
+      : into_(into), by_(by), taken_(object_names(into)) {}
 
   void add(Host host) {
     host.name = renamed(host.name);
@@ -55,7 +56,7 @@ class FragmentInserter {
   }
 
   Topology& into_;
-  Place by_;
+  Position by_;
   std::set<std::string> taken_;
   std::map<std::string, std::string> names_;
   SelectedObjects picked_;
@@ -83,7 +84,7 @@ Fragment copy_of(const Topology& topology, const SelectedObjects& picked) {
   return fragment;
 }
 
-SelectedObjects paste(Topology& topology, const Fragment& fragment, Place by,
+SelectedObjects paste(Topology& topology, const Fragment& fragment, Position by,
                       const std::string& host) {
   std::string home = host;
   if (!fragment.devices.empty() && !find_host(topology, home)) home = add_host(topology, by);

@@ -76,9 +76,9 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
 // written by their first rank. Replicas are written by the chief's, or by all if they are sharded.
 // Together they are the full model, each element once.
 std::vector<float> shards_of_rank(const std::vector<float>& all,
-                                  const std::vector<experiment::Part>& parts) {
+                                  const std::vector<experiment::ElementRange>& parts) {
   std::vector<float> own;
-  for (const experiment::Part& part : parts)
+  for (const experiment::ElementRange& part : parts)
     own.insert(own.end(), all.begin() + part.first, all.begin() + part.first + part.count);
   return own;
 }

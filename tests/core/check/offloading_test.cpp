@@ -26,7 +26,7 @@ Experiment any_model_to_swap(int ranks) {
   }
 }
 
-RC_GTEST_PROP(Swapping, of_any_model_by_any_strategy_is_proved_and_reads_back, ()) {
+RC_GTEST_PROP(Offloading, of_any_model_by_any_strategy_is_proved_and_reads_back, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
   Experiment e = any_model_to_swap(ranks);
   e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
@@ -69,7 +69,7 @@ Experiment chain() {
   return e;
 }
 
-std::set<Proof> found_in_swapping(const std::function<void(Victim&)>& breaks) {
+std::set<Proof> found_in_offloading(const std::function<void(Victim&)>& breaks) {
   Victim victim(strategy::make_plan(strategy::resolved(chain())).value());
   EXPECT_EQ(base::to_string(examine(victim.plan()).problems()), "");
   breaks(victim);
@@ -82,55 +82,56 @@ void waits_for_no_copy(Victim& victim, const std::string& token) {
   });
 }
 
-TEST(Swapping, of_outputs_that_is_broken_is_found_out) {
+TEST(Offloading, of_outputs_that_is_broken_is_found_out) {
   // No op waits for the fetch. The next layer in the forward pass requested it first.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
               Contains(Proof::races));
   // Taken away before it was made.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }),
               Contains(Proof::races));
   // Fetches data offloaded in another micro-step, or by another layer.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }),
               Contains(Proof::swapping));
   EXPECT_THAT(
-      found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").reads = v.op(0, "IN.s0.m0").reads; }),
+      found_in_offloading([](Victim& v) { v.op(0, "IN.s1.m0").reads = v.op(0, "IN.s0.m0").reads; }),
       Contains(Proof::swapping));
   // Into another's place, which is still asked for.
-  EXPECT_THAT(
-      found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").writes = v.op(0, "IN.s2.m0").writes; }),
-      Contains(Proof::swapping));
+  EXPECT_THAT(found_in_offloading(
+                  [](Victim& v) { v.op(0, "IN.s1.m0").writes = v.op(0, "IN.s2.m0").writes; }),
+              Contains(Proof::swapping));
 }
 
-TEST(Swapping, of_moments_that_is_broken_is_found_out) {
-  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "UPD.s3"); }),
+TEST(Offloading, of_moments_that_is_broken_is_found_out) {
+  EXPECT_THAT(found_in_offloading([](Victim& v) { waits_for_no_copy(v, "UPD.s3"); }),
               Contains(Proof::races));
   // They are not put back, or are not brought.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s3"))); }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("OUT.s3"))); }),
               Contains(Proof::swapping));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
               Contains(Proof::swapping));
   // Those of another layer, which has its own besides.
-  EXPECT_THAT(found_in_swapping([](Victim& v) {
+  EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "IN.s3").reads = v.op(0, "IN.s2").reads;
                 v.op(0, "OUT.s3").writes = v.op(0, "OUT.s2").writes;
               }),
               Contains(Proof::swapping));
   // Put back before they are updated.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s3").after = {}; }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s3").after = {}; }),
               Contains(Proof::races));
 }
 
-TEST(Swapping, that_copies_what_is_no_copy_is_found_out) {
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }),
+TEST(Offloading, that_copies_what_is_no_copy_is_found_out) {
+  EXPECT_THAT(
+      found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }),
+      Contains(Proof::structure));
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::swap_in; }),
               Contains(Proof::structure));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::swap_in; }),
-              Contains(Proof::structure));
-  EXPECT_THAT(found_in_swapping([](Victim& v) {
+  EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "F.s1.m0").reads.front() = v.op(0, "OUT.s1.m0").writes.front();
               }),
               Contains(Proof::structure));
   EXPECT_THAT(
-      found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").lane = v.op(0, "F.s1.m0").lane; }),
+      found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").lane = v.op(0, "F.s1.m0").lane; }),
       Contains(Proof::structure));
 }
 

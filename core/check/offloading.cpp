@@ -77,9 +77,9 @@ class CopiedContents {
 };
 
 // Proof for one rank.
-class Swapping {
+class Offloading {
  public:
-  Swapping(const plan::RankPlan& rank, Findings& findings)
+  Offloading(const plan::RankPlan& rank, Findings& findings)
       : rank_(rank),
         findings_(findings),
         is_followed_(rank.buffers.size()),
@@ -224,7 +224,7 @@ class Copies {
  private:
   bool all(const std::vector<Access>& accesses, bool on_device) const {
     return std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
-      return (rank_.buffers[access.buffer.index()].place == plan::Place::device) == on_device;
+      return (rank_.buffers[access.buffer.index()].place == plan::MemoryKind::device) == on_device;
     });
   }
 
@@ -255,7 +255,7 @@ class Copies {
 
 // Executes ops in the order of the rehearsal, across steps.
 void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
-  Swapping proof(rank, findings);
+  Offloading proof(rank, findings);
   const auto step = [&](const plan::DryRun::At& at) {
     const auto& place = scope.run.place(at);
     return at.rank != rank.rank ||
@@ -273,7 +273,7 @@ void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findin
 // For ranks that run on arrival: proves each program alone, in program order.
 void prove_programs(const plan::RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs) {
-    Swapping proof(rank, findings);
+    Offloading proof(rank, findings);
     for (int i = 0; i < std::ssize(program.ops); ++i)
       if (!proof.step(program.ops[static_cast<std::size_t>(i)], {rank.rank, program.name, i}))
         return;
@@ -282,7 +282,7 @@ void prove_programs(const plan::RankPlan& rank, Findings& findings) {
 
 }  // namespace
 
-bool has_swapping(const Scope& scope) {
+bool has_offloading(const Scope& scope) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(),
                      [](const plan::RankPlan& rank) { return swaps(rank); });
 }
@@ -291,7 +291,7 @@ void prove_copies(const Scope& scope, Findings& findings) {
   for (const plan::RankPlan& rank : scope.ranks) Copies(rank, findings).run();
 }
 
-void prove_swapping(const Scope& scope, Findings& findings) {
+void prove_offloading(const Scope& scope, Findings& findings) {
   for (const plan::RankPlan& rank : scope.ranks)
     if (swaps(rank))
       has_servers(scope) ? prove_programs(rank, findings) : prove_rank(scope, rank, findings);

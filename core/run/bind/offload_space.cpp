@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/bind/swap_space.h"
+#include "core/run/bind/offload_space.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -41,9 +41,9 @@ int move_all(std::size_t bytes, Move move) {
 
 void UnmapMemory::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
 
-base::Result<SwapSpace> SwapSpace::make(const Layout& layout, const std::string& directory,
-                                        const std::string& where) {
-  SwapSpace space;
+base::Result<OffloadSpace> OffloadSpace::make(const Layout& layout, const std::string& directory,
+                                              const std::string& where) {
+  OffloadSpace space;
   space.directory_ = directory;
   if (layout.host_bytes > 0) {
     auto host = compute::allocate(layout.host_bytes, where);
@@ -55,7 +55,7 @@ base::Result<SwapSpace> SwapSpace::make(const Layout& layout, const std::string&
   return space;
 }
 
-base::Result<void> SwapSpace::make_file(std::int64_t bytes, const std::string& where) {
+base::Result<void> OffloadSpace::make_file(std::int64_t bytes, const std::string& where) {
   std::string name = directory_ + "/swap-XXXXXX";
   file_ = base::Descriptor(::mkostemp(name.data(), O_CLOEXEC));
   if (file_.get() < 0)
@@ -78,7 +78,8 @@ base::Result<void> SwapSpace::make_file(std::int64_t bytes, const std::string& w
   return {};
 }
 
-base::Result<void> SwapSpace::write(std::int64_t offset, std::span<const std::byte> bytes) const {
+base::Result<void> OffloadSpace::write(std::int64_t offset,
+                                       std::span<const std::byte> bytes) const {
   const int error = move_all(bytes.size(), [&](std::size_t done) {
     return ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
                     offset + static_cast<off_t>(done));
@@ -91,7 +92,7 @@ base::Result<void> SwapSpace::write(std::int64_t offset, std::span<const std::by
               error));
 }
 
-base::Result<void> SwapSpace::read(std::int64_t offset, std::span<std::byte> bytes) const {
+base::Result<void> OffloadSpace::read(std::int64_t offset, std::span<std::byte> bytes) const {
   const int error = move_all(bytes.size(), [&](std::size_t done) {
     return ::pread(file_.get(), bytes.data() + done, bytes.size() - done,
                    offset + static_cast<off_t>(done));

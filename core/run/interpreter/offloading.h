@@ -28,16 +28,16 @@ struct CompletedCopy {
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
 };
 
-class Swapping {
+class Offloading {
  public:
   // `peers`: exchange in which the rank may also wait; its wait is woken when an op has completed.
   // Null for a single rank. `slowness`: paces copies; null: not paced.
-  Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
-           const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
-           const SlowdownModel* slowness = nullptr);
-  ~Swapping();  // may run at any time; waits only for the op in progress
-  Swapping(const Swapping&) = delete;
-  Swapping& operator=(const Swapping&) = delete;
+  Offloading(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
+             const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
+             const SlowdownModel* slowness = nullptr);
+  ~Offloading();  // may run at any time; waits only for the op in progress
+  Offloading(const Offloading&) = delete;
+  Offloading& operator=(const Offloading&) = delete;
 
   void notify_thread();  // notifies the thread: other lanes advanced, or an instance was admitted
   // Notifies the thread if a copy waits for the completed op of another lane.

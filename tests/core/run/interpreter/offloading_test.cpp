@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/interpreter/swapping.h"
+#include "core/run/interpreter/offloading.h"
 
 #include <gtest/gtest.h>
 
@@ -57,14 +57,14 @@ BoundPlan bound_to(std::span<std::byte> near, std::byte* home) {
 
 // Or it would sleep on, until a message comes or its patience ends, with what it waits for long
 // there.
-TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
+TEST(Offloading, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   const plan::RankPlan plan = plan_of_a_copy();
   std::vector<std::byte> near(100'000, std::byte{7}), home(near.size());
   const BoundPlan bound = bound_to(near, home.data());
   const auto compute = compute::reference::make();
   plan::Frontier frontier(plan);
   Waiting peers;
-  Swapping swapping(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
+  Offloading swapping(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
   frontier.admit(0, 0);
   swapping.notify_thread();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));

@@ -9,7 +9,7 @@
 #include "core/session/advice/memory_problems.h"
 #include "core/strategy/swap.h"
 #include "tests/conformance/layer_chain.h"
-#include "tests/conformance/swapped_training.h"
+#include "tests/conformance/offloaded_training.h"
 #include "tests/core/run/bind/file_limit.h"
 
 namespace trainyard::tests::swapped {
@@ -18,11 +18,11 @@ namespace {
 using model::LayerKind;
 using run::MemoryPurpose;
 
-TEST(Swapping, changes_no_bit_of_what_is_trained) {
+TEST(Offloading, changes_no_bit_of_what_is_trained) {
   expect_the_same_bits_in_every_strategy(compute::reference::make);
 }
 
-TEST(Swapping, by_workers_of_servers_changes_no_bit) {
+TEST(Offloading, by_workers_of_servers_changes_no_bit) {
   Experiment e = strategy::small_rows(3);
   e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
   e.strategy.kind = StrategyKind::parameter_server;
@@ -34,7 +34,7 @@ TEST(Swapping, by_workers_of_servers_changes_no_bit) {
 }
 
 // From before the first step on no file may grow, or be written to beyond its beginning.
-TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
+TEST(Offloading, that_cannot_write_ends_the_run_by_rank_step_and_op) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
   const run::FileLimit everything(RLIM_INFINITY);
@@ -109,7 +109,7 @@ class Meanwhile final : public compute::Compute {
 };
 
 // As the recording has it.
-TEST(Swapping, copies_while_the_rank_computes) {
+TEST(Offloading, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
   e.training.steps = 4;
@@ -143,7 +143,7 @@ TEST(Swapping, copies_while_the_rank_computes) {
 
 // With L equal layers, the device holds the outputs for the next kAhead segments of the backward
 // pass, for the current one, and what it reads and writes; L without offloading.
-TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
+TEST(OffloadedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
   for (const int layers : {12, 24, 36}) {
     SCOPED_TRACE(std::to_string(layers) + " layers");
     Experiment e = chain(2, layers, kWidth);
@@ -159,7 +159,7 @@ TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
   }
 }
 
-TEST(SwappedMemory, of_moments_is_that_of_two_layers) {
+TEST(OffloadedMemory, of_moments_is_that_of_two_layers) {
   for (const int layers : {4, 12}) {
     Experiment e = chain(2, layers, kWidth);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
@@ -171,7 +171,7 @@ TEST(SwappedMemory, of_moments_is_that_of_two_layers) {
   }
 }
 
-TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbors_that_have_most) {
+TEST(OffloadedMemory, of_moments_is_that_of_the_two_neighbors_that_have_most) {
   Experiment e = chain(1, 3, kWidth);
   e.model.layers[0].units = 40;
   e.model.layers[2].units = 8;
@@ -185,7 +185,7 @@ TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbors_that_have_most) {
 }
 
 // A pipeline stage holds the outputs of several micro-batches at once.
-TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
+TEST(OffloadedMemory, is_less_in_every_strategy_that_keeps_outputs) {
   using enum experiment::PipelineSchedule;
   Experiment deep = strategy::small_gpt(2);
   deep.model.layers[1].blocks = 4;
@@ -220,7 +220,7 @@ std::int64_t bytes_of(const std::vector<plan::Op>& ops) {
   return bytes;
 }
 
-TEST(Swapping, brings_back_as_many_bytes_as_it_takes_away) {
+TEST(Offloading, brings_back_as_many_bytes_as_it_takes_away) {
   for (const StrategyKind kind :
        {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
     Experiment e = recomputed::trained_as(strategy::small_gpt(2), kind, 4);
@@ -243,7 +243,7 @@ plan::RankPlan by_address(plan::RankPlan rank) {
         for (plan::Access& access : *accesses) {
           const run::Placement& place = layout.buffers[access.buffer.index()];
           const std::int64_t size = base::size_of(rank.buffers[access.buffer.index()].dtype);
-          const bool in_arena = !place.shared && place.place == plan::Place::device;
+          const bool in_arena = !place.shared && place.place == plan::MemoryKind::device;
           access = {in_arena ? arena : access.buffer,
                     (in_arena ? place.offset : 0) + access.first * size, access.count * size};
         }
@@ -271,7 +271,7 @@ plan::Plan changed(const plan::Plan& plan, const ChangePlan& change) {
   return plan::from_ranks(plan.groups, plan.schedule, std::move(ranks));
 }
 
-TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
+TEST(Offloading, shares_no_place_that_the_plan_does_not_order) {
   for (recomputed::Case one : cases()) {
     SCOPED_TRACE(one.name);
     one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
@@ -289,7 +289,7 @@ TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
 }
 
 // An op that reuses the memory of offloaded data waits for the copy.
-TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
+TEST(Offloading, without_the_waits_for_room_would_take_as_much_as_before) {
   const Experiment e = chain(1, 12, kWidth);
   const auto forward_waits_no_more = [](plan::RankPlan& rank) {
     for (plan::Program& program : rank.programs)
@@ -314,7 +314,7 @@ TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
 }
 
 // Advised where a plan does not fit, and taken at its word.
-TEST(SwappedMemory, is_advised_where_a_plan_does_not_fit) {
+TEST(OffloadedMemory, is_advised_where_a_plan_does_not_fit) {
   Experiment e = recomputed::trained_as(chain(2, 36, 64), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 1024;
   e.data.train_samples = 8192;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/interpreter/swapping.h"
+#include "core/run/interpreter/offloading.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,9 +75,9 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
-                   const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
-                   const SlowdownModel* slowness)
+Offloading::Offloading(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
+                       const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
+                       const SlowdownModel* slowness)
     : frontier_(frontier),
       lane_(lane),
       awaited_(awaited_by(plan, lane)),
@@ -89,18 +89,18 @@ Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::L
   thread_ = std::thread([this] { run(); });
 }
 
-Swapping::~Swapping() {
+Offloading::~Offloading() {
   stop_.store(true);
   notify_thread();
   thread_.join();
 }
 
-void Swapping::notify_thread() {
+void Offloading::notify_thread() {
   changes_.fetch_add(1, std::memory_order_release);
   changes_.notify_one();
 }
 
-void Swapping::run() {
+void Offloading::run() {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
     // checked after reading `changes_`: a stop is set before the notification
@@ -113,7 +113,7 @@ void Swapping::run() {
 
 // Waits until a copy has taken the drawn device's time. A straggler's copies are not slowed: only
 // its arithmetic is.
-void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
+void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
       static_cast<double>(slowness_->target_ns(ready.program, ready.op, ready.step, 0));
@@ -125,7 +125,7 @@ void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_
 }
 
 // Returns false if no op may start, or after a failure.
-bool Swapping::carry_out_next() {
+bool Offloading::carry_out_next() {
   if (failure_) return false;
   const auto ready = frontier_.next(lane_);
   if (!ready) return false;
@@ -138,8 +138,8 @@ bool Swapping::carry_out_next() {
 }
 
 // Notifies the waiting thread, which waits for copies alone or in its exchange.
-void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
-                    std::int64_t begin_ns) {
+void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
+                      std::int64_t begin_ns) {
   {
     const std::lock_guard lock(mutex_);
     if (done) {
@@ -154,26 +154,26 @@ void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>
 }
 
 // Checks in this order, so that ops that completed before settling are seen.
-bool Swapping::under_way() const {
+bool Offloading::under_way() const {
   if (settled_.load(std::memory_order_acquire) != changes_.load(std::memory_order_acquire))
     return true;
   const std::lock_guard lock(mutex_);
   return !ended_.empty() || failure_;
 }
 
-bool Swapping::take(std::vector<CompletedCopy>& ended) {
+bool Offloading::take(std::vector<CompletedCopy>& ended) {
   ended.clear();
   const std::lock_guard lock(mutex_);
   std::swap(ended, ended_);
   return !ended.empty();
 }
 
-void Swapping::wait(std::chrono::microseconds limit) {
+void Offloading::wait(std::chrono::microseconds limit) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, limit, [this] { return !ended_.empty() || failure_; });
 }
 
-std::optional<std::pair<plan::Frontier::Ready, base::Problem>> Swapping::failure() const {
+std::optional<std::pair<plan::Frontier::Ready, base::Problem>> Offloading::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/bind/swap_space.h"
+#include "core/run/bind/offload_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ Layout of(std::int64_t host, std::int64_t disk) {
 }
 
 // Private directory; empty, and removed at the end.
-class SwapSpaceTest : public testing::Test {
+class OffloadSpaceTest : public testing::Test {
  protected:
-  SwapSpaceTest() {
+  OffloadSpaceTest() {
     std::string name = std::filesystem::temp_directory_path() / "swap_space_XXXXXX";
     directory_ = ::mkdtemp(name.data());
   }
-  ~SwapSpaceTest() override { std::filesystem::remove_all(directory_); }
+  ~OffloadSpaceTest() override { std::filesystem::remove_all(directory_); }
 
   std::string directory_;
 };
@@ -40,8 +40,8 @@ std::vector<std::byte> numbers(std::size_t count) {
   return bytes;
 }
 
-TEST_F(SwapSpaceTest, gives_back_what_was_put_aside) {
-  const auto space = SwapSpace::make(of(100, 10'000), directory_, "rank 0").value();
+TEST_F(OffloadSpaceTest, gives_back_what_was_put_aside) {
+  const auto space = OffloadSpace::make(of(100, 10'000), directory_, "rank 0").value();
   const auto written = numbers(5000);
   ASSERT_TRUE(space.write(4000, written));
   std::vector<std::byte> read(5000);
@@ -53,17 +53,17 @@ TEST_F(SwapSpaceTest, gives_back_what_was_put_aside) {
   EXPECT_EQ(*space.disk(0), std::byte{0});
 }
 
-TEST_F(SwapSpaceTest, leaves_no_file_that_has_a_name) {
-  const auto space = SwapSpace::make(of(0, 1000), directory_, "rank 0").value();
+TEST_F(OffloadSpaceTest, leaves_no_file_that_has_a_name) {
+  const auto space = OffloadSpace::make(of(0, 1000), directory_, "rank 0").value();
   EXPECT_TRUE(std::filesystem::is_empty(directory_)) << "also after a crash";
 }
 
-TEST_F(SwapSpaceTest, makes_no_file_where_nothing_goes_to_disk) {
-  EXPECT_TRUE(SwapSpace::make(of(1000, 0), directory_ + "/none", "rank 0"));
+TEST_F(OffloadSpaceTest, makes_no_file_where_nothing_goes_to_disk) {
+  EXPECT_TRUE(OffloadSpace::make(of(1000, 0), directory_ + "/none", "rank 0"));
 }
 
-TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
-  const auto space = SwapSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
+TEST_F(OffloadSpaceTest, says_why_a_directory_takes_no_file) {
+  const auto space = OffloadSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
   ASSERT_FALSE(space);
   EXPECT_EQ(space.error().where, "rank 3");
   EXPECT_EQ(space.error().id, "system_error");
@@ -72,17 +72,17 @@ TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
   EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
 }
 
-TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
+TEST_F(OffloadSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
   const FileLimit limit(100'000);
-  EXPECT_TRUE(SwapSpace::make(of(0, 100'000), directory_, "rank 0"));
-  const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0");
+  EXPECT_TRUE(OffloadSpace::make(of(0, 100'000), directory_, "rank 0"));
+  const auto space = OffloadSpace::make(of(0, 200'000), directory_, "rank 0");
   ASSERT_FALSE(space);
   EXPECT_THAT(space.error().what, testing::AllOf(HasSubstr("200 kB"), HasSubstr(directory_),
                                                  HasSubstr("File too large")));
 }
 
-TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
-  const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0").value();
+TEST_F(OffloadSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
+  const auto space = OffloadSpace::make(of(0, 200'000), directory_, "rank 0").value();
   const FileLimit limit(50'000);
   const auto bytes = numbers(100'000);
   const auto written = space.write(0, bytes);

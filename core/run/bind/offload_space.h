@@ -22,13 +22,13 @@ struct UnmapMemory {
   void operator()(std::byte* memory) const;
 };
 
-class SwapSpace {
+class OffloadSpace {
  public:
   // Allocates zeroed memory as the layout requires. Returns a Problem at `where`, with the
   // directory and the system's reason, if there is not enough space or the file cannot be created.
-  static base::Result<SwapSpace> make(const Layout& layout, const std::string& directory,
-                                      const std::string& where);
-  SwapSpace() = default;  // no memory
+  static base::Result<OffloadSpace> make(const Layout& layout, const std::string& directory,
+                                         const std::string& where);
+  OffloadSpace() = default;  // no memory
 
   // Addresses at an offset, as in the layout. The file is mapped, for readers between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
