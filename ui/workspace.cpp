@@ -70,11 +70,15 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 
-// Closes a visible dock; raises one that is closed or behind another tab.
+// Closes a visible dock; raises and focuses one that is closed or behind another tab.
 void Workspace::toggle(const QString& name) {
   QDockWidget& one = dock(name);
-  if (one.visibleRegion().isEmpty()) raise(name);
-  else one.close();
+  if (one.visibleRegion().isEmpty()) {
+    raise(name);
+    one.widget()->setFocus(Qt::ShortcutFocusReason);
+  } else {
+    one.close();
+  }
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 

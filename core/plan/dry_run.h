@@ -17,7 +17,7 @@ namespace trainyard::plan {
 
 struct DryRun {
   // An op of an instance, and the ticks at which it started and completed (-1: never).
-  struct Place {
+  struct OpRun {
     std::int32_t instance = 0, op = 0;
     std::int32_t begin = -1, end = -1;
   };
@@ -36,7 +36,7 @@ struct DryRun {
   };
 
   std::vector<std::vector<int>> instances;              // by rank: programs in order
-  std::vector<std::vector<std::vector<Place>>> places;  // by rank, by lane: all ops, in order
+  std::vector<std::vector<std::vector<OpRun>>> places;  // by rank, by lane: all ops, in order
   std::vector<std::vector<std::vector<std::int64_t>>>
       base;  // by rank, by instance, by lane: ops before the instance
   std::vector<Event> events;
@@ -44,15 +44,15 @@ struct DryRun {
   std::int32_t ticks = 0;
   bool complete = false;  // every op of every rank completed
 
-  Place& place(const At& at) {
+  OpRun& place(const At& at) {
     return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
                  [static_cast<std::size_t>(at.sequence)];
   }
-  const Place& place(const At& at) const {
+  const OpRun& place(const At& at) const {
     return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
                  [static_cast<std::size_t>(at.sequence)];
   }
-  int program(std::int32_t rank, const Place& place) const {
+  int program(std::int32_t rank, const OpRun& place) const {
     return instances[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place.instance)];
   }
   std::span<const At> sources_of(const Event& event) const {

@@ -55,7 +55,7 @@ class Grid {
     Row row{r, "r" + std::to_string(ranks_[r].rank) + " " + ranks_[r].lanes[l].name,
             std::vector<std::string>(ticks_ + 1)};
     bool stuck = false;
-    for (const DryRun::MemoryKind& place : run_.places[r][l]) {
+    for (const DryRun::OpRun& place : run_.places[r][l]) {
       const bool marked = is_marked(r, place);
       if (place.begin < 0 && stuck && !marked)
         continue;  // show only the first op that never starts
@@ -72,7 +72,7 @@ class Grid {
     rows_.push_back(std::move(row));
   }
 
-  std::string cell(std::size_t r, const DryRun::MemoryKind& place, bool marked) const {
+  std::string cell(std::size_t r, const DryRun::OpRun& place, bool marked) const {
     const Op& op =
         ranks_[r]
             .programs[static_cast<std::size_t>(run_.program(static_cast<std::int32_t>(r), place))]
@@ -85,7 +85,7 @@ class Grid {
     cell += cell.empty() ? text : "+" + text;
   }
 
-  bool is_marked(std::size_t r, const DryRun::MemoryKind& place) const {
+  bool is_marked(std::size_t r, const DryRun::OpRun& place) const {
     return mark_ && mark_->rank == ranks_[r].rank && mark_->op == place.op;
   }
 

@@ -51,7 +51,7 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
   const experiment::MeshCoordinates at = mesh.place_of(rank);
   const data::Shares shares = e.shares();
   std::vector<ProgramSize> list;
-  for (const data::OpRange& stretch : shares.stretches()) {
+  for (const data::StepRange& stretch : shares.stretches()) {
     Samples samples;
     samples.reserve(static_cast<std::size_t>(mesh.data));
     for (int replica = 0; replica < mesh.data; ++replica)

@@ -84,6 +84,14 @@ TEST_F(ManualKeys, a_field_of_a_device_and_of_a_layer_lead_to_their_rows) {
   EXPECT_EQ(shown().word, "topology.hosts[0].devices[0].cores");
 }
 
+TEST_F(ManualKeys, a_panel_that_its_shortcut_raises_is_explained) {
+  open_example();
+  auto* timeline = window_->findChild<QDockWidget*>("timeline");
+  ASSERT_TRUE(timeline->visibleRegion().isEmpty()) << "it is behind another tab";
+  timeline->toggleViewAction()->trigger();
+  EXPECT_EQ(place_from(nullptr), "timeline.md");
+}
+
 TEST_F(ManualKeys, every_editor_of_the_inspector_is_a_field_that_the_manual_explains) {
   open_example();
   const auto loaded = manual::Manual::load((kResources + "/manual").toStdString());

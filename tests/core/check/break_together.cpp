@@ -5,7 +5,7 @@ namespace trainyard::check {
 namespace {
 
 // Swaps an op with the next of the rank's ops that are alike; false where it is the last of them.
-bool swap_with_next(Victim& victim, const MemoryKind& place, const OpTest& alike) {
+bool swap_with_next(Victim& victim, const Place& place, const OpTest& alike) {
   const auto line = victim.find(place.rank, alike);
   const auto next = std::upper_bound(line.begin(), line.end(), place.op);
   if (next == line.end()) return false;
@@ -24,9 +24,9 @@ bool is_reduced(Victim& victim, std::size_t rank, plan::BufferId buffer, std::in
 
 }  // namespace
 
-std::optional<MemoryKind> any_place(
+std::optional<Place> any_place(
     Victim& victim, const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
-  std::vector<MemoryKind> all;
+  std::vector<Place> all;
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     for (const std::size_t op :
          victim.find(rank, [&](const plan::Op& one) { return fits(rank, one); }))

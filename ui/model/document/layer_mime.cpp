@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr const char* kLayersMime = "application/x-trainyard-layers";
-constexpr qsizetype kMaxBytes = 1'000'000;
+constexpr qsizetype kMaxMimeBytes = 1'000'000;
 
 QString layers_text(const char* source) { return QCoreApplication::translate("layers", source); }
 
@@ -27,7 +27,7 @@ QStringList layers_of_mime(const QMimeData* data) {
   static const QRegularExpression name(R"(^\d{1,9}(\.\d{1,9})?$)");
   if (!data || !data->hasFormat(kLayersMime)) return {};
   const QByteArray bytes = data->data(kLayersMime);
-  if (bytes.size() > kMaxBytes) return {};
+  if (bytes.size() > kMaxMimeBytes) return {};
   const QStringList layers = QString::fromUtf8(bytes).split('\n');
   const bool known = std::ranges::all_of(
       layers, [](const QString& layer) { return name.match(layer).hasMatch(); });
