@@ -13,21 +13,25 @@ namespace {
 
 constexpr const char* kUseLessMemory = "Use a smaller batch, model or data set, or more memory.";
 
-// Advice by error number: the system's reason determines it, whatever was attempted.
+// Advice and id by error number: the system's reason determines them, whatever was attempted.
 struct Remedy {
   int error_number;
   const char* advice;
+  const char* id = "system_error";
 };
 
 constexpr Remedy kRemedies[] = {
-    {ENOSPC, "Free space there, or choose a directory on another disk."},
-    {EDQUOT, "Free space within your quota there, or choose a directory on another disk."},
+    {ENOSPC, "Free space there, or choose a directory on another disk.", "no_space"},
+    {EDQUOT, "Free space within your quota there, or choose a directory on another disk.",
+     "no_space"},
     {EFBIG,
-     "Raise the limit on the size of a file (ulimit -f), or choose a directory on another disk."},
+     "Raise the limit on the size of a file (ulimit -f), or choose a directory on another disk.",
+     "file_size_limit"},
     {EROFS, "Choose a directory on another disk: this one is read-only."},
     {EIO, "Choose a directory on another disk, and check this one with the kernel's log (dmesg)."},
-    {EACCES, "Change its permissions (chmod), or choose another directory."},
-    {EPERM, "Change its permissions or owner (chmod, chown), or choose another directory."},
+    {EACCES, "Change its permissions (chmod), or choose another directory.", "permission_denied"},
+    {EPERM, "Change its permissions or owner (chmod, chown), or choose another directory.",
+     "permission_denied"},
     {ENOENT, "Check the path: a part of it does not exist."},
     {ENOTDIR, "Check the path: it contains a file where a directory is expected."},
     {EISDIR, "Choose another name: a directory has this one."},
@@ -46,12 +50,13 @@ constexpr Remedy kRemedies[] = {
     {EADDRNOTAVAIL, "Choose an address of this machine."},
 };
 
-const char* advice_on(int error_number) {
+Remedy remedy_for(int error_number) {
   const auto* known =
       std::find_if(std::begin(kRemedies), std::end(kRemedies),
                    [=](const Remedy& remedy) { return remedy.error_number == error_number; });
-  return known != std::end(kRemedies) ? known->advice
-                                      : "Correct the reported cause, and try again.";
+  return known != std::end(kRemedies)
+             ? *known
+             : Remedy{error_number, "Correct the reported cause, and try again."};
 }
 
 }  // namespace
@@ -82,12 +87,13 @@ std::string to_string(const Problems& problems) {
 }
 
 Problem system_problem(std::string where, std::string what, int error_number) {
-  return {"system_error",
+  const Remedy remedy = remedy_for(error_number);
+  return {remedy.id,
           ProblemCode::failed,
           std::move(where),
           fmt::format("{}: {}", what, std::strerror(error_number)),
           "",
-          advice_on(error_number)};
+          remedy.advice};
 }
 
 Problem out_of_memory(std::string where) {

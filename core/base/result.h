@@ -46,7 +46,8 @@ inline tl::unexpected<Problem> fail(Problem problem) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
-// Describes a failed system call: `what` says what was attempted, `error_number` why it failed.
+// Describes a failed system call: `what` says what was attempted, `error_number` why it failed. The
+// id is no_space, file_size_limit, permission_denied, or system_error for all other reasons.
 Problem system_problem(std::string where, std::string what, int error_number);
 
 // Returns the Problem for std::bad_alloc, which the main functions of programs and ranks catch.

@@ -10,29 +10,35 @@
 namespace trainyard::process {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Pair;
+using testing::StartsWith;
 
 TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   EXPECT_EQ(cli({}).exit_code, 2);
-  const Ran unknown = cli({"frobnicate"});
+  const Ran unknown = cli({"frobnicate", "--json"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err,
-              testing::AllOf(HasSubstr("\"frobnicate\" is not a verb"), HasSubstr("simulate"),
-                             testing::Not(HasSubstr("bench-rank"))));
+  EXPECT_THAT(unknown.problems(), ElementsAre(Pair("unknown_verb", "trainyard-cli")));
+  EXPECT_THAT(unknown.result()["problems"][0]["accepted"].get<std::string>(),
+              AllOf(HasSubstr("simulate"), testing::Not(HasSubstr("bench-rank"))));
   EXPECT_EQ(cli({"validate", kMirrored, "--frobnicate"}).exit_code, 2);
   EXPECT_EQ(cli({"validate"}).exit_code, 2);
   EXPECT_EQ(cli({"list", "everything"}).exit_code, 2);
 }
 
-TEST(CliUsage, what_is_no_whole_number_is_told_apart_from_what_is_out_of_range) {
-  for (const std::string text : {"abc", "1.5", ""})
-    EXPECT_THAT(
-        cli({"run", kMirrored, "--steps", text}).err,
-        HasSubstr("--steps: \"" + text + "\" is no whole number (accepted: 1 to 1000000000)"));
-  for (const std::string text : {"0", "99999999999999999999"})
-    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err,
-                HasSubstr(text + " not in range 1 to 1000000000"));
+TEST(CliUsage, a_bad_value_of_an_option_is_shown_with_the_range) {
+  for (const std::string text : {"abc", "1.5", "", "0", "99999999999999999999"}) {
+    const Ran ran = cli({"run", kMirrored, "--json", "--steps", text});
+    EXPECT_EQ(ran.exit_code, 2) << text;
+    EXPECT_THAT(ran.problems(), ElementsAre(Pair("bad_arguments", "trainyard-cli run"))) << text;
+    EXPECT_THAT(ran.result()["problems"][0]["what"].get<std::string>(),
+                AllOf(StartsWith("--steps: "), HasSubstr(text), HasSubstr("1 to 1000000000")));
+  }
 }
 
 TEST(CliUsage, every_verb_has_help_with_examples) {
@@ -56,22 +62,24 @@ TEST(CliUsage, help_names_every_verb_but_the_hidden_one) {
 TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
   const Ran ran = cli({"validate", kMirrored});
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_THAT(
-      ran.out,
-      testing::MatchesRegex(
-          "ok: [^\n]*4 ranks, mirrored, 235,146 parameters, global batch 128, 2,500 steps\n"));
+  EXPECT_THAT(ran.out, testing::MatchesRegex("ok: [^\n]*mirrored[^\n]*235,146[^\n]*\n"));
   EXPECT_EQ(ran.err, "");
-  EXPECT_THAT(cli({"validate", kMirrored, "--set", "training.accumulation_steps=3"}).out,
-              HasSubstr("global batch 384 in 3 micro-steps"));
+  const base::Json result = cli({"validate", kMirrored, "--json"}).result();
+  EXPECT_EQ(result["ranks"], 4);
+  EXPECT_EQ(result["strategy"], "mirrored");
+  EXPECT_EQ(result["parameters"], 235'146);
+  EXPECT_EQ(result["global_batch"], 128);
+  EXPECT_EQ(result["steps"], 2500);
+  const std::vector<std::string> in_micro_steps{"validate", kMirrored, "--set",
+                                                "training.accumulation_steps=3"};
+  EXPECT_THAT(cli(in_micro_steps).out, AllOf(HasSubstr("384"), HasSubstr("3 micro-steps")));
 }
 
 TEST(CliValidate, says_what_auto_is_and_why) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(
-      ran.out,
-      testing::ContainsRegex(
-          "\nnote: auto is [a-z_]+: [^\n]* for [^\n]*B on this drawing; next best: [^\n]*\n"));
+  EXPECT_THAT(ran.out,
+              testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]*; next best: [^\n]*\n"));
   const base::Json result =
       cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
@@ -91,12 +99,12 @@ TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
                                       "--set",    "strategy.algorithm=torus"};
   const Ran ran = cli(said);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(
-      ran.out,
-      HasSubstr(
-          "\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn speeds\n"));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: rank 2, cpu2, computes slowed down 3 times\n"));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but has no effect here\n"));
+  const base::Json notes = cli(with(said, {"--json"})).result().at("notes");
+  EXPECT_THAT(notes.get<std::vector<std::string>>(),
+              AllOf(Contains(HasSubstr("PACED")), Contains(StartsWith("rank 2, cpu2, ")),
+                    Contains(StartsWith("strategy.algorithm "))));
+  for (const base::Json& note : notes)
+    EXPECT_THAT(ran.out, HasSubstr("\nnote: " + note.get<std::string>() + "\n"));
   EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.engine=gloo", "--set",
                  "strategy.algorithm=auto", "--json"})
                 .result()
@@ -111,14 +119,14 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   EXPECT_EQ(ran.exit_code, 2);
   const base::Json problems = ran.result().at("problems");
   ASSERT_EQ(problems.size(), 2u) << problems;
-  EXPECT_THAT(ran.out, HasSubstr("data.noise"));
-  EXPECT_THAT(ran.out, HasSubstr("training.optimizer.momentum"));
-  EXPECT_THAT(problems[0].at("where").get<std::string>(), testing::StartsWith("--set: "))
+  EXPECT_THAT(ran.problems(),
+              ElementsAre(Pair("out_of_range", "--set: data.noise"),
+                          Pair("out_of_range", "--set: training.optimizer.momentum")))
       << "the file is right";
   for (const base::Json& problem : problems)
     EXPECT_THAT(keys(problem),
                 testing::ElementsAre("id", "code", "where", "what", "accepted", "advice"));
-  EXPECT_THAT(ran.err, HasSubstr("error: "));
+  EXPECT_THAT(ran.err, StartsWith("error: "));
 }
 
 // A field that is refused hides nothing that is wrong elsewhere.
@@ -128,34 +136,33 @@ TEST(CliValidate, says_what_is_wrong_with_fields_and_with_meaning_at_once_as_eve
                          "data.kind=csv", "--set", "strategy.kind=one_device", "--set",
                          "training.batch_per_rank=100000", "--json"});
     EXPECT_EQ(ran.exit_code, 2) << verb;
-    const base::Json problems = ran.result().at("problems");
-    std::vector<std::string> places;
-    for (const base::Json& problem : problems)
-      places.push_back(problem.at("where").get<std::string>());
-    EXPECT_THAT(places, testing::ElementsAre(
-                            testing::EndsWith(": training.optimizer.learning_rate"),
-                            testing::EndsWith(": strategy.kind"), testing::EndsWith(": data.file")))
+    EXPECT_THAT(ran.problems(),
+                ElementsAre(Pair("out_of_range", "--set: training.optimizer.learning_rate"),
+                            Pair("too_many_workers", "--set: strategy.kind"),
+                            Pair("file_not_set", EndsWith(".json: data.file"))))
         << verb;
   }
 }
 
 TEST(CliValidate, looks_for_data_where_it_is_told_to_beside_a_refused_field_too) {
   const Ran ran =
-      cli({"validate", kMirrored, "--data-directory", "/nowhere", "--set",
+      cli({"validate", kMirrored, "--json", "--data-directory", "/nowhere", "--set",
            "training.batch_per_rank=0", "--set", "data.kind=csv", "--set", "data.file=table.csv"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("training.batch_per_rank"),
-                                      HasSubstr("/nowhere/table.csv")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("out_of_range", "--set: training.batch_per_rank"),
+                                          Pair("missing_file", "--set: data.file")));
+  EXPECT_THAT(ran.result()["problems"][1]["what"].get<std::string>(),
+              StartsWith("/nowhere/table.csv: "));
 }
 
 TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
   const Scratch scratch;
   EXPECT_EQ(cli({"validate", scratch / "nowhere.json"}).exit_code, 2);
-  const Ran broken =
-      cli({"validate", scratch.write("broken.json", "{\n  \"version\": 1,\n  oops\n}\n")});
+  const Ran broken = cli(
+      {"validate", "--json", scratch.write("broken.json", "{\n  \"version\": 1,\n  oops\n}\n")});
   EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_THAT(broken.err, HasSubstr("broken.json"));
-  EXPECT_THAT(broken.err, HasSubstr("line 3"));
+  EXPECT_THAT(broken.problems(), ElementsAre(Pair("bad_json", (scratch / "broken.json").string())));
+  EXPECT_THAT(broken.result()["problems"][0]["what"].get<std::string>(), HasSubstr("line 3"));
   EXPECT_EQ(cli({"validate", scratch.write("list.json", "[1, 2]")}).exit_code, 2);
   EXPECT_EQ(cli({"validate", scratch.write("empty.json", "")}).exit_code, 2);
 }
@@ -173,9 +180,10 @@ TEST(CliFile, is_found_by_its_bare_name) {
 }
 
 TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
-  const Ran unknown = cli({"plan", kMirrored, "--set", "training.batch_per_rnk=8"});
+  const Ran unknown = cli({"plan", kMirrored, "--json", "--set", "training.batch_per_rnk=8"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("batch_per_rnk"));
+  EXPECT_THAT(unknown.problems(),
+              ElementsAre(Pair("unknown_key", "--set: training.batch_per_rnk")));
   EXPECT_EQ(cli({"plan", kMirrored, "--set", "training.batch_per_rank"}).exit_code, 2);
 }
 
@@ -214,7 +222,7 @@ TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
 TEST(CliPlan, a_grid_is_no_json_and_says_so) {
   const Ran ran = cli({"plan", kMirrored, "--grid", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--grid: the option cannot be combined with --json"));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("options_exclude_each_other", "--grid")));
   EXPECT_EQ(ran.result()["status"], "refused");
 }
 
@@ -282,8 +290,7 @@ TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_anothe
 TEST(CliSimulate, for_people_says_in_a_line_of_its_own_what_bounds_the_step) {
   const Ran ran = cli({"simulate", kOne});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out,
-              HasSubstr(" from the drawn speeds\n  why                 Compute bounds the step: "));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\n  why +Compute "));
 }
 
 TEST(CliSimulate, says_when_one_device_would_be_faster) {

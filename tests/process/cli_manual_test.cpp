@@ -10,7 +10,9 @@ namespace trainyard::process {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::StartsWith;
 
 TEST(CliManual, prints_the_contents_without_a_topic) {
@@ -38,17 +40,18 @@ TEST(CliManual, prints_a_section) {
 }
 
 TEST(CliManual, an_unknown_topic_is_an_error_with_similar_topics) {
-  const Ran ran = cli({"manual", "pipline_parallel"});
+  EXPECT_EQ(cli({"manual", "pipline_parallel"}).out, "");
+  const Ran ran = cli({"manual", "pipline_parallel", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("\"pipline_parallel\" is not a topic. Did you mean "
-                                 "\"pipeline_parallel\"?"));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("unknown_topic", "manual")));
+  EXPECT_THAT(ran.result()["problems"][0]["advice"].get<std::string>(),
+              HasSubstr("\"pipeline_parallel\""));
 }
 
 TEST(CliManual, a_missing_manual_is_an_error) {
   const Ran ran = shell("TRAINYARD_RESOURCES=/nowhere \"$CLI\" manual --json");
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("Set TRAINYARD_RESOURCES to the directory that holds manual/."));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("manual_missing", "")));
 }
 
 }  // namespace

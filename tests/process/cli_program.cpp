@@ -62,6 +62,16 @@ base::Json Ran::result() const {
   return last;
 }
 
+std::vector<std::pair<std::string, std::string>> Ran::problems() const {
+  const base::Json last = result();
+  base::Json listed = last.value("problems", base::Json::array());
+  if (const auto one = last.find("problem"); one != last.end()) listed.push_back(*one);
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const base::Json& problem : listed)
+    found.emplace_back(problem.value("id", ""), problem.value("where", ""));
+  return found;
+}
+
 Ran cli(const std::vector<std::string>& arguments) {
   std::vector<std::string> all{TRAINYARD_BIN_DIR "/trainyard-cli"};
   all.insert(all.end(), arguments.begin(), arguments.end());

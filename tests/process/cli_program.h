@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
@@ -16,6 +17,9 @@ struct Ran {
   std::vector<base::Json> lines()
       const;                  // of standard output, as NDJSON; fails the test where a line is none
   base::Json result() const;  // the last line; fails the test when its type is not "result"
+  // The id and `where` of each problem that the result lists, or of the problem that ended the run.
+  // Tests compare these, and never the wording of a problem.
+  std::vector<std::pair<std::string, std::string>> problems() const;
 };
 
 // Runs build/.../bin/trainyard-cli to its end. The examples of the source tree are those it lists.

@@ -20,7 +20,10 @@ namespace {
 
 using base::Json;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
 
 const std::string kGloo = "strategy.engine=gloo";
 
@@ -92,7 +95,7 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   EXPECT_THAT(
       cli({"run", kMirrored, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo})
           .out,
-      HasSubstr("not reported by the engine, gloo"));
+      testing::ContainsRegex("\n  sent +[^\n]*gloo\n"));
   const Json by_gloo = cli({"check", kMirrored, "--set", kGloo, "--json"}).result(),
              by_own = cli({"check", kMirrored, "--json"}).result();
   std::int64_t formula = 0, by_ring = 0;
@@ -107,12 +110,10 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   EXPECT_NEAR(static_cast<double>(formula), static_cast<double>(by_ring), 64)
       << "but for what is rounded off";
   EXPECT_GT(by_ring, 1'000'000);
-  EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out,
-              HasSubstr("reports no bytes; by formula a step is at least"));
+  EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out, HasSubstr("\ngloo "));
   EXPECT_TRUE(
       cli({"simulate", kMirrored, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
-  EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out,
-              HasSubstr("its time is an estimate"));
+  EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out, HasSubstr("gloo"));
 }
 
 TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_this_machine) {
@@ -137,10 +138,9 @@ TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
     for (const RankProcess& left : ranks)
       EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
     EXPECT_EQ(ran.exit_code, 3);
-    EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(),
-                testing::StartsWith("rank " + std::to_string(rank) + " "))
+    EXPECT_THAT(ran.problems(),
+                ElementsAre(Pair("rank_died", StartsWith("rank " + std::to_string(rank) + " "))))
         << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr("ended by signal 9"));
   }
 }
 
@@ -154,7 +154,7 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   const Ran ran = run.wait();
   for (const RankProcess& left : ranks)
     EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("stopped responding")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_unresponsive", StartsWith("rank 1 "))));
 }
 
 TEST_F(Engine, its_plan_is_coarse_and_proved) {
@@ -162,8 +162,7 @@ TEST_F(Engine, its_plan_is_coarse_and_proved) {
   EXPECT_THAT(plan.out, AllOf(HasSubstr("gloo.g0"), testing::Not(HasSubstr("SEND"))));
   const Ran check = cli({"check", kMirrored, "--set", kGloo});
   EXPECT_EQ(check.exit_code, 0) << check.err;
-  EXPECT_THAT(check.out,
-              AllOf(HasSubstr("proved: meaning"), HasSubstr("gloo takes every collective whole")));
+  EXPECT_THAT(check.out, AllOf(HasSubstr("proved: meaning"), HasSubstr("\ngloo ")));
   EXPECT_TRUE(cli({"check", kMirrored, "--set", kGloo, "--json"})
                   .result()["ranks"][0]["sent_bytes"]
                   .is_null());
@@ -182,9 +181,10 @@ TEST_F(Engine, is_measured_by_bench) {
       EXPECT_GT(ran.result()["algorithm_bandwidth_bytes_per_second"].get<double>(), 0);
     }
   const Ran refused = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "gloo",
-                           "--algorithm", "star", "--transport", "zmq"});
+                           "--algorithm", "star", "--transport", "zmq", "--json"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("--algorithm"), HasSubstr("--transport")));
+  EXPECT_THAT(refused.problems(), ElementsAre(Pair("option_not_supported", "--algorithm"),
+                                              Pair("option_not_supported", "--transport")));
 }
 
 TEST(BenchReduction, of_our_own_collectives_is_verified) {

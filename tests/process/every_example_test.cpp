@@ -19,7 +19,6 @@ namespace trainyard::process {
 namespace {
 
 using base::Json;
-using testing::HasSubstr;
 
 std::vector<std::string> example_names() {
   std::vector<std::string> names;
@@ -117,7 +116,8 @@ TEST_P(EveryExample, is_proved_and_simulated) {
   const Ran simulated = cli(with_set({"simulate", example(GetParam()), "--json"}, *settings));
   if (experiment.strategy.kind == experiment::StrategyKind::gossip && has_races(experiment)) {
     EXPECT_EQ(simulated.exit_code, 2);
-    EXPECT_THAT(simulated.err, HasSubstr("the simulator does not model asynchronous gossip"));
+    EXPECT_THAT(simulated.problems(), testing::ElementsAre(testing::Pair("gossip_not_simulated",
+                                                                         "strategy.gossip.mode")));
     return;
   }
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;

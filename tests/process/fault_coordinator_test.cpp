@@ -197,6 +197,7 @@ TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
         ::kill(ranks.at(1).pid, SIGSTOP);
       });
   EXPECT_EQ(result["status"], "failed");
+  EXPECT_EQ(result["problem"]["id"], "rank_unresponsive");
   EXPECT_THAT(result["problem"]["where"].get<std::string>(), testing::StartsWith("rank 1"));
 }
 

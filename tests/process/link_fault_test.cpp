@@ -80,7 +80,8 @@ TEST_P(LinkFaults,
   ASSERT_EQ(history->faults().size(), 2u);
   EXPECT_EQ(history->faults()[0].link, 0);
   EXPECT_EQ(history->faults()[0].rank, -1);
-  EXPECT_THAT(history->faults()[0].text, HasSubstr("the link host0 - far is cut"));
+  EXPECT_EQ(history->faults()[0].kind, "link_cut");
+  EXPECT_THAT(history->faults()[0].text, HasSubstr("host0 - far"));
 }
 
 TEST(LinkFault, of_workers_that_do_not_wait_only_the_one_behind_it_stands_still) {
@@ -117,8 +118,7 @@ TEST(LinkFault, a_slow_link_carries_its_part) {
   const Ran ran = run.stop();
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(link_kinds(ran.result()), ElementsAre("link_slowed 0"));
-  EXPECT_THAT(read(run.directory() / "run.log"),
-              HasSubstr("the link host0 - far has 10 % of its drawn bandwidth"));
+  EXPECT_THAT(read(run.directory() / "run.log"), testing::ContainsRegex("host0 - far .*10 %"));
 }
 
 TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_nothing) {
@@ -131,10 +131,8 @@ TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_
   const Ran ran = run.stop();
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_FALSE(ran.result().contains("faults") && !ran.result()["faults"].empty());
-  EXPECT_THAT(
-      read(run.directory() / "run.log"),
-      HasSubstr(
-          "the link host0 - far cannot be cut or slowed: drawn links are not imposed (run.links)"));
+  EXPECT_THAT(read(run.directory() / "run.log"),
+              testing::ContainsRegex("host0 - far .*run\\.links"));
 }
 
 }  // namespace

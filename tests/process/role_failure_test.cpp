@@ -14,7 +14,11 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::StartsWith;
+
+// The id of the problem of a run whose rank received this signal.
+const char* id_of(int signal) { return signal == SIGKILL ? "rank_died" : "rank_unresponsive"; }
 
 // A drawing of them all: a chief and two other workers, a server and an evaluator.
 enum Rank { chief = 0, worker = 1, server = 3, evaluator = 4 };
@@ -59,13 +63,15 @@ class RoleFails : public testing::TestWithParam<Row> {
   static void expect_named_end(const Ran& ran, const std::filesystem::path& directory) {
     EXPECT_EQ(ran.exit_code, 3);
     const base::Json result = ran.result();
-    EXPECT_THAT(result["problem"]["where"].get<std::string>(),
-                StartsWith("rank " + std::to_string(GetParam().rank) + " ("));
+    EXPECT_THAT(ran.problems(),
+                ElementsAre(Pair(id_of(GetParam().signal),
+                                 StartsWith("rank " + std::to_string(GetParam().rank) + " ("))));
     EXPECT_THAT(kinds(result), testing::IsEmpty()) << "nobody was spared";
     const auto newest = session::newest_checkpoint(directory / "checkpoints");
     ASSERT_TRUE(newest) << "it had checkpoints";
     EXPECT_EQ(result["committed_step"], newest->step);
-    EXPECT_THAT(ran.err, HasSubstr("--resume " + directory.string()));
+    EXPECT_THAT(result["problem"]["advice"].get<std::string>(),
+                HasSubstr("--resume " + directory.string()));
   }
 };
 
@@ -166,10 +172,12 @@ TEST_P(RankFails, ends_the_run_by_its_name) {
   const Ran ran = run.wait();
   EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(),
-              StartsWith("rank " + std::to_string(drawing.rank) + " ("))
+  EXPECT_THAT(
+      ran.problems(),
+      ElementsAre(Pair(id_of(signal), StartsWith("rank " + std::to_string(drawing.rank) + " ("))))
       << ran.err;
-  EXPECT_THAT(ran.err, testing::ContainsRegex("at step [0-9]+"));
+  EXPECT_THAT(ran.result()["problem"]["what"].get<std::string>(),
+              testing::ContainsRegex("step [0-9]+"));
   for (const RankProcess& left : ranks)
     EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
 }

@@ -31,8 +31,7 @@ TEST(CliSharding, validate_says_who_owns_what_and_that_it_is_not_one_device) {
   const Ran skewed = cli(with({"validate", kMirrored}, kSkewed));
   EXPECT_EQ(skewed.exit_code, 0);
   EXPECT_THAT(skewed.out,
-              HasSubstr("note: not equivalent to one device with the same global batch: every rank "
-                        "trains on its own samples (label_skew sharding)"));
+              testing::ContainsRegex("note: not equivalent to one device [^\n]*label_skew"));
   EXPECT_THAT(skewed.out, testing::ContainsRegex("rank 3 +[0-9,]+ samples, by class [0-9,]+, "));
   EXPECT_THAT(cli({"validate", kMirrored}).out, Not(HasSubstr("note")));
   const base::Json result = cli(with({"validate", kMirrored, "--json"}, kSkewed)).result();
@@ -75,7 +74,7 @@ TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
   const Ran ran =
       cli(with({"run", kMirrored, "--out", (home / "run").string(), "--steps", "2"}, kSkewed));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("every rank trains on its own samples"));
+  EXPECT_THAT(ran.err, HasSubstr("note: not equivalent to one device "));
 }
 
 // Feature columns
@@ -86,9 +85,7 @@ const std::string kVertical = example("four_devices_vertical_digits");
 TEST(CliVertical, validate_says_who_has_which_columns_and_promises_one_device) {
   const Ran ran = cli({"validate", kVertical});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out,
-              testing::AllOf(HasSubstr("every rank loads only its own feature columns"),
-                             HasSubstr("196 of 784 feature columns, 588 to 783, of every sample")));
+  EXPECT_THAT(ran.out, HasSubstr("196 of 784 feature columns, 588 to 783"));
   EXPECT_THAT(ran.out, Not(HasSubstr("not equivalent to one device")));
 }
 
@@ -99,7 +96,7 @@ TEST(CliVertical, a_run_records_the_columns_of_every_rank) {
   EXPECT_EQ(result.at("ranks").at(2).at("columns"), (base::Json{{"first", 392}, {"count", 196}}));
   EXPECT_FALSE(result.at("ranks").at(2).contains("samples_by_class"));
   EXPECT_THAT(cli({"replay", result.at("run_directory").get<std::string>()}).out,
-              HasSubstr("196 of 784 feature columns, 392 to 587, of every sample"));
+              HasSubstr("196 of 784 feature columns, 392 to 587"));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 using base::Json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
 
 std::vector<std::string> short_sweep(const std::string& out, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"sweep", kMirrored, "--json", "--out", out, "--steps", "10"};
@@ -126,7 +128,7 @@ TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
 TEST_F(FinishedSweep, is_not_overwritten_by_another) {
   const Ran again = cli(short_sweep(directory().string(), {"--ranks", "1"}));
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.err, HasSubstr("already contains a sweep"));
+  EXPECT_THAT(again.problems(), ElementsAre(Pair("directory_in_use", directory().string())));
 }
 
 TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
@@ -136,9 +138,8 @@ TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
   std::erase(arguments, "--json");
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* words :
-       {"ranks  algorithm", "speed-up against 1 rank", "strong scaling: constant global batch",
-        "10 steps with 2 of warm-up; evaluation off", "drawn, not imposed", "equal"})
+  for (const char* words : {"ranks  algorithm", "speed-up against 1 rank", "strong scaling",
+                            "10 steps", "2 of warm-up", "not imposed", "equal"})
     EXPECT_THAT(ran.out, HasSubstr(words));
   EXPECT_THAT(ran.err, HasSubstr("1 of 2 over"));
 }
@@ -152,7 +153,7 @@ TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_sha
   const Json result = ran.result();
   EXPECT_THAT(states(result), ElementsAre("done", "left_out", "done"));
   EXPECT_THAT(result["variants"][1]["reason"].get<std::string>(),
-              HasSubstr("64 samples cannot be divided evenly among 3 ranks"));
+              testing::AllOf(HasSubstr("64 samples"), HasSubstr("3 ranks")));
   for (const int i : {0, 2}) EXPECT_EQ(result["variants"][i]["step_samples"], 64);
   EXPECT_EQ(result["baseline"]["ranks"], 2) << "1 rank was not measured";
 }
@@ -165,7 +166,7 @@ TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(states(ran.result()), ElementsAre("done", "left_out"));
   EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(),
-              HasSubstr("training.batch_per_rank: 600 samples on each of 4 ranks"));
+              StartsWith("training.batch_per_rank: "));
 }
 
 // A directory stands where the second run would write its result.
@@ -179,8 +180,7 @@ TEST(SweepFaults, goes_on_after_a_run_failed_and_ends_with_3) {
   const Ran ran = program.wait();
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(states(ran.result()), ElementsAre("done", "failed", "done"));
-  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(),
-              HasSubstr("the directory is not empty: it contains mine.txt"));
+  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(), HasSubstr("mine.txt"));
 }
 
 class EndlessSweep : public testing::Test {
@@ -235,20 +235,26 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
 
 TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   const Home home;
-  const std::vector<std::pair<std::vector<std::string>, const char*>> bad{
-      {{"--ranks", "8"}, "ranks: 8 exceeds the 4 ranks of the drawing"},
-      {{"--ranks", "1,zwei"}, "ranks: \"zwei\" is not a list"},
-      {{"--algorithms", "rang"}, "algorithms: \"rang\" is not a list"},
-      {{"--scaling", "medium"}, "medium"},
-      {{"--steps", "1"}, "1"},
-      {{"--set", "strategy.kind=one_device"}, "nothing to compare"},
-      {{"--set", "training.batch_per_rank=0"}, "training.batch_per_rank"},
-      {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "nowhere.csv"}};
-  for (const auto& [arguments, words] : bad) {
+  struct Bad {
+    std::vector<std::string> arguments;
+    std::string id;
+    std::string where;
+  };
+  const std::vector<Bad> bad{
+      {{"--ranks", "8"}, "too_few_ranks", "ranks"},
+      {{"--ranks", "1,zwei"}, "bad_ranks", "ranks"},
+      {{"--algorithms", "rang"}, "bad_algorithms", "algorithms"},
+      {{"--scaling", "medium"}, "bad_arguments", "trainyard-cli sweep"},
+      {{"--steps", "1"}, "bad_arguments", "trainyard-cli sweep"},
+      {{"--set", "strategy.kind=one_device"}, "strategy_does_not_scale", "strategy.kind"},
+      {{"--set", "training.batch_per_rank=0"}, "out_of_range", "--set: training.batch_per_rank"},
+      {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "missing_file", "data.file"}};
+  for (const auto& [arguments, id, where] : bad) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
     const Ran ran = cli(short_sweep((home / "sweep").string(), arguments));
-    EXPECT_EQ(ran.exit_code, 2) << words;
-    EXPECT_THAT(ran.err, HasSubstr(words));
-    EXPECT_FALSE(fs::exists(home / "sweep")) << words;
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.problems(), ElementsAre(Pair(id, where)));
+    EXPECT_FALSE(fs::exists(home / "sweep"));
   }
 }
 

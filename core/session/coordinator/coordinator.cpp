@@ -345,6 +345,7 @@ Json Coordination::result(std::int64_t now) const {
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
+  facts.skipped_checkpoints = p_.skipped;
   facts.committed_step = resumable_step();
   for (const RankEntry& entry : entries_) facts.finished.push_back(entry.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));

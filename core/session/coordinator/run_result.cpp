@@ -266,6 +266,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["sampled_text"] = said->text;
   json["ranks"] = ranks_json(facts, summary, history);
   if (facts.first_step > 0) json["first_step"] = facts.first_step;
+  for (const base::Problem& skipped : facts.skipped_checkpoints)
+    json["skipped_checkpoints"].push_back(to_json(skipped));
   if (facts.committed_step) json["committed_step"] = *facts.committed_step;
   for (const telemetry::Fault& fault : history.faults())
     json["faults"].push_back(

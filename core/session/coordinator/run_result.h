@@ -36,6 +36,7 @@ struct RunFacts {
   std::optional<std::int64_t> last_step = {};  // Last requested step of a completed run.
   std::optional<std::int64_t> committed_step =
       {};  // Step of the newest checkpoint that another run can resume from.
+  base::Problems skipped_checkpoints = {};  // Newer than the one resumed from, but not usable.
   // For gossip: second largest absolute eigenvalue of the mixing matrix
   // (experiment/mixing_matrix.h).
   std::optional<double> lambda_2 = {};

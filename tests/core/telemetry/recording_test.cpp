@@ -260,8 +260,7 @@ TEST(Recording, a_directory_that_cannot_be_written_is_a_problem) {
 TEST(Recording, a_full_disk_is_a_problem) {
   const auto writer = RecordingWriter::create("/dev/full", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_EQ(writer.error().id, "system_error");
-  EXPECT_THAT(writer.error().what, HasSubstr("No space left on device"));
+  EXPECT_EQ(writer.error().id, "no_space");
 }
 
 // No file may grow beyond some bytes while it lives.
@@ -296,7 +295,7 @@ TEST(Recording, a_disk_that_fills_up_leaves_whole_frames_and_stays_a_problem) {
     const FileSizeLimit limit(5000);
     const auto flushed = writer->flush();
     ASSERT_FALSE(flushed);
-    EXPECT_EQ(flushed.error().id, "system_error");
+    EXPECT_EQ(flushed.error().id, "file_size_limit");
     EXPECT_EQ(flushed.error().where, directory.recording().string());
   }
   EXPECT_FALSE(writer->append(FrameType::samples, 0, {}));
