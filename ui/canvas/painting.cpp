@@ -366,7 +366,7 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance&
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {
     painter.save();
-    painter.translate(aside(shape.path, forward ? -away : away));
+    painter.translate(offset_point(shape.path, forward ? -away : away));
     paint_flow(painter, shape.path,
                forward ? look.live->bytes_per_second_forward : look.live->bytes_per_second_backward,
                forward, clock_seconds);
