@@ -3,13 +3,13 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QVBoxLayout>
 #include <map>
 
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/welcome/drawing_preview.h"
@@ -85,11 +85,10 @@ void ExampleCard::build() {
   run_->setText(missing ? tr("Run with synthetic digits") : tr("Open and run"));
   disable_running({});
   open_->setToolTip(tr("Open the example without running it"));
-  auto* row = new QHBoxLayout;
+  auto* row = new FlowLayout(nullptr, kGrid);  // a long label takes a row
+  column->addLayout(row);
   row->addWidget(run_);
   row->addWidget(open_);
-  row->addStretch(1);
-  column->addLayout(row);
 }
 
 // Adds one line with the problem, and the advice below; the tool tip has the full text.

@@ -111,13 +111,16 @@ TEST_F(WelcomePageTest, a_card_is_as_wide_as_its_words_need_at_any_scale) {
     page_.show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&page_));
     QTest::qWait(1);
-    for (const ExampleCard* card : page_.cards())
+    for (const ExampleCard* card : page_.cards()) {
+      for (const QPushButton* button : card->findChildren<QPushButton*>())
+        EXPECT_GE(button->width(), button->sizeHint().width()) << button->text().toStdString();
       for (const QLabel* label : card->findChildren<QLabel*>()) {
         EXPECT_TRUE(card->rect().contains(label->geometry())) << label->text().toStdString();
         EXPECT_GE(label->width(), label->minimumSizeHint().width()) << label->text().toStdString();
         EXPECT_GE(label->height(), label->heightForWidth(label->width()))
             << label->text().toStdString();
       }
+    }
   }
   Theme::instance().apply(Theme::Kind::light);
 }
