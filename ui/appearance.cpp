@@ -54,7 +54,7 @@ void Appearance::reduce_motion(bool reduced) {
   apply();
 }
 
-// Uses two-stroke shortcuts, because window managers use Ctrl+Alt.
+// Uses shortcuts of two keystrokes, because window managers reserve Ctrl+Alt.
 void Appearance::fill_menu(QMenu& menu) {
   add_kinds(menu);
   menu.addSeparator();

@@ -31,7 +31,7 @@ class LiveRunStatus : public QObject {
   RunControls& controls_;
   CentralArea& center_;
   DockPanels& panels_;
-  QStringList earlier_;  // directories of runs that were already live when this window started
+  QStringList earlier_;  // directories of runs that another window had started before this one
 };
 
 }  // namespace trainyard::ui

@@ -84,8 +84,8 @@ bool RunDisplay::trains_as_run() const {
                             runs_.current()->history());
 }
 
-// Measurements are never shown on another drawing. Edits do not make it another drawing while all
-// names are the same.
+// Measurements are never shown on the drawing of another experiment. An edited drawing counts as
+// the same one while all names are the same.
 void RunDisplay::match_drawing() {
   if (!runs_.current()) return;
   drawing_matches_ =

@@ -21,7 +21,7 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-// number of intervals between its points after which a series of slow steps counts as silent
+// number of intervals between its points after which a slow series counts as ended
 constexpr double kMissed = 2;
 
 double steady_seconds() {
@@ -34,8 +34,8 @@ struct Recent {
   double seconds;
 };
 
-// Returns nothing if the series has a single point, or has no point within the last second of the
-// run or within its last two intervals.
+// Returns nothing if the series has only one point. Also returns nothing if it has no point in the
+// last second of the run, or in its last two intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
@@ -189,7 +189,8 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
                             (history.steps_apart() && (device.role == topology::Role::worker ||
                                                        device.role == topology::Role::chief));
   if (device.role == topology::Role::evaluator)
-    device.step = measured_step(history);  // it does no steps; its position is the horizon
+    // an evaluator does no steps; its position is the step up to which it may evaluate
+    device.step = measured_step(history);
   return device;
 }
 

@@ -24,7 +24,7 @@ class RunOverlay {
                       // tests
                       Clock clock = {});
   // `status` may be null. `moving`: training continues, so the last measurements are current.
-  // `payload`: splits the traffic of links by payload kind; null: no split.
+  // `payload` splits the traffic of links by payload kind; if it is null, the traffic is not split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
                   const TrafficMeter* payload = nullptr);
   Overlay failures(const telemetry::History& history)

@@ -46,8 +46,8 @@ QString RunReports::name_of(const Run& run) const {
   return &run == runs_.current() ? tr("The run") : run.name();
 }
 
-// Reports a failure immediately, even of a run that trains while another is displayed; other
-// changes are shown by the display.
+// Reports a failure immediately, even if the failed run is not the displayed one. Other changes are
+// shown by the display.
 void RunReports::run_updated(const Run& run) {
   if (&run == runs_.current() || run.live()) report_failure(run);
 }

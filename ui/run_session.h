@@ -21,7 +21,7 @@ class RunSession : public QObject {
 
   Run* current() const { return current_; }
   std::vector<Run*> live_runs() const;  // by directory, and therefore by time; usually one
-  QStringList live_names() const;       // of `live_runs`, for display
+  QStringList live_names() const;       // name of one of `live_runs`, for display
   bool live() const { return !live_runs().empty(); }
   // target of the controls: the current run if it is live or no run is, else the newest live run
   Run* commanded() const;
@@ -50,7 +50,8 @@ class RunSession : public QObject {
   const Services& services_;
   std::map<QString, std::unique_ptr<Run>> runs_;  // by directory
   Run* current_ = nullptr;
-  QStringList ticked_, live_;  // directories; live_: as of the last `live_changed`
+  // directories of runs; those of `live_` as of the last `live_changed`
+  QStringList ticked_, live_;
 };
 
 }  // namespace trainyard::ui

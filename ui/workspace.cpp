@@ -82,7 +82,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// Requests the end of the bare state from its owner, which ends it immediately.
+// Asks the owner to end the state without docks, which it does immediately.
 void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }
@@ -100,8 +100,9 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// Returns `percent` of the window, or more to show a chart in full, or up to `most` percent to show
-// it well. Includes the tab bar above the dock.
+// Returns the height of the charts: `percent` of the window, or more if a chart needs it to be
+// complete, or up to `most` percent if it needs that to be readable. Includes the tab bar above the
+// dock.
 int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
   const int line = charts.fontMetrics().height(),

@@ -37,12 +37,12 @@ class Workspace : public QObject {
   void reset();
   void restore();  // the stored state, else the default
   void save();
-  void hide_all_docks(bool bare);  // no docks until it ends; for the welcome page
+  void hide_all_docks(bool bare);  // hides all docks until it ends; used by the welcome page
   bool
   fit();  // adapts to the window and its font; returns true if it became small with charts visible
 
  signals:
-  void wanted();  // while bare: a dock or perspective was requested
+  void wanted();  // a dock or a perspective was requested while all docks are hidden
 
  private:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -62,7 +62,7 @@ class Workspace : public QObject {
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;
   QStringList order_;
-  QByteArray kept_;  // state to restore after the bare state
+  QByteArray kept_;  // state to restore when docks are shown again
   QList<QAction*> perspectives_;
   bool was_small_ = false;
 };

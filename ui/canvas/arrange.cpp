@@ -144,7 +144,8 @@ bool is_free(const Layout& layout, const QRectF& room) {
                               [&](const LinkShape& link) { return link.path.intersects(room); });
 }
 
-// Returns the offsets at distance `far`, to the right and below: straight ones first.
+// Returns the positions whose larger coordinate is `far`, right and below. Positions straight to
+// the right or straight below come first.
 std::vector<std::pair<int, int>> ring(int far) {
   std::vector<std::pair<int, int>> places{{far, 0}};
   for (int aside = 0; aside < far; ++aside) {

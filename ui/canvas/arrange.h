@@ -17,8 +17,8 @@ void align(topology::Topology& topology, const std::set<std::string>& names,
 void distribute(topology::Topology& topology, const std::set<std::string>& names,
                 Qt::Orientation direction);  // equal gaps; needs at least three
 
-// Arranges all: hosts around their switch, these blocks side by side, switches that only join
-// switches above, and hosts without a switch in a grid below.
+// Arranges all nodes. Hosts are placed around their switch, and these blocks side by side. Switches
+// that only join switches are placed above, and hosts without a switch in a grid below.
 void arrange(topology::Topology& topology);
 
 // Returns how far a copy must be moved so that it covers no card or link: zero if its place is

@@ -15,7 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kSmallest = 4;           // pixels on the screen
-constexpr double kSmallestReadable = 5;   // the same
+constexpr double kSmallestReadable = 5;   // pixels on the screen
 constexpr qsizetype kMaxWritings = 4096;  // maximum number of cached texts
 constexpr int kAnyWidth = 0xffff;
 

@@ -16,7 +16,7 @@ void stroke(QPainter& painter, const QPainterPath& path, const QPen& pen);
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward,
                 double clock_seconds);
 
-// offset to the right of the path's direction
+// distance to the right of the direction of the path
 QPointF offset_point(const QPainterPath& path, double distance);
 
 }  // namespace trainyard::ui

@@ -35,7 +35,7 @@ NodeBox box_of(const topology::Host& host) {
   return {TopologyObject::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
-// Returns the border point of a switch, whose ends are half circles; like `border_point`.
+// Returns the point where a line leaves a switch, whose ends are half circles. See `border_point`.
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
@@ -74,7 +74,8 @@ QPainterPath line_between(const End& from, const End& to, double aside) {
 QPainterPath curve_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
   const double inward =
-      (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);  // toward the facing corners
+      // toward the corners that face each other
+      (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);
   const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom())
                              : border_point(from, to.center());
   const QPointF b =

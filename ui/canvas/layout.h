@@ -52,7 +52,7 @@ struct Layout {
   std::vector<LinkShape> links;
   QRectF bounds;
 
-  QRectF rect_of(const TopologyObject& part) const;  // null if it does not exist
+  QRectF rect_of(const TopologyObject& part) const;  // null if the object does not exist
   QRectF rect_of(const std::string& name) const;
 };
 

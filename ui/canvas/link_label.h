@@ -14,9 +14,9 @@ struct LinkLabel {
   QRectF rect;
 };
 
-// Returns as much text as leaves the line visible; all text if the link is selected or hovered.
-// Measured traffic is shown on any line that is longer than its text. A link inside a host has no
-// room, so its label is shown only if it is selected or hovered.
+// Returns as much text as leaves the line visible, or all text if the link is selected or hovered.
+// Measured traffic is shown on any line that is longer than its text. The label of a link inside a
+// host is shown only if the link is selected or hovered.
 LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look);
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected);
 

@@ -63,8 +63,8 @@ QPolygonF head_of(const QPainterPath& path, double size) {
   return QPolygonF{tip, tip + along + across, tip + along - across};
 }
 
-// Returns the part of the curve up to the inside of the head: a wide line up to the tip would make
-// it blunt.
+// Returns the curve without its end, which the head covers. A wide line up to the tip would make
+// the head blunt.
 QPainterPath line_of(const LogicalArrow& arrow) {
   const QPainterPath& path = arrow.path;
   const double span = span_of(path), part = span > 0 ? 1 - 0.8 * head_size(arrow) / span : 1;
@@ -80,7 +80,7 @@ QPainterPath line_of(const LogicalArrow& arrow) {
 
 struct ArrowStyle {
   QColor color;
-  double rim = 0;  // additional width
+  double rim = 0;  // width added to the line
 };
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {
@@ -116,8 +116,8 @@ void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
     }
 }
 
-// Paints straight, thin and faint lines without heads, for nearly all-to-all traffic: heads would
-// hide each other. Takes a fraction of the time.
+// Paints straight, thin, faint lines without heads. Used for nearly all-to-all traffic, where heads
+// would hide each other. It takes a fraction of the time.
 void paint_hairlines(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   std::map<int, QList<QLineF>> by_sender;
   for (const LogicalArrow& arrow : arrows)

@@ -26,7 +26,8 @@ struct DeviceOverlay {
   bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
-  // `step` is the rank's position, not its count: other ranks do the steps between, or it does none
+  // `step` is a position in the run, not a number of local steps: other ranks do the steps between,
+  // or this rank does none
   bool step_is_position = false;
   QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
 

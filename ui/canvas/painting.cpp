@@ -179,7 +179,7 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
-// Paints a bar for the full state, filled where the rank holds its shard.
+// Paints a bar that stands for the full state. The part that the rank holds, its shard, is filled.
 void paint_shard_bar(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
                      const QColor& color) {
   const double one = bar.width() / kept.parts;
@@ -212,7 +212,8 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& loo
     paint_labeled_shard_bar(painter, first.translated(2 * width, 0), "M", kept, true, color);
 }
 
-// Paints up to three stacked bars without letters. Each kind of bar has a fixed position.
+// Paints the bars of parameters, gradients and moments below each other, without letters. Each has
+// a fixed position, also if another one is missing.
 void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
   const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
@@ -223,8 +224,8 @@ void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearanc
   if (kept.moments) paint_shard_bar(painter, first.translated(0, 2 * each), kept, true, color);
 }
 
-// Paints the rank's share of the model; if it has the full model, `otherwise`. In a run, the bars
-// of sharded state stand beside the layers if there is room.
+// Paints the rank's share of the model. If the rank has the full model, paints `otherwise`. In a
+// run, the bars of the sharded state are beside the layers if there is room.
 void paint_model_share(QPainter& painter, const QRectF& row, const TileAppearance& look,
                        const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
@@ -296,7 +297,7 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& loo
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
   const bool stage_of_shards =
-      look.shard && !look.layers.isEmpty();  // without a run they are shown below each other
+      look.shard && !look.layers.isEmpty();  // without a run, bars and layers are below each other
   if (look.live || stage_of_shards)
     paint_model_share(painter, figures, look, device_figures(look.device));
   else

@@ -22,14 +22,14 @@ struct TileAppearance {
   topology::Device device;
   std::optional<int> rank;
   QString duty = {};  // duty of its rank: "worker", ...; "idle" without a rank
-  // the rank's layers of a split model. In a run they replace the device's figures, otherwise the
-  // duty.
+  // layers of the rank, if the model is split; shown instead of the device's figures in a run,
+  // otherwise instead of the duty
   QString layers = {};
   std::optional<KeptShard> shard =
       {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
   QString badge = {};  // icon of its role, unless it is just a worker
   std::optional<DeviceOverlay> live;
-  bool emulated = false;  // its rank runs, or would run, on a CPU
+  bool emulated = false;  // the rank of the device runs, or would run, on a CPU
   Marks marks;
   bool failed() const { return live && live->failed; }
   Absence absence() const { return live ? live->absence : Absence::none; }
@@ -49,7 +49,7 @@ struct TileTags {
 struct HostAppearance {
   topology::Host host;              // its devices are separate tiles
   std::optional<LinkOverlay> live;  // traffic of the bus
-  QString speeds = {};              // caveat of the drawn speed, beside live data
+  QString speeds = {};              // caveat about the drawn speed, shown beside live data
   Marks marks;
   bool operator==(const HostAppearance&) const = default;
 };
@@ -63,7 +63,7 @@ struct SwitchAppearance {
 struct LinkAppearance {
   topology::Link link;
   std::optional<LinkOverlay> live;
-  QString speeds = {};  // caveat of the drawn speed, during a run
+  QString speeds = {};  // caveat about the drawn speed, shown during a run
   Marks marks;
   double part = 1;  // fraction of the drawn bandwidth; 0: cut
   bool operator==(const LinkAppearance&) const = default;

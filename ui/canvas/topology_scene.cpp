@@ -244,7 +244,7 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
                        document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
-// False in a run of another experiment, which may have other shards.
+// False in a run of another experiment, because its shards may differ.
 bool TopologyScene::shows_model_share(const topology::Device& device) const {
   return !overlay_ || overlay_->trains_drawing || !overlay_->devices.contains(device.name);
 }

@@ -35,24 +35,27 @@ class TopologyScene : public QGraphicsScene {
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
 
-  // Sets the logical topology of a collective, drawn above the drawing; nothing without flows. If
-  // it is not pointed at, live data of a run hides it.
+  // Sets the logical topology of a collective, which is drawn above the drawing. Without flows
+  // nothing is drawn. `pointed`: the mouse is on an algorithm; otherwise live data of a run hides
+  // the topology.
   void set_logical(const LogicalTopology& picture);
   const LogicalItem& logical() const { return *logical_; }
 
-  // By rank: the layers of a split model, and the shard of a sharded model; empty if there is none.
+  // By rank: layers of a split model, and shard of a sharded model. Empty if the model is not
+  // split, or not sharded.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
   // Returns the rank's share of the drawn model, if it is not the full model, on the drawing and in
   // a run of it: "has layers 0–1.3".
   QString model_share_on(const topology::Device& device) const;
 
-  // Sets the transit of a stepped-through collective; nothing: none. It is removed when a part of
-  // its route is no longer drawn.
+  // Sets the transit of a chunk in a stepped-through collective, or removes it. A transit is also
+  // removed when a part of its route is no longer drawn.
   void set_transit(const std::optional<Transit>& transit);
   const TransitItem* transit() const { return transit_item_; }  // null if none is drawn
   bool is_marked_emulated(const topology::Device& device)
-      const;  // its rank runs, or would run, on a CPU: tile and description say so
+      // the rank of the device runs, or would run, on a CPU, as its tile and description say
+      const;
   QStringList imposed_on(const topology::Device& device)
       const;  // imposed slowdowns of its rank, now or in a run, as shown on the tile
 

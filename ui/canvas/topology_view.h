@@ -34,7 +34,7 @@ class TopologyView : public QGraphicsView {
   double zoom() const;          // 1 is 100 %: one scene pixel is one pixel times the theme's scale
   void zoom_by(double factor);  // about the center
   void zoom_actual();
-  // at most 100 %; at a projector's scale, at least as large as is readable at 100 %
+  // Limits the zoom to 100 %. With a projector's font scale, text is at least as large as at 100 %.
   void zoom_to_fit();
   void reveal(const SelectedObjects& picked);
 
@@ -43,7 +43,7 @@ class TopologyView : public QGraphicsView {
   void place(const topology::Device& device, QPointF at);  // named by its kind
   void place_in_middle(PaletteKind kind);                  // a device joins the selected host
   void place_in_middle(const topology::Device& device);
-  // to the selected devices; if impossible, reports the reason
+  // gives the role to the selected devices; if that is impossible, reports the reason
   void give_role(topology::Role role);
   // highlights devices that another panel refers to, until the next call
   void highlight_devices(const std::set<std::string>& devices);

@@ -35,9 +35,8 @@ void TopologyView::zoom_by(double factor) {
 }
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// Returns the zoom that shows the full drawing, at any scale of the theme: text that would be too
-// small is enlarged or omitted. Only the minimum zoom limits it, for drawings twenty times as large
-// as the view at 100 %.
+// Returns the zoom that shows the full drawing. Text that would be too small is enlarged or
+// omitted. The minimum zoom is reached only by drawings twenty times as large as the view at 100 %.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
@@ -74,7 +73,7 @@ void TopologyView::reveal(const SelectedObjects& picked) {
 
 QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundingRect(); }
 
-// A drawing that was zoomed to fit or fully visible stays so; otherwise the center is kept.
+// Keeps a drawing zoomed to fit, or fully visible, if it was so before. Otherwise keeps the center.
 void TopologyView::resizeEvent(QResizeEvent* event) {
   const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(),
                bounds = scene_.layout().bounds;

@@ -10,7 +10,8 @@
 namespace trainyard::ui {
 namespace {
 
-// fraction of all bytes. Less may be messages between two steps, of which only one is visible yet.
+// Fraction of all bytes above which traffic of unknown kind is listed. Less may be a message
+// between two steps, of which only one is visible yet.
 constexpr double kMinShownFraction = 0.1;
 
 // Adds a line for one payload kind in one direction; `where`: " to host1".

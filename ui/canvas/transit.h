@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 
 struct Transit {
-  std::string from, to;         // devices; equal: it stays in place
+  std::string from, to;         // source and destination device; equal if the chunk stays in place
   std::vector<Crossing> route;  // in order
   QString label;                // "chunk 2: 12"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One series, ready to draw. All parts are in order from left to right.
+// One series, ready to draw. The elements of each list are in order from left to right.
 #pragma once
 
 #include <QPen>

@@ -10,9 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-// Number of steps by which a fault may be ahead of the steps that all ranks have reported. Where
-// ranks run asynchronously, a stalled rank holds up only this count. If more steps are missing, the
-// charts have not reached the fault yet.
+// Maximum number of steps by which a fault may be ahead of the steps that all ranks have reported.
+// If ranks run asynchronously, a stalled rank holds up only that number of steps. If more steps are
+// missing, the charts have not reached the fault yet.
 constexpr double kAhead = 300;
 
 Marker glyph_of(const std::string& kind) {

@@ -7,9 +7,9 @@
 
 namespace trainyard::ui {
 
-// Returns the marks of faults that the lines have reached. Each is at the step and time of the
-// fault, and at the progress of all ranks at that time, as far as reported. Its color is that of
-// the rank, or of the run.
+// Returns the marks of the faults that the lines have reached. A mark has the step and time of the
+// fault, and the samples and bytes of all ranks at that time, as far as reported. Its color is that
+// of the rank, or of the run.
 std::vector<PlotMark> fault_marks(const telemetry::History& history,
                                   const ProgressCounter& progress,
                                   const std::optional<RunStyle>& run);

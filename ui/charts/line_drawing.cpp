@@ -87,7 +87,7 @@ class LineBuilder {
     if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below an invisible line
   }
 
-  // Extends the last area if the lines touch; otherwise begins a new one at zero.
+  // Extends the last area if the new line touches it. Otherwise begins a new area at zero.
   static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
     const bool touches =
         !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
@@ -126,7 +126,7 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
   return drawn;
 }
 
-// Draws the points. A point is final once the next one is settled: a point without a line becomes a
+// Draws the points. A point is final once the next one is known: a point without a line becomes a
 // dot.
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map,
                               Side side, int pixels, const DrawnSeries& look) {

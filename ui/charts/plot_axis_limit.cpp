@@ -50,7 +50,7 @@ bool PlotModel::can_clip() const {
   });
 }
 
-// Returns the percentile that limits the axis, over the lines with such a reach.
+// Returns the percentile that limits the axis, over all lines whose limit is a percentile.
 std::optional<double> PlotModel::percentile(XAxis axis, Span x, Side side) const {
   for (const AxisLimit reach : {AxisLimit::percentile, AxisLimit::rest}) {
     std::vector<SeriesPart> parts;

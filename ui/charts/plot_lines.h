@@ -29,8 +29,8 @@ struct PlotMap {
 // Returns the part of a line inside `area`, if any.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
 
-// Draws a bar around each step, from zero to its top. `look` as in `LineDrawing::draw`, with a
-// fill. Paint lower series of a stack over those that stand on them.
+// Draws a bar around each step, from zero to the top. `look` is as in `LineDrawing::draw`, with a
+// fill. In a stack, paint a lower series after the series above it.
 DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
                       const DrawnSeries& look);
 
@@ -66,7 +66,7 @@ class PlotLines : public QGraphicsItem {
  public:
   explicit PlotLines(QGraphicsItem* parent);
   void show(const QRectF& area, std::vector<DrawnSeries> series);
-  void move_to(const QRectF& area);  // without generating the lines again
+  void move_to(const QRectF& area);  // moves the lines without generating them again
   const std::vector<DrawnSeries>& series() const { return series_; }
   QTransform placing() const;  // transform from the area of the lines to the current one
   QRectF boundingRect() const override { return now_; }

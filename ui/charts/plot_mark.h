@@ -12,8 +12,9 @@ namespace trainyard::ui {
 struct PlotMark {
   SeriesPoint at;  // its value is unused
   Marker glyph = Marker::cross;
-  int color = 0;  // index in the theme's series colors; negative: none, as for a link
-  QString text;   // tool tip
+  // index in the theme's series colors; negative if the mark has no rank's color, as for a link
+  int color = 0;
+  QString text;  // tool tip
 };
 
 }  // namespace trainyard::ui

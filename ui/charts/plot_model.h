@@ -66,8 +66,8 @@ struct PlotSeries {
   // changes if points, sums or the smoothed line were replaced, not only appended
   std::uint64_t revision = 0;
 
-  // Sums of a stacked series up to and including itself, for steps that all series below have
-  // reported too (bars: all their steps), and their smoothed line.
+  // Sums of a stacked series and of all series below it, with their smoothed line. Sums exist for
+  // steps that all series below have reported. For bars they exist for all steps.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
   std::size_t stacked_points = 0,
@@ -105,8 +105,8 @@ class PlotModel {
   // Returns the extent of drawable values within `x` (on log scales, values above 0), in
   // logarithmic time.
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
-  // Returns the part of `y_extent` that a linear axis covers: less if values that need not be
-  // reached would make it more than four times as long.
+  // Returns the part of `y_extent` that a linear axis covers. Values that the axis need not include
+  // are cut if they would make it more than four times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
   bool can_clip() const;  // some visible series need not be fully inside the axis
   std::size_t skipped(

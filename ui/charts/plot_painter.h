@@ -25,7 +25,7 @@ PlotStyle plot_style(const QFont& font);
 
 QColor color_of(const SeriesStyle& style);
 // Returns the pen of a series. A pale series has a contrast of at least 3 with the card. `raw`: the
-// line behind its smoothed line, which is paler.
+// line of the values behind the smoothed line, which is paler than that.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
 // Paints a sample of a series' line, for legend and read-out.
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);

@@ -215,8 +215,8 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// Allows for about eight lines of text between heading and axis labels, at the maximum legend
-// height. The size is independent of the content, so a chart does not jump when a run begins.
+// Reserves about eight lines of text between heading and axis labels, and the maximum height of the
+// legend. The size does not depend on the content, so that a chart does not jump when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
   return {line * 22, line * 18};

@@ -221,8 +221,8 @@ void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
   order_lines(kind);
 }
 
-// Removes lines that are not chosen any more, for example of the first segment with data after the
-// requested segment has data.
+// Removes lines that are no longer chosen. Example: a line of the first segment with data, after
+// the requested segment has data.
 void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   std::erase_if(shown.readers[kind], [&](const auto& reader) {
     const QString id = shown.prefix + reader.first;
@@ -262,7 +262,7 @@ void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds)
 }
 
 void RunCharts::set_frozen(bool frozen) {
-  // which calls this function again
+  // this changes the choice, which calls this function again
   if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);
   for (const auto& [kind, plot] : plots_) plot->set_frozen(frozen);
   emit frozen_changed(frozen);

@@ -193,8 +193,8 @@ void RunCharts::set_badges(const QStringList& badges) {
   fit_bar();
 }
 
-// True if the bar with all choices, and with badges of these widths below or beside them, leaves
-// room for a chart.
+// True if there is room for a chart beside the bar with all choices. `badges`: widths of the badges
+// below or beside the choices.
 bool RunCharts::leaves_chart(const QList<int>& badges) const {
   QList<QSize> sizes{charts_button_->sizeHint()};
   for (const QWidget* choice : choices_) sizes << choice->sizeHint();

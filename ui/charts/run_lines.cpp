@@ -180,7 +180,7 @@ class Lines {
     }
   }
 
-  // If ranks run steps independently, no step has a total over all ranks.
+  // If ranks run steps independently, a step has no total over all ranks.
   void link_bytes() {
     if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
@@ -218,8 +218,9 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
-  // Rate over all ranks. With backup workers, not all do every step, and which samples are trained
-  // is not known per worker; then each rank is shown by its local steps.
+  // Rate over all ranks. With backup workers, a step uses the gradients of some workers only, and
+  // the samples of each worker that were used are unknown. Then each rank is shown, by its local
+  // steps.
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step())
@@ -236,8 +237,8 @@ class Lines {
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
-  // Staleness of each worker's gradients as seen by the first server, or of each stage's gradients
-  // as it applied them.
+  // Staleness of each worker's gradients as measured by the first server, or, in a pipeline, of
+  // each stage's gradients when the stage applied them.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
     const bool stages = stages_report_staleness(history_);
@@ -284,7 +285,8 @@ class Lines {
           chart_text("theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)),
           *theory->mean, true);
     if (theory->mean)
-      lines_.back().of_all_ranks = true;  // differs for fewer workers; a bound still holds
+      // the theory is for this number of workers; with fewer workers only a bound is valid
+      lines_.back().of_all_ranks = true;
     if (theory->most)
       level("theory_most", chart_text("theory, maximum: %1 = %2").arg(formula).arg(*theory->most),
             static_cast<double>(*theory->most), false);

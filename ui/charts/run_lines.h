@@ -122,8 +122,8 @@ struct LineSpec {
 // Returns the message if charts lag behind a run that is at `step`; empty if they do not.
 QStringList lag_message(std::int64_t step, std::int64_t charted);
 
-// Shortens names for narrow legends: removes the words that all begin with, but keeps at least the
-// last word of each.
+// Shortens names for narrow legends: removes the words at the beginning that all names share, but
+// keeps at least the last word of each.
 QStringList distinct_suffixes(const QStringList& names);
 
 // `run`: name and color that distinguish the run from others on the same charts; nothing if it is
@@ -177,7 +177,7 @@ class ProgressCounter {
 
   std::map<int, std::size_t> read_;  // by rank
   std::optional<StepGather> gather_;
-  StepOrder apart_;  // used instead if ranks run steps independently
+  StepOrder apart_;  // used instead of `steps_` if ranks run steps independently
   std::vector<Sent> sent_;
   std::size_t known_series_ = 0;
   std::vector<double> steps_;

@@ -216,7 +216,8 @@ bool StepSplit::read(const History& history) {
   return more;
 }
 
-// A rank reports the full step first, then its parts. A step with a lost report is omitted.
+// A rank reports the time of the full step first, and then its parts. A step of which a report was
+// lost is omitted.
 bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
   std::array<const Series*, kStepParts - 1> series{};

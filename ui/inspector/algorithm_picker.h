@@ -19,8 +19,9 @@ class AlgorithmPicker : public QWidget {
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
   void set_selected(collective::Algorithm asked);  // by the document
-  void set_used(bool used);                        // otherwise it and its picture are hidden
-  void show_offers(AlgorithmOffersPtr known);      // null: no device is drawn
+  // if false, the picker and its picture are hidden
+  void set_used(bool used);
+  void show_offers(AlgorithmOffersPtr known);  // null: no device is drawn
   AlgorithmTable& table() { return *table_; }
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of algorithms, as high as its rows. The row under the mouse, else the one with keyboard
-// focus, is the pointed row. A click, Enter or Space selects it, if it fits.
+// Table of algorithms, as high as its rows. The current row is the one under the mouse, otherwise
+// the one with keyboard focus. A click, Enter or Space selects its algorithm, if the experiment
+// supports it.
 #pragma once
 
 #include <QTableView>

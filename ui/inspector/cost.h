@@ -17,10 +17,11 @@ struct Cost {
   int ranks = 0;
   std::int64_t parameters = 0;
   std::int64_t sent_bytes = 0;  // payload of a full step on the rank that sends most
-  // upper bound: other ranks send less, or samples may name fewer rows of tables
+  // True if this is an upper bound: other ranks send less, or samples may use fewer rows of tables.
   bool sent_at_most = false;
   std::int64_t memory_bytes =
-      0;                        // arenas of the rank with the largest; without samples and program
+      // bytes of the arenas, without samples and program, on the rank that has most
+      0;
   bool memory_at_most = false;  // other ranks have less
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // by compression

@@ -72,9 +72,10 @@ class CostLine : public QWidget {
   Document& document_;
   Judge judge_;
   QTimer delay_timer_{this};
-  std::optional<experiment::Experiment> computed_;  // or being computed; without positions
-  QString directory_;                               // base of relative data paths
-  std::optional<base::Problem> refused_;            // refused input, at the last update
+  // experiment of the results, or of the computation in progress, without positions
+  std::optional<experiment::Experiment> computed_;
+  QString directory_;                     // base of relative data paths
+  std::optional<base::Problem> refused_;  // refused input, at the last update
   DisplayProblems memory_problems_;
   std::stop_source stop_;  // cancels the current computation
   TintedLabel *cost_, *verdict_;

@@ -12,11 +12,11 @@ namespace trainyard::ui {
 class FieldEditor : public QWidget {
   Q_OBJECT
  public:
-  // Keeps text and cursor if the value is already shown or held.
+  // Sets the value. If the value is already shown, text and cursor stay.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows it, discarding the input
-  // Keeps input that was refused, until Esc, until the editor is left, or until the value differs
-  // from this one.
+  // Keeps refused input until Esc is pressed, the editor is left, or the value is no longer this
+  // one.
   void hold(const base::Json& value);
   bool held() const { return held_; }
 

@@ -44,7 +44,8 @@ class FieldForm : public QWidget {
   // Shows the problems at or below one of `paths`, the places of this form's document.
   void show_problems(const base::Problems& problems, const QStringList& paths);
   void set_note(const QString& field,
-                const QString& text);  // beside the value: its consequences; empty: none
+                // text beside the value that states its consequences; empty: no text
+                const QString& text);
   // Shows at the field why an edit was refused, and keeps the text until it is left.
   void refuse(const QString& path, const QString& why);
   std::optional<RefusedText> refused() const;  // refused input that is still visible, if any

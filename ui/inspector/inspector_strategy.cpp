@@ -28,8 +28,8 @@ QWidget* Inspector::build_strategy() {
   return both;
 }
 
-// Shows the assignment of layers beside its field and on the drawing. In that case there is no
-// all-reduce whose picture it would replace.
+// Shows the assignment of layers beside its field and on the drawing. A split model has no
+// all-reduce, so no picture of an algorithm is replaced.
 void Inspector::show_stages(const StageAssignment& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
@@ -46,8 +46,8 @@ void Inspector::note_algorithm() {
       ->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// Notes how layers are split, what runs instead of the drawn devices, their arithmetic, and the
-// effect of a softsync that does not divide the workers.
+// Adds notes: how layers are split, what runs instead of the drawn devices, the arithmetic of
+// devices, and the effect of a softsync whose λ does not divide the number of workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();

@@ -17,7 +17,8 @@ class ShardView : public QWidget {
 
   explicit ShardView(QWidget* parent = nullptr);
 
-  // Shows the assignment, computed from the data or recorded by a run. Empty: unknown, hidden.
+  // Shows the assignment, computed from the data or recorded by a run. If it is empty, it is
+  // unknown, and the view is hidden.
   void show_assignment(const experiment::Experiment& experiment,
                        const DataAssignment& data_assignment, Source source);
   const ShardBars& bars() const { return *bars_; }

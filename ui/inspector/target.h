@@ -26,8 +26,8 @@ Target target_of(const topology::Topology& topology, const SelectedObjects& pick
 // Returns the object that a problem's path refers to; an empty selection if there is none.
 SelectedObjects selection_at(const topology::Topology& topology, const QString& path);
 
-// Sets a field of all objects as one command; consecutive input merges. Renaming updates all links
-// that use the name, and `picked`.
+// Sets a field of all objects as one command; consecutive input merges. If the field is a name,
+// also updates `picked` and all links that use the name.
 base::Problems set_field(Document& document, const Target& target, const QString& field,
                          const base::Json& value, SelectedObjects& picked);
 

@@ -134,7 +134,7 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
     if (!word.isNull()) block = word.block();
   }
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
-  // A row stands in the middle, because its table explains it.
+  // Scrolls so that a row is in the middle of the view, because the table around it explains it.
   const int above =
       block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
   verticalScrollBar()->setValue(static_cast<int>(top) - above);

@@ -162,7 +162,7 @@ void format_code_block(const QTextBlock& first, const QTextBlock& last) {
   remove_line_in_table(frame->lastCursorPosition().block().next());
 }
 
-// An empty block remains behind a frame where its selection ended.
+// Removes the empty block that remains behind a frame, at the end of its selection.
 void hide_empty_blocks(QTextDocument& document) {
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     if (block.length() > 1 || QTextCursor(block).currentFrame() != document.rootFrame()) continue;

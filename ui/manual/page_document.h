@@ -23,7 +23,7 @@ int column_width(const QFont& font, int characters);
 // Returns the page as Markdown for Qt: code in tables can be broken at dots and underscores by
 // zero-width spaces, because paths are wider than columns.
 QString markdown_of(const manual::Page& page);
-// The text as it occurs in such a document, and a selected text without zero-width spaces.
+// The text as it occurs in the formatted document; and a selected text without zero-width spaces.
 QString breakable(QString code);
 QString without_breaks(QString text);
 

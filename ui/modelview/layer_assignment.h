@@ -13,8 +13,8 @@ namespace trainyard::ui {
 // Accepts any experiment with workers.
 QString assignment_text(const experiment::Experiment& experiment);
 
-// Returns by segment the ranks that keep its parameters, if these are not just the ranks that
-// compute with them: servers, a storage, rank 0 of data_parallel, the ranks of a stage or of a
+// By segment: ranks that keep its parameters, if these are not just the ranks that compute with
+// them. Examples: servers, a central storage, rank 0 of data_parallel, the ranks of a stage or of a
 // sharded layer. Otherwise empty.
 std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& experiment);
 

@@ -95,7 +95,7 @@ QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right
           QPointF(lane, to.center().y()), QPointF(in, to.center().y())};
 }
 
-// Additions to adjacent nodes use different tracks.
+// lines of residual additions to adjacent nodes use different tracks
 QPolygonF ModelGeometry::addition(int from, int to) const {
   return beside(node_rect(from), node_rect(to), true, metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7));
 }

@@ -12,7 +12,7 @@ int pixels(double length);  // scales a length by the theme's scale
 
 inline constexpr double kModelLetters = 0.92;  // font size relative to the application's
 
-// `overview`: rows without text, low enough that all fit, down to a minimum height.
+// `overview`: rows have no text, and are low enough that all of them fit, down to a minimum height.
 ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview);
 
 }  // namespace trainyard::ui

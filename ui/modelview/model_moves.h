@@ -15,22 +15,22 @@ using Nodes = std::set<int>;
 
 QStringList places_of(const ModelPicture& picture, const Nodes& nodes);
 Nodes nodes_at(const ModelPicture& picture,
-               const QStringList& places);  // ignores places that the picture does not have
+               const QStringList& places);  // ignores places that are not in the picture
 
 // Returns the reason why nothing can be moved; nothing if layers are placed on devices.
 std::optional<base::Problem> fixed(const ModelPicture& picture);
 
-// Returns the column of each node after moving `nodes` to `column`. Errors: every device has all
-// layers; the column has no device; one of two layers that share a table without the other; in rpc,
-// moves between servers and trainers.
+// Returns the column of each node after moving `nodes` to `column`. Problems: every device has all
+// layers; the column has no device; only one of two layers that share a table would move; with rpc,
+// a move between servers and trainers.
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column);
 
 // As `moved`, for a device by name, which may be one that does not train.
 base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes,
                                                const QString& device);
 
-// Returns manual places for these owners; each applies from a node on. Nodes in a column without a
-// place stay with the preceding nodes.
+// Returns manual places for these owners. Each place applies to a node and all nodes after it, up
+// to the next place. Nodes in a column without a place stay with the nodes before them.
 std::vector<experiment::StagePlace> places_for_owners(const ModelPicture& picture,
                                                       const std::vector<int>& owners);
 

@@ -29,7 +29,7 @@ class ModelPanel : public QWidget {
       const;  // reason for a refusal, or problem of the layers' assignment; empty: none
   QString details_text() const;
 
-  void set_seen(bool seen);  // behind another tab it clears its marks on the canvas
+  void set_seen(bool seen);  // a panel behind another tab clears its marks on the canvas
 
   // Moves layers that were dragged to a device of the drawing; waits until the picture matches the
   // document.
@@ -69,7 +69,8 @@ class ModelPanel : public QWidget {
   int version_ = 0;
   bool current_ = false;  // the picture matches the document
   bool seen_ = true;      // not behind another tab
-  bool moving_ = false;   // the document changes by a move that the picture already shows
+  // true while a move changes the document to what the picture already shows
+  bool moving_ = false;
   std::optional<Wanted> wanted_;
   QString refused_;
   TintedLabel *totals_ = nullptr, *note_ = nullptr, *details_ = nullptr;

@@ -138,8 +138,8 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
                  static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// Balancing requires valid fields, a worker, and in rpc a server; a schedule that does not support
-// the places is irrelevant here.
+// Balancing needs valid fields, a worker, and with rpc a server. It does not need a schedule that
+// supports the places.
 bool can_balance(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
     return is_at(problem, {"strategy.stages", "topology.hosts"});

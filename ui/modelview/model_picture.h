@@ -27,10 +27,11 @@ struct ModelNode {
   double share = 0;               // fraction of the model's floating-point operations
   int group = -1;                 // group number; -1: none
   int tied_to = -1, addend = -1;  // nodes whose table it shares, and whose output it adds
-  std::vector<int> holders;       // ranks that keep its parameters, if its column does not tell
-  LayerSplit split;               // their shards, if they share it
-  bool reads_samples = false;     // in addition to the output of the previous node
-  bool called = false;            // rpc: it is on a server and called by trainers
+  // ranks that keep its parameters, unless these are the ranks of its column
+  std::vector<int> holders;
+  LayerSplit split;            // their shards, if they share it
+  bool reads_samples = false;  // in addition to the output of the previous node
+  bool called = false;         // rpc: it is on a server and called by trainers
   // reason why it cannot be moved elsewhere; nothing: it can be anywhere
   std::optional<base::Problem> bound;
   std::int64_t flops() const { return forward_flops + backward_flops; }

@@ -32,7 +32,8 @@ class Banner : public QFrame {
   void offer(const QString& label, const std::function<bool()>& act);
   void offer_second(const QString& label,
                     const std::function<bool()>& act);  // a second button, before the first
-  // Closes the banner in `recheck` if `over` returns true; applies until the next text.
+  // Sets a condition, which applies until the next text: `recheck` closes the banner if `over`
+  // returns true.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void recheck();
   QString text() const;  // full text

@@ -58,7 +58,7 @@ std::optional<QString> equivalence_caveats(const telemetry::History& history,
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Describes the effect of a pace that the run had at some time.
+// Describes the effect of a pace that was set at some time during the run.
 std::optional<QString> pace_caveat(const telemetry::History& history) {
   double slowest = 0;
   for (const base::SharedJson& recorded : history.states())

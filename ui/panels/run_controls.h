@@ -20,7 +20,7 @@ class RunControls : public QObject {
   Q_OBJECT
  public:
   explicit RunControls(Document& document, QObject* parent = nullptr);
-  void set_run(Run* run);  // commanded while it lives; may be null or old
+  void set_run(Run* run);  // the run to command while it lives; may be null or an old run
   void set_startable(bool startable) { startable_ = startable, refresh(); }
 
   void fill_menu(QMenu& menu) const;

@@ -16,8 +16,8 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Estimates the remaining seconds from the steps of the last seconds, and at least from the pace;
-// nothing while neither is known.
+// Estimates the remaining seconds from the steps of the last seconds. The pace gives a lower bound.
+// Returns nothing while neither is known.
 class TimeLeftEstimator {
  public:
   void note(double seconds, std::int64_t step,

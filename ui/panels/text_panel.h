@@ -18,7 +18,7 @@ class SampledTextPanel : public QWidget {
  public:
   explicit SampledTextPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // null: none; a deleted run disappears
+  void set_run(Run* run);  // run to show, or null; the display of a deleted run is cleared
   QString text() const;    // all displayed text
   QString note() const;    // shown if there is no text; otherwise ""
 

@@ -95,14 +95,15 @@ class Settings {
         given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
-  // True for lists and documents; an empty list is shown by the elements of other runs.
+  // True for lists and documents. If the list of a run is empty, the lists of other runs determine
+  // this.
   static bool is_list(const telemetry::Difference& difference) {
     return std::ranges::any_of(difference.values,
                                [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // Returns the path of the full element if a run lacks it: an additional device is one difference,
-  // not one per field.
+  // Returns the path of a full element if a run lacks it, so that an additional device is one
+  // difference instead of one per field.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos;
          end = path.find(']', end + 1)) {

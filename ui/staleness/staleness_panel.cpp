@@ -46,7 +46,8 @@ std::int64_t last_bar(const WorkerStaleness& all) {
   return most > kMaxTailRatio * std::max<std::int64_t>(percentile, kRoom) ? percentile : most;
 }
 
-// Returns the gradients of workers as seen by the first server, or of stages as they applied them.
+// Returns the gradients of workers as the first server received them, or of stages as they applied
+// them.
 std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
     const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;

@@ -26,7 +26,7 @@ class StalenessPanel : public QWidget {
  public:
   explicit StalenessPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // null: none; a deleted run disappears
+  void set_run(Run* run);  // run to show, or null; the display of a deleted run is cleared
 
   QString words() const;  // text above the histogram
   PlotView& histogram() { return *histogram_; }
@@ -35,9 +35,9 @@ class StalenessPanel : public QWidget {
   }  // hides the least important columns if there is too little room; a row's tool tip lists all
 
  signals:
-  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last
-  // gradient with that staleness. Identified by the time of the recording at which its server
-  // applied it.
+  // Requests a gradient, by the time of the recording at which its server applied it. A row was
+  // activated: the stalest gradient of that worker. A bar was chosen: the last gradient with that
+  // staleness.
   void gradient_requested(int rank, double seconds);
 
  protected:

@@ -164,7 +164,8 @@ void ExerciseBar::choose_algorithm(Algorithm algorithm) {
     algorithm_->setCurrentIndex(at);
 }
 
-// Follows the algorithm in the inspector; one chosen here stays until the inspector's changes.
+// Selects the algorithm of the inspector, whenever that changes. An algorithm chosen here stays
+// until then.
 void ExerciseBar::document_changed() {
   const Algorithm now = document_.experiment().strategy.algorithm;
   if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);

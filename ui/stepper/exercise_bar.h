@@ -23,8 +23,8 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run; nothing: there is no run, or its ranks do not
-  // communicate. The history must outlive this object, or be removed first.
+  // Offers the ranks and buckets of a run. Empty: there is no run, or its ranks do not communicate.
+  // The history must outlive this object, unless another run is set before.
   void set_run(const QString& name, const std::optional<RunCollectives>& run,
                const telemetry::History* history = nullptr);
   void history_grew();

@@ -19,7 +19,7 @@ using collective::Move;
 using collective::PartialSum;
 
 constexpr std::size_t kMaxNamed = 8;        // maximum number of listed members
-constexpr std::int64_t kFewBytes = 10'000;  // shown exactly up to here
+constexpr std::int64_t kFewBytes = 10'000;  // numbers up to this one are shown exactly
 constexpr int kMaxNumbers = 4;
 constexpr int kAllDigits = 17;  // decimal digits that distinguish any two doubles
 

@@ -28,8 +28,8 @@ QString place_text(const Stepper& stepper);    // "Round 2 of 6, step 5 of 24"
 QString sentence(const Stepper& stepper);      // describes the last step
 QString traffic_text(const Stepper& stepper);  // bytes sent by all ranks, compared to the formula
 
-// Compares a complete recorded value, or all of them at the end, to the run's result. Empty if
-// unknown.
+// Compares a complete value, or all values at the end, to the values that the run recorded. Empty
+// if these are unknown.
 QString agreement_text(const Stepper& stepper, int position, int chunk);
 struct Verdict {
   QString text;

@@ -33,8 +33,8 @@ class Stepper : public QObject {
   const collective::Move* move() const;  // the last step; null at the start
   int step() const { return step_; }     // number of completed steps
 
-  // `complete`: the member holds the result of the collective. `agreement`: the result equals the
-  // run's; `unknown`: not complete, or no run.
+  // `complete`: the member holds the result of the collective. `agreement`: whether the result
+  // equals that of the run; `unknown` if it is not complete, or if there is no run.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;

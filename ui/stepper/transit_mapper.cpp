@@ -9,8 +9,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns the value that arrives, or the sum if a partial sum is returned. Several chunks have no
-// value in the label.
+// Returns the value that arrives. If a partial sum is replaced by its total, returns the total. If
+// several chunks move, the label has no value.
 QString label_of(const Stepper& stepper, const collective::Move& move) {
   QString what = chunks_text(move.chunk, move.chunks);
   if (move.chunks > 1) return what;

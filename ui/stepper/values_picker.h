@@ -17,8 +17,8 @@ class ValuesPicker : public QObject {
  public:
   ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent);
 
-  // Sets the bucket as executed by the run; null: another exercise. The history must outlive later
-  // calls.
+  // Sets the bucket as the run executed it. Null: the exercise is not of a run. The history must
+  // outlive all later calls.
   void look_at(const telemetry::History* history, const RunBucket* bucket,
                const collective::Exercise& exercise);
   // selects the next step that arrives; normally, new steps do not change the selection

@@ -17,11 +17,11 @@ class FiguresCalculator : public QObject {
  public:
   explicit FiguresCalculator(QObject* parent);
 
-  // Store, and the times of a rank to examine; a rank with no times is skipped. Called once per
-  // rank, in its turn.
+  // Sets the store, and a function that returns the times of a rank to examine. A rank without
+  // times is skipped. The function is called once per rank, in the rank's turn.
   using RankTimes = std::function<Times(int rank)>;
   void set_source(const SpanStore* store, RankTimes looked_at);
-  void ask();  // starts soon; if it is computing, again after that
+  void ask();  // starts the computation soon; if one is in progress, starts again after it
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
   }  // as of the last `computed`

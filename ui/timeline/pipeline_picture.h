@@ -40,8 +40,8 @@ struct CellAddress {
   bool operator==(const CellAddress&) const = default;
 };
 
-// The view is a part of a step's time in units of 1/kWholeStep, the same for both blocks, however
-// long each takes.
+// The visible part of a step's time, in fractions of kStepNanoseconds. It is the same for both
+// blocks, even if one takes longer.
 inline constexpr Nanoseconds kStepNanoseconds = 1'000'000'000;
 
 // Geometry in pixels of the widget. A block is a title, a row for each rank, and a ruler; if it is

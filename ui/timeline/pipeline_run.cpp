@@ -25,7 +25,7 @@ struct Found {
 
 void take(Found& found, const OpSpan& span, const SpanAddress& place) {
   if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op))
-    found = {span.program, {}, {}};  // the step was repeated
+    found = {span.program, {}, {}};  // the rank repeated the step
   found.ops.push_back({span.op, {span.begin, span.end}});
   found.places.push_back(place);
 }

@@ -18,7 +18,8 @@ class PipelineView : public TimeView {
       PipelinePicture picture);  // the selection stays if the new picture has such a cell
   const PipelinePicture& picture() const { return picture_; }
 
-  void show_range(const TimeRange& range) override;  // part of a step, in units of 1/kWholeStep
+  // part of a step, in fractions of kStepNanoseconds
+  void show_range(const TimeRange& range) override;
   void home() override;
 
   std::optional<CellAddress> selected() const;

@@ -16,7 +16,8 @@ namespace trainyard::ui {
 
 inline constexpr int kMinGap = 10;  // minimum distance of a ruler's ticks in pixels
 
-// Views of time. Each is at least 100 ns wide and lies within `home`.
+// Functions that change the visible range of time. Each range is at least 100 ns wide and lies
+// within `home`.
 inline constexpr Nanoseconds kNarrowest = 100;
 TimeRange home_of(const TimeRange& extent);  // full range, with a margin
 TimeRange within_home(const TimeRange& view, const TimeRange& home);

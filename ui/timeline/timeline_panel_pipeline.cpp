@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipeline part of the timeline panel. A step chosen on the lanes is the one whose cells are shown,
-// and vice versa; without a choice, it is the last complete one.
+// Pipeline part of the timeline panel. The chosen step is the same on the lanes and in the view of
+// cells. If no step is chosen, the view of cells shows the last complete step.
 #include <QAction>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -87,7 +87,8 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// Following clears the chosen step; ending it chooses the displayed step.
+// While the view follows the run, no step is chosen. When following ends, the displayed step is
+// chosen.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});

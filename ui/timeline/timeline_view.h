@@ -16,7 +16,8 @@ class TimelineView : public TimeView {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // All null: nothing is shown. They must outlive this object, or be removed first.
+  // Sets the recording to show. The objects must outlive the view, or be unset before. If all are
+  // null, nothing is shown.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
   void refresh();  // reads what was added to them

@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-// A click on the band of steps chooses a step; elsewhere it selects an op. MergedLogs ops are
-// zoomed into first.
+// A click on the band of steps chooses a step; elsewhere it selects an op. If the ops at that point
+// share a column, the view first zooms in until they are separate.
 void TimelineView::click(const QPointF& at) {
   const TimelineScene now = scene();
   if (at.x() >= now.body.left() && at.y() < now.body.top()) {

@@ -104,7 +104,7 @@ std::optional<SpanAddress> push_before(const SpanStore& store, int rank, Nanosec
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
-    // without a bucket it is a request; without a micro-batch it applies no update
+    // a push without a bucket is a request; a push without a micro-batch applies no update
     return token.starts_with("PUSH.b") || token.starts_with("RATE.m");
   };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {

@@ -15,8 +15,8 @@ std::optional<SpanAddress> walk(const SpanStore& store, const FrozenSpans& held,
 // Returns the op of a lane that runs at `time`, else the nearest one; nothing on an empty lane.
 std::optional<SpanAddress> nearest(const SpanStore& store, const FrozenSpans& held, int rank,
                                    int lane, Nanoseconds time);
-// Returns the op on the track of that place within `tolerance` of `time`, preferring one that runs
-// at `time`. Track -1 is the joined one.
+// Returns the op on the track of `place` within `tolerance` of `time`, preferring an op that runs
+// at `time`. Track -1 is the track with all ops of the lane.
 std::optional<SpanAddress> span_near(const SpanStore& store, const FrozenSpans& held,
                                      const SpanAddress& place, Nanoseconds time,
                                      Nanoseconds tolerance);

@@ -33,7 +33,9 @@ class ExampleCard : public QFrame {
 
  signals:
   void run_requested(const experiment::Experiment& experiment,
-                     const QString& file);  // empty file: modified, opened as a new document
+                     // a file to open; an empty file stands for a modified example, which opens as
+                     // a new document
+                     const QString& file);
   void open_requested(const QString& file);
 
  protected:

@@ -101,7 +101,7 @@ Autosave::~Autosave() { remove_copy(); }
 void Autosave::recover(const Recovery& recovery) {
   document_.restore(recovery.experiment, recovery.file);
   write_now();
-  // our copy is on disk, so the recovered copy can be deleted
+  // the document's new copy is on disk, so the recovered copy can be deleted
   if (QFile::exists(copy_)) discard(recovery);
 }
 

@@ -49,7 +49,8 @@ class Autosave : public QObject {
   QString copy() const { return copy_; }
 
  signals:
-  void failed(const QString& what);  // emitted once, until a copy can be written again
+  // emitted when writing a copy fails; not again before a copy was written
+  void failed(const QString& what);
 
  private:
   void changed();

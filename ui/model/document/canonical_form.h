@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-// Removes what has no effect (name, notes, canvas positions) and resets values that the chosen kind
-// does not use to defaults.
+// Resets to defaults what has no effect: name, notes, canvas positions, and values that the chosen
+// kinds do not use.
 experiment::Experiment canonical_form(experiment::Experiment experiment);
 
 }  // namespace trainyard::ui

@@ -50,8 +50,8 @@ QString step_text(const FieldDescription& field, const QString& step) {
   return match.hasMatch() ? singular(label_of(field)) + " " + match.captured(1) : label_of(field);
 }
 
-// Returns the labels of the fields along a path, as far as `fields` contains them; empty if it does
-// not.
+// Returns the labels of the fields along a path. Returns no labels if `fields` does not contain the
+// path.
 QStringList labels_along(const std::vector<FieldDescription>& fields, const QStringList& steps) {
   QStringList labels;
   const std::vector<FieldDescription>* level = &fields;

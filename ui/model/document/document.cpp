@@ -19,7 +19,8 @@ namespace {
 
 constexpr int kValidateAfterMilliseconds = 120;
 constexpr const char* kResolvedFile =
-    "resolved.json";  // the run's file for replay; saving must not overwrite it
+    // such a document is the run's file for replay, which saving must not overwrite
+    "resolved.json";
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
@@ -30,8 +31,8 @@ experiment::Checked<experiment::Experiment> load_checked(const QString& file) {
 
 }  // namespace
 
-// One edit: full copies of the state before and after. It holds no pointers into them, so nothing
-// can dangle.
+// One edit: full copies of the state before and after it. It holds no pointers into either state,
+// so no pointer can dangle.
 class EditCommand : public QUndoCommand {
  public:
   EditCommand(Document& document, const QString& text, Document::Snapshot after, QString merge_key)

@@ -38,7 +38,7 @@ class Document : public QObject {
   void set_refused(const std::optional<base::Problem>& typed);
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
-  // Returns the problems worth showing: without devices, it omits that no device trains.
+  // Returns the problems to show. Without devices, the problem that no device trains is omitted.
   DisplayProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved

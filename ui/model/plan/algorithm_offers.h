@@ -19,7 +19,8 @@ namespace trainyard::ui {
 struct LogicalTopology {
   std::vector<std::string> devices = {};     // names of the participating devices, by position
   std::vector<collective::Flow> flows = {};  // between positions; empty: nothing to draw
-  bool pointed = false;  // the user points at it now; otherwise it is kept in the background
+  // True while the mouse is on the algorithm. Otherwise live data of a run hides the picture.
+  bool pointed = false;
 
   bool operator==(const LogicalTopology&) const = default;
 };
@@ -35,7 +36,7 @@ struct AlgorithmOffers {
   collective::Choice automatic = {};           // result of `auto`
   std::vector<std::string> devices = {};       // by position
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows =
-      {};  // omits algorithms with more than kMostArrows flows
+      {};  // algorithms with more than kMaxArrows flows have no flows here
 
   LogicalTopology picture(collective::Algorithm algorithm) const;
 };

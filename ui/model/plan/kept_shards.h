@@ -9,11 +9,13 @@
 
 namespace trainyard::ui {
 
-// Shard `part` of `parts` of each sharded kind of state, and the full rest.
+// A rank keeps shard `part` of `parts` of each kind of state that is sharded, and all of the other
+// kinds.
 struct KeptShard {
   int part = 0, parts = 1;
-  bool parameters = false, gradients = false;  // true if sharded; moments, if any, always are
-  bool moments = true;                         // true if the optimizer has moments
+  // true if this kind is sharded; moments, if there are any, are always sharded
+  bool parameters = false, gradients = false;
+  bool moments = true;  // true if the optimizer has moments
   bool operator==(const KeptShard&) const = default;
 };
 

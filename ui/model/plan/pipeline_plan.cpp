@@ -93,8 +93,8 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
   return step;
 }
 
-// Selects the steps to show: of each program the second one, if any. It has steps before and after
-// it, and overlaps the input of the next samples.
+// Selects the steps to show: the second one of each program, if there is one. Only that step has
+// steps before and after it, and loads the samples of the next step meanwhile.
 std::map<std::int64_t, std::string> steps_to_show(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
   for (std::int64_t step = 0; step < schedule.steps; ++step)

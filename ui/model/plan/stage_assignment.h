@@ -14,7 +14,8 @@ struct StageAssignment {
   QString said;  // text: the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
       layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
-  // flows between ranks in a step; empty if layers themselves are split, as these use all-reduce
+  // flows between ranks in a step; empty if layers themselves are split, because such layers use
+  // all-reduce
   LogicalTopology picture;
 };
 // Describes a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss"; empty without layers.

@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int64_t kSimulatedSteps = 3;  // the first one fills the pipeline
+constexpr std::int64_t kSimulatedSteps = 3;  // the first step also fills the pipeline
 
 }  // namespace
 

@@ -19,7 +19,7 @@ base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experime
                                             const plan::Plan& expanded, std::stop_token stop = {});
 
 // Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
-// Simulated ranks never share cores; a real run shows that caveat if its ranks do.
+// Simulated ranks never share cores. If real ranks do, the run shows that caveat.
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop = {});
 

@@ -64,9 +64,9 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Compares both experiments as resolved on the same data, so that only values matter, not whether
-// they were given or left to `auto`. Layer times are those that the run measured, if the drawing
-// leaves them open.
+// Compares both experiments as resolved on the same data. So a value that was given equals the same
+// value chosen by `auto`. If the drawing leaves the times of layers open, both use the times that
+// the run measured.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);

@@ -97,7 +97,8 @@ void Run::schedule_read() {
 void Run::read_data() {
   State& state = *state_;
   const bool reading = state.io->reading(),
-             // before `take_frames`, which then also takes all frames read before the run ended
+             // read before `take_frames`, so that `take_frames` also takes all frames that arrived
+             // before the run ended
       live = state.io->live();
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();

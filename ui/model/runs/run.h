@@ -39,7 +39,8 @@ class Run : public QObject {
   const TrafficMeter& traffic() const;        // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
-  const topology::Topology& drawing() const;  // on which the run was started; empty while unknown
+  // drawing on which the run was started; empty while unknown
+  const topology::Topology& drawing() const;
   bool live() const;
   bool complete() const;  // the full recording was read and will not grow
   QString directory() const;

@@ -30,7 +30,8 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       started_(Clock::now()),
       last_answer_(started_),
       next_id_(static_cast<std::uint64_t>(
-          base::now_nanoseconds())),  // greater than the ids of an earlier workbench
+          // first command id: greater than the ids of an earlier workbench
+          base::now_nanoseconds())),
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });
 }

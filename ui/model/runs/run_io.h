@@ -46,9 +46,9 @@ class RunIo {
   std::vector<std::string> take_errors();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more data may follow
-  // Queues a command. It is repeated with the same id until it is answered; then the next one is
-  // sent. If a stop is still unanswered in the destructor, because the coordinator was just started
-  // and does not listen yet, the coordinator's process is interrupted, as by Ctrl-C.
+  // Queues a command. A command is sent again, with the same id, until it is answered; then the
+  // next one is sent. The destructor interrupts the coordinator's process, as by Ctrl-C, if a stop
+  // is still unanswered because the coordinator does not listen yet.
   void command(session::Ask ask);  // the id is assigned here
 
  private:

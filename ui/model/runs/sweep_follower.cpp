@@ -92,7 +92,8 @@ void SweepFollower::look() {
       [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
         auto news = std::make_shared<SweepUpdate>(SweepUpdate{directory, {}, {}, false});
         const std::string path = directory.toStdString();
-        // before reading, so that the read includes what it wrote before it ended
+        // checked before reading, so that the read includes everything that the process wrote
+        // before it ended
         news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))

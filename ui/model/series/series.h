@@ -90,7 +90,8 @@ class PointSeries {
 
   std::size_t first_at_or_after(XAxis axis, double x) const;  // size() if there is none
   std::size_t nearest(XAxis axis, double wanted) const;       // the series must not be empty
-  const DrawableValues& drawable(bool log) const;             // log: only values above 0
+  // kind of scale: `log` has only values above 0
+  const DrawableValues& drawable(bool log) const;
 
  private:
   bool joined_to_previous(std::size_t index) const;

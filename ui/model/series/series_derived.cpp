@@ -42,7 +42,7 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
 
 std::optional<SeriesPoint> StepOrder::next() {
   while (!waiting_.empty() && waiting_.begin()->first < next_)
-    waiting_.erase(waiting_.begin());  // it arrived after it was given up
+    waiting_.erase(waiting_.begin());  // the value arrived after its step was given up
   if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting))
     return {};
   const SeriesPoint first = waiting_.begin()->second;

@@ -24,9 +24,9 @@ class Smoother {
   double weight_, mean_ = 0, power_ = 1;
 };
 
-// Mean rate of a sampled total since the previous sample. Returns nothing for the first sample and
-// for one that is not later than the previous one, whose growth is in no rate. If the total
-// decreased, it was reset: the next rate is relative to the new total.
+// Mean rate of a sampled total since the previous sample. Returns nothing for the first sample, and
+// for a sample that is not later than the previous one. If the total decreased, it was reset: the
+// next rate starts from the new total.
 class RateMeter {
  public:
   std::optional<double> next(double seconds, double total);
@@ -60,7 +60,8 @@ class StepGather {
 // Restores the order of steps of which each is done by one of several ranks. The first step is 0.
 class StepOrder {
  public:
-  // with more waiting, steps before the first of them count as lost
+  // maximum number of waiting steps; with more, the missing steps before the first of them count as
+  // lost
   static constexpr std::size_t kWaiting = 256;
 
   void add(const SeriesPoint& point) { waiting_[point.step] = point; }

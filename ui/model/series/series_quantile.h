@@ -15,10 +15,10 @@ struct SeriesPart {
   std::size_t begin = 0, end = 0;
 };
 
-// Returns the value that a fraction `share` of all finite values does not exceed; nothing if there
-// is none. With more than `kQuantileValues` values it uses a stratified sample: one random value
-// from each run of n consecutive ones, always the same one. Periodic patterns thus keep their
-// frequency.
+// Returns the value that a fraction `share` of all finite values does not exceed, or nothing if
+// there are no values. With more than `kQuantileValues` values, it uses a stratified sample: one
+// random value of every n consecutive ones. The same values are chosen each time. Periodic patterns
+// keep their frequency.
 inline constexpr std::size_t kQuantileValues = 16'384;
 std::optional<double> quantile(const std::vector<SeriesPart>& parts, double share);
 

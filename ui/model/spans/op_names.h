@@ -31,7 +31,7 @@ enum class SpanKind : std::uint8_t {
 };
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
-// send, receive, or a full collective of an engine, which reports no details
+// send, receive, or a full collective of an engine, which does not report its messages
 bool communicates(SpanKind kind);
 bool computes(SpanKind kind);  // true except for communication, input and swaps
 
@@ -57,8 +57,8 @@ struct NamedProgram {
   std::vector<NamedBucket> buckets;
 };
 
-// Names of one rank. Lane 0 holds ops that the plan does not name: all ops if the plan is unknown;
-// otherwise it stays empty.
+// Names of one rank. Lane 0 holds ops that the plan does not name. If the plan is unknown, it holds
+// all ops; otherwise it is empty.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
   // Lanes: `kUnnamed`, then the plan's in its order ("input", "compute", "send.g0", "recv.g0"),

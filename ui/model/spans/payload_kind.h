@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Payload kind of a message between ranks, from the buffer that the sending op reads and from its
-// collective, if any. Pure.
+// Payload kind of a message between ranks. It follows from the buffer that the sending op reads,
+// and from the collective of that op, if any. Pure.
 #pragma once
 
 #include <QString>
@@ -29,7 +29,7 @@ enum class PayloadKind : std::uint8_t {
   other,
 };
 
-// Payload of an op whose messages are counted where it ran: a send to a peer, or an op by which a
+// Payload of an op that counts as a message on its rank: a send to a peer, or an op by which a
 // worker receives a server's reply.
 struct OpPayload {
   PayloadKind payload = PayloadKind::other;

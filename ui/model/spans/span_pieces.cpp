@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kAlone = 2;  // columns; a span over at least this many is a separate piece
+constexpr int kAlone = 2;  // columns; a span of at least this many columns is a separate piece
 
 // Returns the end of the spans that share the column of `first`. A span of kAlone or more columns
 // does not share.

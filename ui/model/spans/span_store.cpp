@@ -18,7 +18,7 @@ Nanoseconds nanoseconds(double seconds) {
 
 }  // namespace
 
-// Returns the first track with room. The last track always has room.
+// Returns the first track on which the span overlaps no other. The last track accepts any span.
 SpanTrack& SpanLane::track_for(const OpSpan& span) {
   const auto free =
       std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
@@ -33,7 +33,7 @@ void SpanLane::add(const OpSpan& span) {
   if (joined_) joined_->join(span);
 }
 
-// All spans go to the track of the first one.
+// all spans are on the track of the first one
 void SpanLane::add_together(const std::vector<OpSpan>& spans) {
   if (spans.empty()) return;
   SpanTrack& track = track_for(spans.front());

@@ -85,7 +85,7 @@ class SpanStore {
 
   std::size_t kept_;
   std::vector<Rank> ranks_;
-  std::uint64_t read_ = 0;  // number of ops read from the history
+  std::uint64_t read_ = 0;  // number of ops that were read from the history
   std::uint64_t taken_ = 0, lacking_ = 0;
   std::optional<TimeRange> extent_;
   bool held_back_ = false;

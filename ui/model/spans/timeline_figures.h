@@ -35,7 +35,8 @@ struct RankFigures {
 // Returns the figures of one rank within `looked_at`.
 RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at);
 
-// Figures over all ranks: means of the shares; overlap is of all communication together.
+// Figures over all ranks: means over the ranks' fractions. `overlap` is computed from the
+// communication of all ranks together.
 struct TimelineFigures {
   int ranks = 0;
   double efficiency = 0, communication = 0;

@@ -31,8 +31,8 @@ std::int64_t count_called(const Experiment& experiment) {
              : 0;
 }
 
-// Returns just enough of a resolved experiment to tell which ranks may be lost. A drawing that
-// already has faults cannot be resolved.
+// Returns a resolved experiment that contains only what decides which ranks may be lost. A drawing
+// that already has faults cannot be resolved fully.
 experiment::Resolved ranks_of(const Experiment& experiment) {
   experiment::Resolved resolved;
   resolved.document = experiment;

@@ -44,7 +44,7 @@ std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experimen
                                          const session::Status& status, const std::string& from,
                                          const std::string& to);
 
-// Commands for a rank of a live run that its coordinator would execute now.
+// Commands for a rank of a live run that its coordinator would accept now.
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
   bool spared = false;  // the others continue without it

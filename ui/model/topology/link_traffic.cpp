@@ -31,7 +31,7 @@ const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
   const auto found =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!found) return at->second;
-  std::set<std::string> crossed;  // a bus is entered and left, but counts once
+  std::set<std::string> crossed;  // a route enters and leaves a bus, which counts once
   for (const topology::Hop& hop : found->hops) {
     const topology::Edge& edge = network_.edges()[hop.edge.index()];
     if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});

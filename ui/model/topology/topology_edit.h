@@ -38,7 +38,7 @@ const topology::Host* host_of(const topology::Topology& topology, const std::str
 std::optional<int> rank_of(const topology::Topology& topology,
                            const std::string& device);  // nothing for an idle device
 
-// Insertion; these return the name of the new object.
+// Insertion. These functions return the name of the new object.
 std::string add_host(topology::Topology& topology, Position place);
 std::string add_switch(topology::Topology& topology, Position place);
 topology::Device default_device(topology::DeviceKind kind);  // without a name
