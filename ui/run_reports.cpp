@@ -100,7 +100,8 @@ void RunReports::offer_resume(const Run& run) {
 // Reports that the coordinator ended without a result.
 void RunReports::report_lost_coordinator(const Run& run) {
   const auto& losses = run.history().train_loss();
-  const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
+  const QString steps =
+      tr("%n step(s)", nullptr, plural(losses.empty() ? 0 : losses.back().step + 1));
   const QString said = QString::fromStdString(last_output(run.directory().toStdString()));
   const QString how =
       said.isEmpty()

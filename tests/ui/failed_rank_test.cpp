@@ -102,9 +102,9 @@ TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_tha
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   const QString said = window_->center().errors().text();
   EXPECT_TRUE(said.startsWith("The run ended unexpectedly")) << said.toStdString();
-  const QString steps = counted(
-      static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
-  EXPECT_TRUE(said.contains("ended after " + steps + " without reporting a result"))
+  const auto steps =
+      static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size());
+  EXPECT_TRUE(said.contains("ended after " + grouped(steps) + " steps without reporting a result"))
       << said.toStdString();
   EXPECT_FALSE(said.contains("of 100,000") || said.contains("starting"))
       << "how far it was is said once";

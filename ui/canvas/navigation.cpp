@@ -33,9 +33,9 @@ QString describe_device(const topology::Topology& topology, const topology::Devi
 }
 
 QString describe_host(const topology::Host& host) {
-  const QString devices =
-      counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
-  return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_text(host));
+  return QObject::tr("%1: host with %n device(s), %2.", nullptr,
+                     plural(static_cast<std::int64_t>(host.devices.size())))
+      .arg(words(host.name), address_text(host));
 }
 
 }  // namespace

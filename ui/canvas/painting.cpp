@@ -174,8 +174,9 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileAppearance&
 // "at step 1,200" once there is one.
 QString steps_done(const DeviceOverlay& live, double room) {
   if (live.step_is_position && live.step == 0) return {};
-  const QString words = live.step_is_position ? QObject::tr("at step %1").arg(grouped(live.step))
-                                              : counted(live.step, QObject::tr("steps"));
+  const QString words = live.step_is_position
+                            ? QObject::tr("at step %1").arg(grouped(live.step))
+                            : QObject::tr("%n step(s)", nullptr, plural(live.step));
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 

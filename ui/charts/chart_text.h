@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-inline QString chart_text(const char* source) {
-  return QCoreApplication::translate("charts", source);
+inline QString chart_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("charts", source, nullptr, n);
 }
 
 }  // namespace trainyard::ui

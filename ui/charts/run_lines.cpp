@@ -517,8 +517,7 @@ QStringList lag_message(std::int64_t step, std::int64_t charted) {
   if (behind < kStepsBehind ||
       static_cast<double>(behind) < kLagFraction * static_cast<double>(step))
     return {};
-  return {chart_text("charts are %1 behind the run and catching up")
-              .arg(counted(behind, chart_text("steps")))};
+  return {chart_text("charts are %n step(s) behind the run and catching up", plural(behind))};
 }
 
 QStringList distinct_suffixes(const QStringList& names) {

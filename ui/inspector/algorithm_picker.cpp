@@ -87,7 +87,8 @@ QString AlgorithmPicker::caption_of() const {
           ? tr("Largest all-reduce inside layers for one micro-batch, %1, over %2:")
       : known_->gathers ? tr("All-gather of the largest bucket, %1, over %2:")
                         : tr("All-reduce of the largest bucket, %1, over %2:");
-  return what.arg(size_text(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
+  return what.arg(size_text(known_->bucket_bytes),
+                  tr("%n rank(s)", nullptr, plural(known_->ranks)));
 }
 
 void AlgorithmPicker::refresh() {
@@ -122,9 +123,9 @@ QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
   if (flows == known_->flows.end()) return said + " " + tr("Too many arrows to draw.");
   const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
   return said + " " +
-         tr("%1 on the canvas, in the color of the sender; the widest carries %2.")
-             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")),
-                  size_text(widest->bytes));
+         tr("%n arrow(s) on the canvas, in the color of the sender; the widest carries %1.",
+            nullptr, plural(static_cast<std::int64_t>(flows->second.size())))
+             .arg(size_text(widest->bytes));
 }
 
 }  // namespace trainyard::ui

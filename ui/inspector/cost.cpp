@@ -14,7 +14,9 @@
 namespace trainyard::ui {
 namespace {
 
-QString cost_text(const char* source) { return QCoreApplication::translate("cost", source); }
+QString cost_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("cost", source, nullptr, n);
+}
 
 // Range of bytes over ranks. Values with the same text do not differ.
 struct Range {
@@ -65,9 +67,9 @@ QString cost_line(const Cost& cost) {
                          .arg(QString::fromStdString(experiment::savings_line(*cost.savings)))
                    : QString();
   return cost_text("%1, %2, %3; %4%5")
-      .arg(counted(cost.ranks, cost_text("ranks")),
-           counted(cost.parameters, cost_text("parameters")),
-           counted(cost.steps, cost_text("steps")), of_rank, saved);
+      .arg(cost_text("%n rank(s)", plural(cost.ranks)),
+           cost_text("%1 parameter(s)", plural(cost.parameters)).arg(grouped(cost.parameters)),
+           cost_text("%n step(s)", plural(cost.steps)), of_rank, saved);
 }
 
 }  // namespace trainyard::ui

@@ -238,14 +238,14 @@ void Inspector::note_batch() {
   const experiment::TrainingSpec& spec = document_.experiment().training;
   const bool split = experiment::splits_model(document_.experiment().strategy.kind);
   const bool apart = !split && ranks < experiment::count_trainers(document_.experiment());
-  const QString samples = counted(ranks * spec.samples_per_rank(), tr("samples"));
+  const QString samples = tr("%n sample(s)", nullptr, plural(ranks * spec.samples_per_rank()));
   QString batch = apart ? tr("Each step uses one worker's batch: %1").arg(samples)
                   : split
                       ? tr("Global batch: %1, each through all layers").arg(samples)
-                      : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
+                      : tr("Global batch: %1 over %n rank(s)", nullptr, plural(ranks)).arg(samples);
   if (spec.accumulation_steps > 1)
-    batch += tr(", in %1").arg(
-        counted(spec.accumulation_steps, split ? tr("micro-batches") : tr("micro-steps")));
+    batch += split ? tr(", in %n micro-batch(es)", nullptr, plural(spec.accumulation_steps))
+                   : tr(", in %n micro-step(s)", nullptr, plural(spec.accumulation_steps));
   training.set_note("batch_per_rank", batch);
 }
 

@@ -85,10 +85,9 @@ QString ShardBars::text_at(const QPointF& place) const {
   for (std::size_t rank = 0; rank < shards_.size(); ++rank)
     for (std::size_t label = 0; label < classes(); ++label)
       if (cell(rank, label).contains(place))
-        return tr("rank %1, class %2: %3")
+        return tr("rank %1, class %2: %n sample(s)", nullptr, plural(shards_[rank][label]))
             .arg(rank)
-            .arg(label)
-            .arg(counted(shards_[rank][label], tr("samples")));
+            .arg(label);
   return {};
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 using base::Json;
 
-QString target_text(const char* source) { return QCoreApplication::translate("target", source); }
+QString target_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("target", source, nullptr, n);
+}
 
 // Collects the selected objects in drawing order.
 class Gathering {
@@ -25,41 +27,41 @@ class Gathering {
     for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
       const topology::Host& host = topology.hosts[h];
       const QString path = QString("topology.hosts[%1]").arg(h);
-      take(host.name, host, path, "Host", "hosts");
+      take(host.name, host, path, "Host", "%n host(s)");
       for (std::size_t d = 0; d < host.devices.size(); ++d)
         take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device",
-             "devices");
+             "%n device(s)");
     }
     for (std::size_t s = 0; s < topology.switches.size(); ++s)
       take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s),
-           "Switch", "switches");
+           "Switch", "%n switch(es)");
     for (std::size_t l = 0; l < topology.links.size(); ++l)
       take_link(topology.links[l], QString("topology.links[%1]").arg(l));
   }
 
   Target finish() {
     if (kinds_.size() > 1)
-      target_ = {target_text("%1 objects").arg(picked_.size()), {}, {}, {}, {}, {}};
+      target_ = {target_text("%n object(s)", plural(picked_.size())), {}, {}, {}, {}, {}};
     else if (target_.paths.size() > 1)
-      target_.title = counted(target_.paths.size(), target_text(plural_));
+      target_.title = target_text(counted_, plural(target_.paths.size()));
     return std::move(target_);
   }
 
  private:
   template <class Thing>
   void take(const std::string& name, const Thing& thing, const QString& path, const char* kind,
-            const char* plural) {
-    if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind, plural);
+            const char* counted) {
+    if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind, counted);
   }
   void take_link(const topology::Link& link, const QString& path) {
     if (picked_.links.contains({link.from, link.to}))
-      add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "links");
+      add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "%n link(s)");
   }
   template <class Thing>
   void add(const QString& title, const Thing& thing, const QString& path, const char* kind,
-           const char* plural) {
+           const char* counted) {
     kinds_.insert(kind);
-    plural_ = plural;
+    counted_ = counted;
     const Json values = base::write_document(thing);
     target_.paths << path;
     if (target_.paths.size() == 1) {
@@ -78,7 +80,7 @@ class Gathering {
   const SelectedObjects& picked_;
   Target target_;
   std::set<std::string> kinds_;
-  const char* plural_ = "";
+  const char* counted_ = "";
 };
 
 base::Problems rename_one(Document& document, const QString& path, SelectedObjects& picked,

@@ -12,17 +12,17 @@
 namespace trainyard::ui {
 namespace {
 
-QString model_text(const char* source) {
-  return QCoreApplication::translate("model_words", source);
+QString model_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("model_words", source, nullptr, n);
 }
 QString flops(std::int64_t count) {
   return words(base::with_unit(static_cast<double>(count), "flop"));
 }
 
 QString parameters_text(std::int64_t count, std::int64_t size) {
-  return count == 0
-             ? model_text("no parameters")
-             : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_text(size));
+  return count == 0 ? model_text("no parameters")
+                    : model_text("%1 parameter(s), %2", plural(count))
+                          .arg(grouped(count), size_text(size));
 }
 
 // Describes the location of a node and its connections other than the preceding node.
@@ -136,9 +136,9 @@ QString totals(const ModelPicture& picture) {
   return model_text(
              "%1, %2. Activations per micro-batch of %3: %4. Compute: %5 per sample, forward and "
              "backward.")
-      .arg(counted(picture.nodes.size(), model_text("layers")),
+      .arg(model_text("%n layer(s)", plural(static_cast<std::int64_t>(picture.nodes.size()))),
            parameters_text(picture.parameters, picture.parameter_bytes),
-           counted(picture.batch, model_text("samples")), size_text(picture.activation_bytes),
+           model_text("%n sample(s)", plural(picture.batch)), size_text(picture.activation_bytes),
            flops(picture.flops));
 }
 

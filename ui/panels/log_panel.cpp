@@ -167,7 +167,7 @@ void LogPanel::show_note() {
     said << tr(
         "No log lines yet. Messages of the coordinator and the ranks appear here during a run.");
   else if (none && model_.is_filtering())
-    said << tr("Searching %1 ...").arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
+    said << tr("Searching %n line(s) ...", nullptr, plural(static_cast<qint64>(model_.lines())));
   else if (none && filtered) said << tr("No line matches the filter.");
   else if (none) said << tr("Nothing was logged by %1.").arg(source_name(rank));
   if (rank != LogFilter::kAllRanks && run_) said << printed(rank);
@@ -216,7 +216,7 @@ QString LogPanel::text() const {
     characters += newest.last().size();
   }
   if (newest.size() < rows.size())
-    newest << tr("(only the newest %1)").arg(counted(newest.size(), tr("lines")));
+    newest << tr("(only the newest %n line(s))", nullptr, plural(newest.size()));
   std::ranges::reverse(newest);
   return newest.join("\n");
 }

@@ -227,13 +227,13 @@ void RunStateBar::show_old() {
   QString done =
       status == "stopped"
           ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
-          : tr("after %1").arg(counted(steps, tr("steps")));
+          : tr("after %n step(s)", nullptr, plural(steps));
   if (first > 0) done += " " + tr("(from step %1)").arg(count(first));
   const TextColor tint = status == "completed" ? TextColor::ok
                          : status == "failed"  ? TextColor::error
                                                : TextColor::text;
   set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))},
-            {status, counted(steps, tr("steps"))}, " ");
+            {status, tr("%n step(s)", nullptr, plural(steps))}, " ");
 }
 
 }  // namespace trainyard::ui

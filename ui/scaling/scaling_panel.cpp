@@ -164,9 +164,9 @@ void ScalingPanel::show_form() {
             .arg(training_));
   if (sweeping())
     return hint_->setText(tr("Only one sweep at a time: concurrent sweeps would share CPU cores."));
-  hint_->setText(
-      tr("%1 of %2, one after the other.")
-          .arg(counted(form_->runs(), tr("runs")), counted(request->steps, tr("steps"))));
+  hint_->setText(tr("%1 of %2, one after the other.")
+                     .arg(tr("%n run(s)", nullptr, plural(form_->runs())),
+                          tr("%n step(s)", nullptr, plural(request->steps))));
 }
 
 void ScalingPanel::show_sweep() {
@@ -221,7 +221,7 @@ QString ScalingPanel::status_text() const {
   const session::Sweep& sweep = *follower_.sweep();
   const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
   const QString over =
-      tr("%1 of %2 finished").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
+      tr("%1 of %n run(s) finished", nullptr, plural(so_far.runs)).arg(grouped(so_far.over));
   if (follower_.ended_early())
     return tr("The sweep process ended unexpectedly; it may have been killed. %1; finished runs "
               "are kept")

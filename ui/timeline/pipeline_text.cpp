@@ -13,8 +13,8 @@ namespace {
 using experiment::Pass;
 using experiment::PipelineSchedule;
 
-QString pipeline_text(const char* source) {
-  return QCoreApplication::translate("pipeline", source);
+QString pipeline_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("pipeline", source, nullptr, n);
 }
 QString short_time(Nanoseconds time) {
   return QString::fromStdString(base::format_seconds(static_cast<double>(time) * 1e-9));
@@ -177,9 +177,9 @@ QString measured_text(const PipelinePicture& picture) {
   const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
   if (!ran) return {};
   if (!picture.whole())
-    return pipeline_text("Measured in %1: no figure; not in memory: %2")
-        .arg(step_text(picture),
-             counted(static_cast<std::int64_t>(picture.ran->lacking), pipeline_text("ops")));
+    return pipeline_text("Measured in %1: no figure; not in memory: %n op(s)",
+                         plural(static_cast<std::int64_t>(picture.ran->lacking)))
+        .arg(step_text(picture));
   const QString apart = difference_text(picture, ran->bubble()),
                 took = short_time(ran->range.width());
   QString said = pipeline_text("Measured in %1: %2%3, in %4")

@@ -297,9 +297,9 @@ void TimelinePanel::show_figures() {
       all.ranks > 1
           ? tr("; lowest: rank %1, %2").arg(all.least_efficient).arg(percent(all.min_efficiency))
           : QString();
-  efficiency_->setText(
-      tr("%1: efficiency %2 (compute share of time, mean over %3%4)")
-          .arg(range_text(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
+  efficiency_->setText(tr("%1: efficiency %2 (compute share of time, mean over %n rank(s)%3)",
+                          nullptr, plural(all.ranks))
+                           .arg(range_text(), percent(all.efficiency), least));
   QStringList parts;
   if (all.overlap) {
     parts << tr("communication %1 of the time, %2 of it overlapped with compute")

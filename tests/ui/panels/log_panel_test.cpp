@@ -171,8 +171,7 @@ TEST_F(LongLog, is_copied_as_far_as_a_clipboard_may_hold_it) {
   EXPECT_GE(text.size(), LogPanel::kMaxCopiedCharacters);
   EXPECT_LE(text.size(), LogPanel::kMaxCopiedCharacters + 2 * copied.size() + 2000)
       << "a break after each line, and the last one whole";
-  EXPECT_EQ(copied.first(),
-            QString("(only the newest %1)").arg(counted(copied.size() - 1, "lines")));
+  EXPECT_EQ(copied.first(), QString("(only the newest %1 lines)").arg(grouped(copied.size() - 1)));
   EXPECT_TRUE(copied.last().contains("line 7999.") && copied.last().size() > 1950)
       << "the whole line";
   panel_.table().selectRow(3);

@@ -13,7 +13,9 @@ namespace {
 constexpr const char* kLayersMime = "application/x-trainyard-layers";
 constexpr qsizetype kMaxMimeBytes = 1'000'000;
 
-QString layers_text(const char* source) { return QCoreApplication::translate("layers", source); }
+QString layers_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("layers", source, nullptr, n);
+}
 
 }  // namespace
 
@@ -37,7 +39,7 @@ QStringList layers_of_mime(const QMimeData* data) {
 QString layer_list_text(const QStringList& layers) {
   if (layers.size() == 1) return layers_text("layer %1").arg(layers.first());
   if (layers.size() == 2) return layers_text("layers %1 and %2").arg(layers.first(), layers.last());
-  return counted(layers.size(), layers_text("layers"));
+  return layers_text("%n layer(s)", plural(layers.size()));
 }
 
 }  // namespace trainyard::ui

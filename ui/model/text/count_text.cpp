@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/text/count_text.h"
 
+#include <QCoreApplication>
+#include <QTranslator>
+#include <algorithm>
+#include <limits>
+
 #include "core/base/units.h"
 
 namespace trainyard::ui {
+namespace {
+
+// English plurals of texts with a count. Languages get theirs from translation files.
+class EnglishPlurals : public QTranslator {
+ public:
+  explicit EnglishPlurals(QObject* parent) : QTranslator(parent) {}
+  bool isEmpty() const override { return false; }
+  QString translate(const char*, const char* source, const char*, int n) const override {
+    if (n < 0) return {};  // no count: the text itself
+    QString text = QString::fromUtf8(source);
+    text.replace("(s)", n == 1 ? "" : "s").replace("(es)", n == 1 ? "" : "es");
+    return text.replace("%n", grouped(n));
+  }
+};
+
+void install_plurals() {
+  QCoreApplication::installTranslator(new EnglishPlurals(QCoreApplication::instance()));
+}
+Q_COREAPP_STARTUP_FUNCTION(install_plurals)
+
+}  // namespace
 
 QString grouped(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-QString counted(std::int64_t number, const QString& noun) {
-  return grouped(number) + " " + (number == 1 ? singular(noun) : noun);
+int plural(std::int64_t number) {
+  return static_cast<int>(std::clamp<std::int64_t>(number, 0, std::numeric_limits<int>::max()));
 }
 
 QString size_text(std::int64_t bytes) {

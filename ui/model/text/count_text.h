@@ -8,8 +8,10 @@
 namespace trainyard::ui {
 
 QString grouped(std::int64_t number);  // "1,234,567"
-QString counted(std::int64_t number,
-                const QString& noun);   // "steps" -> "1 step", "0 steps", "1,234 steps"
+// Returns the argument `n` of tr() for a count: tr("%n step(s)", nullptr, plural(steps)). Without a
+// translation, "%n" is shown grouped and "step(s)" as "step" or "steps". A count above the largest
+// int must be an argument: tr("%1 byte(s)", nullptr, plural(bytes)).arg(grouped(bytes)).
+int plural(std::int64_t number);
 QString size_text(std::int64_t bytes);  // "1.5 MB"
 // "steps" -> "step"; unit symbols ("s", "B/s") are unchanged
 QString singular(const QString& noun);

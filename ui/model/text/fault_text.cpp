@@ -69,19 +69,18 @@ QString not_back(const experiment::Resolved& resolved) {
 
 QString by_restart(const experiment::RunSpec& run) {
   return run.restarts > 0
-             ? tr("automatic (%1 in total, run.restarts), then by Restart on the device")
-                   .arg(counted(run.restarts, tr("restarts")))
+             ? tr("automatic (%n restart(s) in total, run.restarts), then by Restart on the device",
+                  nullptr, plural(run.restarts))
              : tr("by Restart on the device; automatic with run.restarts");
 }
 
 RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const Experiment& document = resolved.document;
   const int least = experiment::min_workers(document.strategy.servers, resolved.workers());
-  const QString left = counted(least, tr("workers"));
   const QString others = experiment::is_lockstep(document.strategy.servers)
-                             ? tr("the others continue while at least %1 remain: each update needs "
-                                  "that many gradients")
-                                   .arg(left)
+                             ? tr("the others continue with at least %n worker(s): each update "
+                                  "needs that many gradients",
+                                  nullptr, plural(least))
                              : tr("the others continue, down to the last worker");
   return {role, others, by_restart(document.run)};
 }
@@ -183,9 +182,8 @@ RankFaults faults_of_rank(const Experiment& experiment, const session::Status& s
   offered.outcome =
       !fails_alone(experiment.run)
           ? tr("a rank cannot fail alone: all ranks are threads of one process")
-      : evaluates ? tr("training continues; held-out samples are not measured")
-      : offered.spared
-          ? tr("training continues with %1").arg(counted(left - 1, tr("other workers")))
+      : evaluates      ? tr("training continues; held-out samples are not measured")
+      : offered.spared ? tr("training continues with %n other worker(s)", nullptr, plural(left - 1))
       : is_loss_allowed ? tr("ends the run: too few workers would remain")
                         : tr("ends the run");
   return offered;

@@ -36,7 +36,7 @@ QString role_icon(topology::Role role) {
 QString device_figures(const topology::Device& device) {
   const QString computes_on = topology::is_on_gpu(device)
                                   ? QObject::tr("GPU %1").arg(device.gpu)
-                                  : counted(device.cores, QObject::tr("cores"));
+                                  : QObject::tr("%n core(s)", nullptr, plural(device.cores));
   return computes_on + ", " + size_text(device.memory_bytes);
 }
 

@@ -3,23 +3,48 @@
 
 #include <gtest/gtest.h>
 
+#include <QCoreApplication>
+#include <QTranslator>
+
 #include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
 namespace {
 
+QString steps(std::int64_t n) { return QObject::tr("%n step(s)", nullptr, plural(n)); }
+
 TEST(Counted, one_is_singular_and_nothing_else_is) {
-  EXPECT_EQ(counted(1, "steps"), "1 step");
-  EXPECT_EQ(counted(0, "steps"), "0 steps");
-  EXPECT_EQ(counted(2, "classes"), "2 classes");
-  EXPECT_EQ(counted(1, "classes"), "1 class");
-  EXPECT_EQ(counted(1, "switches"), "1 switch");
-  EXPECT_EQ(counted(1, "epochs"), "1 epoch");
+  EXPECT_EQ(steps(1), "1 step");
+  EXPECT_EQ(steps(0), "0 steps");
+  EXPECT_EQ(QObject::tr("%n class(es) of %1", nullptr, 2).arg("digits"), "2 classes of digits");
+  EXPECT_EQ(QObject::tr("%n switch(es)", nullptr, 1), "1 switch");
+  EXPECT_EQ(QObject::tr("a choice (s)"), "a choice (s)") << "a text without a count is unchanged";
+}
+
+TEST(Counted, an_installed_translation_comes_first) {
+  class German : public QTranslator {
+   public:
+    bool isEmpty() const override { return false; }
+    QString translate(const char*, const char* source, const char*, int n) const override {
+      return QString(source) == "%n step(s)" ? QString(n == 1 ? "%n Schritt" : "%n Schritte")
+                                             : QString();
+    }
+  } german;
+  QCoreApplication::installTranslator(&german);
+  EXPECT_EQ(steps(2), "2 Schritte");
+  QCoreApplication::removeTranslator(&german);
+  EXPECT_EQ(steps(2), "2 steps");
+}
+
+TEST(Counted, a_count_above_the_largest_int_is_plural) {
+  EXPECT_EQ(
+      QObject::tr("%1 parameter(s)", nullptr, plural(7'000'000'000)).arg(grouped(7'000'000'000)),
+      "7,000,000,000 parameters");
 }
 
 TEST(Counted, large_numbers_are_grouped) {
   EXPECT_EQ(grouped(1'234'567), "1,234,567");
-  EXPECT_EQ(counted(60'000, "samples"), "60,000 samples");
+  EXPECT_EQ(steps(60'000), "60,000 steps");
 }
 
 TEST(Counted, symbols_of_units_have_no_singular) {
