@@ -591,7 +591,7 @@ struct Fields<experiment::OffloadSpec> {
               "Offload target of optimizer moments between updates; nowhere: kept on the device; "
               "host: host memory; disk: a file"),
         field("directory", &S::directory, "", {0, 4096},
-              "Directory of the temporary files for disk; empty: the run directory",
+              "Directory of temporary files of values offloaded to disk; empty: the run directory",
               [](const S& s) {
                 return s.activations == experiment::OffloadTarget::disk ||
                        s.optimizer == experiment::OffloadTarget::disk;

@@ -130,7 +130,7 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
            ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
            : "naive, gpipe",
        bound ? "Untie the last layer, or choose another schedule."
-             : "Change the places, or choose another schedule."}};
+             : "Change strategy.stages.places, or choose another schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model,

@@ -40,11 +40,12 @@ std::string unsupported_reason(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::fsdp)
     return "fsdp shards every layer, and vertical sharding already splits the first one";
   if (strategy.kind == StrategyKind::tensor_parallel)
-    return "in tensor_parallel all ranks take the same samples, and share every layer";
+    return "in tensor_parallel all ranks load the same samples, and every layer is split among "
+           "them";
   if (strategy.kind == StrategyKind::rpc)
-    return "in rpc trainers have full samples, and servers none";
+    return "in rpc every trainer loads full samples, and servers load none";
   if (strategy.kind == StrategyKind::hybrid)
-    return "in hybrid a rank has only a part of the model, and shares samples with other ranks";
+    return "in hybrid a rank has a shard of the model, and several ranks load the same samples";
   if (has_local_parameters(strategy.kind))
     return fmt::format(
         "in {} every rank has local parameters, but feature columns need common ones", kind);

@@ -180,9 +180,9 @@ void RunCharts::update_empty_texts() {
         : traffic && silent ? tr("A single rank sends no data")
         : kind == ChartKind::update_ratio && served
             ? tr("Servers update shards of the parameters: no update ratio per segment")
-        : kind == ChartKind::link_bytes && apart
-            ? tr("Ranks run local steps: no step has the total traffic of a link")
-            : text);
+        : kind == ChartKind::link_bytes && apart ? tr("Ranks run their steps independently, so no "
+                                                      "step has a total of the traffic of a link")
+                                                 : text);
   }
 }
 

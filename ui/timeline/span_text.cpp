@@ -118,7 +118,9 @@ SpanText span_text(const SpanStore& store, const telemetry::History& history,
       << timeline_text("%1 on %2").arg(span_kind_text(span->kind), place_text(store, place, *span))
       << begin_text(history, place.rank, *span) << duration_text(*span);
   if (span->kind == SpanKind::collective)
-    words.lines << timeline_text("sends %1 bytes by formula; the engine chooses the algorithm")
+    words.lines << timeline_text(
+                       "sends at least %1 bytes, computed by formula: the engine does not report "
+                       "its messages")
                        .arg(bytes_text(span->bytes));
   else if (communicates(span->kind) || span->kind == SpanKind::swap)
     words.lines << timeline_text("%1 bytes").arg(bytes_text(span->bytes));

@@ -30,7 +30,7 @@ QStringList TimelinePanel::badges() const {
   if (!run_ || !run_->spans().extent()) return {};
   QStringList badges;
   if (view_->frozen()) badges << tr("frozen");
-  if (!shows_pipeline() && view_->merged()) badges << tr("thinned, ops merged: zoom in");
+  if (!shows_pipeline() && view_->merged()) badges << tr("short ops are merged: zoom in");
   if (const std::uint64_t lacking = run_->spans().lacking(); lacking > 0)
     badges << tr("the first %L1 ops are not in memory").arg(static_cast<qulonglong>(lacking));
   return badges + caveats_;

@@ -129,10 +129,10 @@ TEST_F(TimelinePanelTest, tells_truths_beside_the_figures_and_when_ops_are_merge
   open();
   panel_.set_badges({"12 events were dropped"});
   ASSERT_TRUE(warns("12 events were dropped"));
-  EXPECT_FALSE(panel_.badges().join(" ").contains("thinned"));
+  EXPECT_FALSE(panel_.badges().join(" ").contains("merged"));
   panel_.view().resize(300, 200);
   panel_.view().home();
-  EXPECT_TRUE(warns("thinned, ops merged"));
+  EXPECT_TRUE(warns("short ops are merged"));
   panel_.set_frozen(true);
   EXPECT_TRUE(warns("frozen"));
 }
