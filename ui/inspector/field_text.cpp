@@ -5,6 +5,7 @@
 
 #include "core/base/field_description.h"
 #include "ui/inspector/quantity.h"
+#include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
@@ -39,7 +40,8 @@ QString text_of_value(const FieldDescription& field, const Json& value, const QS
                ? zero
                : format_quantity(value.get<double>(), words(field.unit));
   if (value.is_array())
-    return value.empty() ? field_text("none") : field_text("%1 rows").arg(value.size());
+    return value.empty() ? field_text("none")
+                         : field_text("%n row(s)", plural(static_cast<std::int64_t>(value.size())));
   if (!value.is_string()) return {};
   const std::string string = value.get<std::string>();
   if (field.kind == base::FieldKind::choice) return readable(string);

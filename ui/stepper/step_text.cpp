@@ -8,6 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/text.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -23,7 +24,9 @@ constexpr std::int64_t kFewBytes = 10'000;  // numbers up to this one are shown 
 constexpr int kMaxNumbers = 4;
 constexpr int kAllDigits = 17;  // decimal digits that distinguish any two doubles
 
-QString text(const char* source) { return QCoreApplication::translate("stepper", source); }
+QString text(const char* source, int n = -1) {
+  return QCoreApplication::translate("stepper", source, nullptr, n);
+}
 
 QString joined(const std::vector<int>& ranks, const QString& between) {
   QStringList names;
@@ -192,7 +195,8 @@ QString place_text(const Stepper& stepper) {
   if (stepper.problem()) return {};
   if (steps.count() == 0) return text("No steps: a single rank sends no data");
   if (stepper.step() == 0)
-    return text("Start: %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
+    return text("Start: %1, %2")
+        .arg(text("%n round(s)", plural(steps.rounds)), text("%n step(s)", plural(steps.count())));
   return text("Round %1 of %2, step %3 of %4")
       .arg(stepper.move()->round + 1)
       .arg(steps.rounds)

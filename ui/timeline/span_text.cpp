@@ -113,7 +113,7 @@ SpanText span_text(const SpanStore& store, const telemetry::History& history,
     return bucket_text(store, history, place, *span);
   SpanText words{title_of(store.names(place.rank), place.lane, *span), {}};
   if (span->ops > 1)
-    words.title += timeline_text(" and %1 more concurrent ops").arg(grouped(span->ops - 1));
+    words.title += timeline_text(" and %n more concurrent op(s)", plural(span->ops - 1));
   words.lines
       << timeline_text("%1 on %2").arg(span_kind_text(span->kind), place_text(store, place, *span))
       << begin_text(history, place.rank, *span) << duration_text(*span);
@@ -134,8 +134,8 @@ SpanText span_text(const SpanStore& store, const SpanAddress& first, const SpanP
   const RankNames& names = store.names(first.rank);
   const bool buckets = names.is_bucket_lane(first.lane);  // a bucket may have several pieces
   SpanText words{buckets ? timeline_text("Buckets too dense to distinguish at this zoom")
-                         : timeline_text("%1 ops too dense to distinguish at this zoom")
-                               .arg(grouped(static_cast<std::int64_t>(merged.spans))),
+                         : timeline_text("%n op(s) too dense to distinguish at this zoom",
+                                         plural(static_cast<std::int64_t>(merged.spans))),
                  {}};
   words.lines
       << timeline_text("%1 to %2")

@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-inline QString timeline_text(const char* source) {
-  return QCoreApplication::translate("timeline", source);
+inline QString timeline_text(const char* source, int n = -1) {
+  return QCoreApplication::translate("timeline", source, nullptr, n);
 }
 
 }  // namespace trainyard::ui

@@ -115,7 +115,9 @@ std::string ProblemFormatter::sentence(const std::string& said) const {
 
 }  // namespace
 
-QString field_text(const char* source) { return QCoreApplication::translate("field", source); }
+QString field_text(const char* source, int n) {
+  return QCoreApplication::translate("field", source, nullptr, n);
+}
 
 // Removes the unit from the name, because it is shown beside the number.
 QString label_of(const FieldDescription& field) {

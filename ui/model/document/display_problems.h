@@ -14,7 +14,8 @@ struct FieldDescription;
 
 namespace trainyard::ui {
 
-QString field_text(const char* source);                 // translated text of a field
+// translated text of a field; n: count for plurals
+QString field_text(const char* source, int n = -1);
 QString label_of(const base::FieldDescription& field);  // "bucket_bytes" in B -> "Bucket"
 
 // A problem as found, with paths, and as shown to the user, with the labels of the forms and the
