@@ -19,7 +19,7 @@ struct MemberRing {
   int chunk(int index) const { return first + (index % size() + size()) % size() * width; }
 };
 
-// Returns a circle of all members of the group, with one chunk each.
+// Returns a ring of all members of the group, with one chunk each.
 MemberRing full_ring(const Formation& formation, int position);
 
 // Ring phases of n - 1 rounds each. Reduce-scatter: a member ends with the sum of its piece.

@@ -11,7 +11,7 @@ const KnownCycles& known_unit_cycles() {
       {"backends/zmq/transport", "backends/zmq/transport_end", "backends/zmq/transport_link"},
       {"core/base/field_description", "core/base/fields", "core/base/json"},
       {"core/check/check", "core/check/proofs"},
-      {"core/collective/algorithm", "core/collective/circle"},
+      {"core/collective/algorithm", "core/collective/member_ring"},
       {"core/collective/chunk_spans", "core/collective/steps"},
       {"core/collective/cost", "core/collective/pieces"},
       {"core/compute/op_check", "core/compute/validate"},
