@@ -69,7 +69,7 @@ class Coordination {
   Status status(std::uint64_t answers) const;
   std::string rank_state(const RankEntry& entry, const Progress& last) const;
 
-  // Failed ranks that the run continues without.
+  // Failed ranks, and whether the run continues without them.
   base::Problem add_earlier_losses(base::Problem problem, const RankEntry& entry) const;
   bool can_continue_without(const RankEntry& entry) const;
   void mark_lost(RankEntry& entry, const std::string& why);
@@ -103,7 +103,7 @@ class Coordination {
   void set_state(RunState state);
   std::int64_t clock_ns() const;  // Clock of the recording.
   void record_state(const base::Json& fault = nullptr);
-  // True if this rank's step counts as the step of the run.
+  // True if the run's step is derived from this rank's step.
   bool counts(const RankEntry& entry) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
@@ -118,8 +118,8 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // Random number that frames of other runs on the data plane do not have.
   std::optional<Journal> journal_;
-  // Commits parts written by servers, or by ranks that each hold some layers. Otherwise the chief
-  // writes complete checkpoints.
+  // Commits parts that are written by servers, or by ranks that hold only some of the parameters.
+  // Not set if one rank, the chief, writes complete checkpoints.
   std::optional<Committer> committer_;
   // Generates text from committed checkpoints, if no rank has the full model.
   std::optional<TextGenerator> text_generator_;

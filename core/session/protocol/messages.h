@@ -60,7 +60,7 @@ struct Start {
 struct Horizon {
   std::int64_t step = 0;
   bool last = false;
-  bool single = false;     // The step below `step` is a single step requested by a viewer.
+  bool single = false;     // A viewer requested a single step, the one before `step`.
   std::int32_t chief = 0;  // Rank that saves the state that all ranks share.
 };
 
@@ -69,31 +69,32 @@ struct Horizon {
 struct Progress {
   std::int32_t rank = -1;
   std::int64_t step = 0;        // Step in progress, or the next one.
-  std::uint64_t ops_done = 0;   // Grows as long as the rank makes progress.
+  std::uint64_t ops_done = 0;   // Counts completed ops; grows while the rank makes progress.
   std::string op;               // Token of the op that runs or waits; empty at the horizon.
-  std::int32_t waits_for = -1;  // Peer rank it waits for; -1: none.
+  std::int32_t waits_for = -1;  // Peer rank that this rank waits for; -1: none.
 };
 
 struct Events {
   std::int32_t rank = -1;
-  std::uint64_t dropped = 0;  // Total of events lost before they were sent.
+  std::uint64_t dropped = 0;  // Total number of events that were lost before they could be sent.
   std::vector<telemetry::Event> events;
 };
 
-// Values of chunks of a few steps.
+// Sampled values of collectives' chunks, for a few steps.
 struct Samples {
   std::int32_t rank = -1;
-  std::string values;  // Bytes, as in a frame of a recording (telemetry/chunk_values.h).
+  std::string values;  // Bytes in the format of a recording (telemetry/chunk_values.h).
 };
 
 // Events of a rank that keeps an order (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
-  // In the format of `plan::served_of`, or of `plan::answers_of` for a rank that answers.
+  // Events of a server in the format of `plan::served_of`, or of a passive gossip rank in that of
+  // `plan::answers_of`.
   std::string events;
 };
 
-// To servers: this rank is gone, and with it all its connections of this generation.
+// Message to servers: the process `generation` of this rank is gone, with all its connections.
 struct Gone {
   std::int32_t rank = -1;
   std::uint32_t generation = 0;
@@ -109,8 +110,8 @@ struct Saved {
   std::string problem;  // Empty if the part was written.
 };
 
-// To evaluators: the checkpoint of `step` is complete. `last`: training is over, and no checkpoint
-// follows.
+// Message to evaluators: the checkpoint of `step` is complete. `last`: training is over, and no
+// checkpoint follows.
 struct Committed {
   std::int64_t step = -1;  // -1: there is none yet.
   bool last = false;
@@ -137,8 +138,9 @@ struct RankTraffic {
 struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
-  std::string parameters_xxh64;         // Empty if the rank keeps no parameters.
-  std::uint64_t peak_memory_bytes = 0;  // Of its process; 0 if it has no process of its own.
+  std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
+  // Peak memory of its process; 0 if the rank is only a thread of a process.
+  std::uint64_t peak_memory_bytes = 0;
   std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
   std::vector<RankTraffic> peers;       // By rank.
 };
@@ -154,8 +156,9 @@ struct Slow {
   double slow_down = 1, jitter = 0;
 };
 
-// Sets the fraction `part` of its bandwidth that a drawn link carries in each direction from now
-// on, if links are imposed. 0: the link is cut, and its traffic waits.
+// From now on, link number `link` of the drawing has the fraction `part` of its drawn bandwidth, in
+// each direction. Requires a run that limits links to their drawn bandwidth. 0: the link is cut,
+// and its traffic waits.
 struct LinkBandwidth {
   std::int32_t link = -1;  // Number of the link in the drawing.
   double part = 1;
@@ -188,8 +191,8 @@ struct Ask {
   LinkBandwidth link = {};      // For `link`.
 };
 
-// State of a run. It has ended from `finished` on. `stopped`: ended in order before its last step,
-// on request.
+// State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order
+// on request, before its last step.
 enum class RunState : std::uint8_t {
   starting,
   running,

@@ -7,7 +7,8 @@
 namespace trainyard::session {
 
 inline constexpr std::int64_t kStartLimit = 60'000'000'000;  // Nanoseconds for all ranks to start.
-// Nanoseconds without a message from the coordinator.
+// Time limit of a rank, in nanoseconds: it stops after this long without a message from the
+// coordinator.
 inline constexpr std::int64_t kLease = 10'000'000'000;
 
 }  // namespace trainyard::session

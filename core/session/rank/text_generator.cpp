@@ -29,7 +29,8 @@ std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& e
          sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
 }
 
-// Full model in its own memory, and the data set for its alphabet.
+// The full model in memory of its own, loaded from checkpoints, and the data set, which defines the
+// characters.
 class TextGenerator::CheckpointSampler {
  public:
   CheckpointSampler(std::filesystem::path checkpoints, experiment::Resolved experiment,

@@ -22,8 +22,8 @@ struct SweepParts {
   std::function<void(const Sweep&)> observe;
 };
 
-// Runs the sweep and returns its final manifest: canceled, failed if any variant failed, else
-// completed. Returns a Problem if the manifest cannot be written.
+// Runs the sweep and returns its final manifest, with a state of canceled, failed (if any variant
+// failed) or completed. Returns a Problem if the manifest cannot be written.
 base::Result<Sweep> run_sweep(SweepParts parts);
 
 }  // namespace trainyard::session

@@ -27,7 +27,7 @@ inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
 std::string explanation(SweepColumn column);  // Meaning of the figure, with its formula.
-// Cells by column; "-" if nothing was measured. `figures` as from `scaled`.
+// Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
 // "ring", or "auto (direct)" once resolved; empty for one rank.
 std::string series_name(const SweepVariant& variant);
@@ -38,9 +38,10 @@ std::string baseline_text(
 std::string measurement_text(
     const Sweep& sweep);  // "median of the full steps after 10 of warm-up, of 50"
 std::vector<std::string> caveats(
-    const Sweep& sweep);  // Caveats to show beside the times: EMULATED, shared cores, speeds.
+    // Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
+    const Sweep& sweep);
 
-// One line per variant, full precision, units in the header.
+// Returns one line per variant, with full precision and units in the header.
 std::string to_csv(const Sweep& sweep);
 base::Json to_json(const SweepVariant& variant, const std::optional<Scaled>& figures);
 
