@@ -25,7 +25,7 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
   }
 }
 
-// Makes one call and waits until it is complete.
+// Makes one engine call and waits until it is complete.
 base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op,
                         const WarmUpCallbacks& onlooker) {
   auto completed = engine.completed(op.channel);
@@ -48,7 +48,7 @@ std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = submitted_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
-    at->second = *before;  // calls submitted earlier, by warm-up
+    at->second = *before;  // includes calls made during warm-up
   return at->second;
 }
 
@@ -61,7 +61,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
                          fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
     std::uint64_t& handed =
-        handed_over(op.channel);  // read before this call, which may complete immediately
+        handed_over(op.channel);  // must precede the call below, which may complete immediately
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
         !ok)
