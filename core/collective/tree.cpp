@@ -31,7 +31,7 @@ std::vector<int> Tree::children(int position) const {
 Rounds up_tree(const Tree& tree, int position, int chunk) {
   const int height = tree.height(), depth = tree.depth(position);
   Rounds rounds(static_cast<std::size_t>(
-      height));  // round height - d: from members at depth d to their parents
+      height));  // in round height - d, members at depth d send to their parents
   if (depth > 0)
     rounds[static_cast<std::size_t>(height - depth)].push_back(
         {StepKind::send, tree.parent[static_cast<std::size_t>(position)], chunk});
@@ -46,7 +46,7 @@ Rounds up_tree(const Tree& tree, int position, int chunk) {
 Rounds down_tree(const Tree& tree, int position, int chunk) {
   const int depth = tree.depth(position);
   Rounds rounds(static_cast<std::size_t>(
-      tree.height()));  // round d: from members at depth d to their children
+      tree.height()));  // in round d, members at depth d send to their children
   if (depth > 0)
     rounds[static_cast<std::size_t>(depth - 1)].push_back(
         {StepKind::recv, tree.parent[static_cast<std::size_t>(position)], chunk});
