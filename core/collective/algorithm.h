@@ -48,9 +48,9 @@ enum class Collective {
 };
 
 enum class StepKind : std::uint8_t {
-  send,         // to `peer`
-  recv,         // from `peer`: overwrites the chunks
-  recv_reduce,  // from `peer`: adds to the local chunks
+  send,         // sends the chunks to `peer`
+  recv,         // receives from `peer`, and overwrites the chunks
+  recv_reduce,  // receives from `peer`, and adds to the local chunks
   // receives from all other `summands`, and writes the sum of all chunks, added in that order
   reduce_many,
   // like reduce_many, but writes the sum to scratch, because peers still read the local chunks
@@ -80,20 +80,15 @@ Rounds double_binary_tree(const Formation& formation, int position);
 Rounds star(const Formation& formation, int position);
 Rounds all_to_all(const Formation& formation, int position);
 Rounds leader_hierarchical(const Formation& formation, int position);
-Rounds sharded_hierarchical(const Formation& formation,
-                            // requires equally many members per host; otherwise the program is
-                            // empty
-                            int position);
+// requires equally many members per host; otherwise the program is empty
+Rounds sharded_hierarchical(const Formation& formation, int position);
 Rounds torus(const Formation& formation, int position);
 
 // Programs of other collectives; `root` is a position. Many all-reduces consist of a reduce-scatter
 // and an all-gather; these collectives run one of the two phases. Collectives with a root use a
-// binomial tree or a single round. So several algorithms have the same program for a collective;
-// `program_algorithm` returns one name for them.
-Algorithm program_algorithm(
-    Collective collective,
-    // returns the algorithm whose program for the collective `algorithm` shares
-    Algorithm algorithm);
+// binomial tree or a single round. So several algorithms have the same program for a collective.
+// `program_algorithm` returns the algorithm after which the program that `algorithm` uses is named.
+Algorithm program_algorithm(Collective collective, Algorithm algorithm);
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
 Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root);

@@ -41,9 +41,8 @@ class Routes {
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
-  std::vector<double>
-      // on each directed link, in the order: edge 0 forward, edge 0 backward, edge 1 forward, ...
-      bytes;
+  // on each directed link, in the order: edge 0 forward, edge 0 backward, edge 1 forward, ...
+  std::vector<double> bytes;
   std::vector<double> touched;  // bytes read and written, by position
 
   void add(const Load& other) {

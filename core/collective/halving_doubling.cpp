@@ -33,9 +33,8 @@ Rounds halve_and_double(const FoldedGroup& folded, int number) {
   Rounds halving, doubling;
   for (int distance = folded.most / 2; distance > 0; distance /= 2) {
     const int partner = number ^ distance, peer = folded.position(partner);
-    const int own = number / distance * distance,
-              // first chunks of the half that the member keeps and of the half that it sends
-        other = partner / distance * distance;
+    // first chunks of the half that the member keeps and of the half that it sends
+    const int own = number / distance * distance, other = partner / distance * distance;
     halving.push_back(
         {{StepKind::send, peer, other, distance}, {StepKind::recv_reduce, peer, own, distance}});
     doubling.insert(doubling.begin(), {{StepKind::send, peer, own, distance},

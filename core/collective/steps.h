@@ -26,8 +26,8 @@ struct Exercise {
   int root = 0;                  // position of the root, if there is one
   std::int64_t elements = 0;     // elements of the bucket
   base::DType dtype = base::DType::fp32;
-  std::int64_t segment_bytes = 0;  // as in Method
-  std::int64_t row = 1;  // as in plan::Op: chunks consist of full rows of this many elements
+  std::int64_t segment_bytes = 0;  // same as in Method
+  std::int64_t row = 1;  // same as in plan::Op: chunks consist of full rows of this many elements
   int bucket = 0;        // bucket number in the program's text
   std::vector<int> ranks =
       {};  // rank number in the program's text, by position; empty: the position

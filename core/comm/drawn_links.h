@@ -21,7 +21,7 @@ struct DrawnRoute {
 
 struct DrawnLinks {
   int ranks = 0;
-  std::vector<double> bits_per_second;  // by DirectedLink
+  std::vector<double> bits_per_second;  // bandwidth by DirectedLink
   std::vector<DrawnRoute> routes;       // at index from * ranks + to; empty for a rank to itself
 };
 

@@ -31,7 +31,7 @@
 
 namespace trainyard::comm {
 
-using Picoseconds = std::int64_t;  // since an arbitrary origin
+using Picoseconds = std::int64_t;  // time since an arbitrary origin
 
 struct LaneName {
   int from = 0, to = 0, channel = 0;
@@ -39,10 +39,9 @@ struct LaneName {
 
 class LinkShares {
  public:
-  static constexpr std::uint64_t kLaneMessages =
-      // maximum number of messages posted and not released; every transport has this capacity per
-      // channel
-      16;
+  // maximum number of messages posted and not released; every transport has this capacity per
+  // channel
+  static constexpr std::uint64_t kLaneMessages = 16;
   static constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 
   // returns the size of the memory needed, a multiple of 64

@@ -31,10 +31,9 @@ struct alignas(64) ShapedLinks::Header {
 namespace {
 
 constexpr const char* kWhere = "shaped links";
-constexpr std::int64_t kUnknownAgainNanoseconds =
-    // nanoseconds until the next check for a message that has arrived but is not in the links yet:
-    // a sender posts it to the transport first, and to the links right after
-    20'000;
+// nanoseconds until the next check for a message that has arrived but is not in the links yet: a
+// sender posts it to the transport first, and to the links right after
+constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;
 // maximum time until the next check, because a cut link may be restored
 constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
 

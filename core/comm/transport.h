@@ -41,7 +41,7 @@ struct Tag {
 
 struct Message {
   Tag tag;
-  std::span<const std::byte> bytes;  // valid until released
+  std::span<const std::byte> bytes;  // valid until the message is released
 };
 
 // Bytes exchanged with one peer, counted when they are sent, received or, in shared memory, read.

@@ -29,7 +29,7 @@ std::vector<std::int64_t> shape_of(const DataSpec& spec) {
 std::int64_t classes_of(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::digits: return 10;
-    case DataKind::clicks: return 2;  // No click, click.
+    case DataKind::clicks: return 2;  // The classes are "no click" and "click".
     case DataKind::grammar: return std::ssize(grammar_alphabet());
     default: return spec.classes;
   }

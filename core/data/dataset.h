@@ -40,9 +40,9 @@ struct DataSpec {
   std::int64_t classes = 3;          // Only for spirals and blobs.
   std::int64_t features = 2;         // Only for blobs.
   std::int64_t slot_count = 8;       // clicks: columns that are indices (`slots` is a macro of Qt).
-  std::int64_t vocabulary = 20'000;  // clicks: indices of all slots together.
+  std::int64_t vocabulary = 20'000;  // clicks: number of indices of all slots together.
   double zipf_exponent = 1.05;       // clicks: how strongly frequencies of indices differ.
-  std::int64_t dense = 8;            // clicks: columns that are numbers.
+  std::int64_t dense = 8;            // clicks: number of columns with numbers.
   std::string images;                // idx: path of the images, relative to the experiment file.
   std::string labels;                // idx: path of the labels.
   std::int64_t context = 64;         // grammar, text: number of characters of a sample.
@@ -63,13 +63,12 @@ struct ImageShape {
 // Properties of a set that are known without loading its samples. For IDX files they come from
 // headers and labels; a CSV file is scanned.
 struct DataSummary {
-  std::vector<std::int64_t> sample_shape;  // {28, 28}, {2}, ...
+  std::vector<std::int64_t> sample_shape;  // Extents of a sample, such as {28, 28} or {2}.
   std::int64_t classes = 0;
   std::int64_t train_samples = 0;
   std::int64_t held_out_samples = 0;
-  std::int64_t labels_of_sample =
-      // Number of labels. A sequence has one per element; its elements are indices below `classes`.
-      1;
+  // Number of labels. A sequence has one per element; its elements are indices below `classes`.
+  std::int64_t labels_of_sample = 1;
 
   bool sequences() const { return labels_of_sample > 1; }
   std::int64_t features() const;  // Product of sample_shape.
@@ -128,9 +127,8 @@ class Dataset {
 // truncated or inconsistent file is a Problem that names the file, what was found, and where to get
 // the data.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
-base::Result<Survey> survey(
-    // Also returns labels; reads no more than `inspect`.
-    const DataSpec& spec, const std::filesystem::path& directory);
+// Also returns labels; reads no more than `inspect`.
+base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);
 

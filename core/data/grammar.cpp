@@ -17,7 +17,7 @@
 namespace trainyard::data {
 namespace {
 
-using Word = std::array<std::string_view, 2>;  // Singular, plural.
+using Word = std::array<std::string_view, 2>;  // Forms of a word: singular, plural.
 
 constexpr std::array<Word, 3> kDeterminers{{{"the", "the"}, {"a", "some"}, {"this", "these"}}};
 constexpr std::array<std::string_view, 6> kAdjectives{"small", "old",   "green",

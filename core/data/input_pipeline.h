@@ -23,7 +23,7 @@ using AllocateBytes = std::function<std::shared_ptr<std::byte>(std::int64_t byte
 
 struct Batch {
   std::int64_t step = -1;
-  std::int64_t micro = 0;  // Micro-step within the step.
+  std::int64_t micro = 0;  // Number of the micro-step within the step.
   std::int64_t samples = 0;
   std::int64_t own_first = 0, own = 0;  // This rank's part of the samples: first and number.
   std::vector<float> features;          // samples x features, row-major.
@@ -68,9 +68,8 @@ class InputPipeline {
   // Returns the oldest batch that is not released; null if it is not ready, or after the last
   // batch.
   const Batch* try_next();
-  const Batch&
   // Like `try_next`, but waits until the batch is ready; must not be called after the last batch.
-  wait_next();
+  const Batch& wait_next();
   void release();  // Releases the batch that was taken, for refilling.
 
  private:

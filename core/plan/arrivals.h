@@ -92,7 +92,7 @@ class ArrivalQueue {
   }
   std::int64_t steps() const {
     return rule_.answers_after_update ? version_ : pushed_;
-  }  // completed steps, in the unit of `allow`
+  }  // number of completed steps; for the unit see `allow`
   bool is_exhausted() const { return steps() >= allowed_; }
 
  private:

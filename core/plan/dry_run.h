@@ -32,18 +32,15 @@ struct DryRun {
   struct Event {
     At at;
     bool completes = true;
-    std::uint32_t first_source = 0,
-                  // events of the sends that this event consumes, or of the same collective on
-                  // other members
-        source_count = 0;
+    // events of the sends that this event consumes, or of the same collective on other members
+    std::uint32_t first_source = 0, source_count = 0;
   };
 
   // programs in the order in which they run, by rank
   std::vector<std::vector<int>> instances;
   std::vector<std::vector<std::vector<OpRun>>> places;  // all ops in order, by rank and lane
-  std::vector<std::vector<std::vector<std::int64_t>>>
-      // number of ops before a program, by rank, number of the program in `instances`, and lane
-      base;
+  // number of ops before a program, by rank, number of the program in `instances`, and lane
+  std::vector<std::vector<std::vector<std::int64_t>>> base;
   std::vector<Event> events;
   std::vector<At> sources;
   std::int32_t ticks = 0;

@@ -27,7 +27,7 @@ namespace trainyard::plan {
 // An active rank and its possible partners.
 struct Pairing {
   std::int32_t active = -1;
-  std::vector<std::int32_t> passive;  // ascending
+  std::vector<std::int32_t> passive;  // possible partners, ascending
   std::int64_t seed = 0;
 
   // Returns the partner of an active rank's step: `choice` as an index into `passive` (must not be

@@ -32,13 +32,13 @@ enum class OpKind : std::uint8_t {
   statistics,
   // PART.s0.m0: a layer's products with the rank's columns; F then reads their sum over all ranks
   partial,
-  forward,  // F.s2.m0
+  forward,  // F.s2.m0: computes a segment's output
   // R.s2.m0: recomputes a segment's output for the backward pass (activation checkpointing)
   recompute,
   // SOFTMAX.m0: per-row softmax terms over the rank's classes; LOSS then reads those of all ranks
   softmax,
   loss,            // LOSS.m0: loss; also the gradient at the model's output if it is written
-  backward_input,  // B.s2.m0
+  backward_input,  // B.s2.m0: computes the gradient at a segment's input
   // W.s2.m0: accumulates into the gradient if it also reads it; the last W of a step writes the
   // segment's local squared norm
   backward_weight,
@@ -139,10 +139,8 @@ struct Op {
   // Fields of the token, such as F.s2.m0; -1 if the kind has no such field.
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;  // number of chunks, starting at `chunk`
-  std::vector<std::int32_t>
-      // reduce_many: ranks that are summed, if not the full group; mix: rank of each span that it
-      // reads
-      summands;
+  // reduce_many: ranks that are summed, if not the full group; mix: rank of each span that it reads
+  std::vector<std::int32_t> summands;
   // mix: coefficient of each span that it reads; loss, if each micro-batch is an update: the rank's
   // samples as a fraction of those on all ranks
   Weights weights = {};
@@ -191,7 +189,7 @@ struct Wanted {
   std::int32_t group = -1, bucket = -1;
   std::int32_t root = -1;  // root rank
   Access span;             // elements of the bucket
-  std::int64_t row = 1;    // `row` of the op
+  std::int64_t row = 1;    // same as `row` of the collective op
   bool operator==(const Wanted&) const = default;
 };
 
@@ -219,8 +217,9 @@ struct RankPlan {
   // program "answer" has one op for each of them, which runs when an offer arrives.
   std::vector<Pairing> pairs = {};
 
-  BufferId buffer(std::string_view name) const;  // invalid if not found
-  int program(std::string_view name) const;      // -1 if not found
+  // returns an invalid id if the plan has no such buffer
+  BufferId buffer(std::string_view name) const;
+  int program(std::string_view name) const;  // -1 if not found
   // true for a passive rank
   bool answers() const { return !pairs.empty() && pairs.front().active != rank; }
   bool operator==(const RankPlan&) const = default;
@@ -271,10 +270,8 @@ struct Schedule {
   bool synchronizes_periodically() const {
     return local_steps > 1;
   }  // true if only some steps synchronize
-  std::string stretch(
-      // returns the program of the step without regard to `local_steps`: "train", not
-      // "train_average"
-      std::int64_t step) const;
+  // returns the program of the step without regard to `local_steps`: "train", not "train_average"
+  std::string stretch(std::int64_t step) const;
 };
 
 struct Plan {
@@ -309,7 +306,7 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
 // together with other ranks.
 bool communicates(OpKind kind);
 bool coarse(OpKind kind);       // true for a collective that is not expanded
-bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
+bool reads_peers(OpKind kind);  // kinds that read data of peers: recv, recv_reduce, reduce_many
 // kinds whose token names a destination (>r): send, reduce, gather, push
 bool names_destination(OpKind kind);
 // kinds between workers and servers: turn, push, pull, take, give

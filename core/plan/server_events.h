@@ -85,7 +85,7 @@ class RecordedOrder final : public ServerEventSource {
     // `given`, `taken`: since the previous process left
     std::int64_t left = 0, given = 0, taken = 0;
   };
-  std::vector<std::vector<Between>> between_;  // by worker, by server
+  std::vector<std::vector<Between>> between_;  // counters by worker and server
 };
 
 }  // namespace trainyard::plan

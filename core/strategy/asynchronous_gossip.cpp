@@ -85,7 +85,8 @@ class PairWriter {
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
     }
-    plan_.buffers[parameters_.buffer.index()].shared = true;  // its partner reads them in place
+    // the partner of the step reads the parameters in place
+    plan_.buffers[parameters_.buffer.index()].shared = true;
     kept_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     send_ = add_lane("send.g0", plan::LaneKind::send);
     receive_ = add_lane("recv.g0", plan::LaneKind::recv);

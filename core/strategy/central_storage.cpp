@@ -22,7 +22,7 @@ constexpr std::int32_t kSums = 0, kParameters = 1;
 struct Central {
   const experiment::Resolved& experiment;
   const std::vector<Bucket>& buckets;
-  plan::LaneId compute{1}, parameters;  // lanes
+  plan::LaneId compute{1}, parameters;  // compute lane, and communication lane for parameters
   plan::BufferId variables;
 };
 
@@ -102,7 +102,8 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
   plan::RankPlan made = replica(e, rank, buckets, kSums);
   const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters),
                   made.buffer("params")};
-  made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read them in place
+  // devices read the parameters of the storage in place
+  made.buffers[c.variables.index()].shared = rank == e.storage_rank;
   for (plan::Program& program : made.programs) {
     sum_on(e.storage_rank, program);
     if (!is_training(program)) order_after_parameters(c, program);

@@ -37,13 +37,14 @@ struct Parallel {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
   std::int64_t of_output() const {
     return experiment.model.segments.back().outputs;
-  }  // elements per sample
+  }  // number of elements per sample
   std::int64_t labels() const { return experiment.model.labels(); }
   std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
   std::int32_t of_input() const {
     return experiment.model.drops() ? 2 : 1;
   }  // number of broadcasts of a rank's rows that must precede its compute
-  std::int32_t outputs() const { return of_input(); }  // bucket number of outputs
+  // bucket number of outputs; inputs come first
+  std::int32_t outputs() const { return of_input(); }
   std::int32_t gradients() const { return of_input() + 1; }
 
   Rows rows(std::int64_t step, std::int32_t rank) const {
@@ -175,7 +176,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
     const plan::BufferId id = rank.buffer(name);
     if (!id.valid()) return;
     rank.buffers[id.index()].elements = p.experiment.global_batch * width;
-    rank.buffers[id.index()].shared = shared;  // the other ranks read it in place
+    rank.buffers[id.index()].shared = shared;  // the other ranks read the buffer in place
   };
   enlarge("input", p.experiment.model.features, true);
   enlarge("labels", p.labels(), false);

@@ -70,7 +70,7 @@ class RankWriter {
  private:
   void add_buffers() {
     parameters_ = whole(plan_, "params");
-    plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read them in place
+    plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read the parameters in place
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
     mixed_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     for (const int neighbor : neighbors_)

@@ -45,9 +45,8 @@ class MeanOfRanks {
   void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
                              const plan::Access& to) const;  // one op per segment
-  std::vector<plan::Op> end(
-      // parameters with which all ranks end, after the last mean
-      const plan::Access& parameters) const;
+  // parameters with which all ranks end, after the last mean
+  std::vector<plan::Op> end(const plan::Access& parameters) const;
 
   // Calls `visit(segment, true if first of its bucket)` for the segments with parameters, bucket by
   // bucket.

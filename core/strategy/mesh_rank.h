@@ -27,9 +27,8 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way,
-                   // this function and the following return -1 if the rank is in no such group
-                   int replica) const;
+  // this function and the following return -1 if the rank is in no such group
+  std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way, int replica) const;
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
@@ -62,10 +61,9 @@ struct MeshRank {
   experiment::MeshCoordinates at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  std::vector<std::vector<Line>> ways =
-      // group and lane by directed connection (Hop::way); if the rank is called remotely, then by
-      // replica
-      {};
+  // group and lane by directed connection (Hop::way); if the rank is called remotely, then by
+  // replica
+  std::vector<std::vector<Line>> ways = {};
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   // true for the first of the ranks that update the same parameters
   bool reports_parameters = true;

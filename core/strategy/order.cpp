@@ -144,7 +144,7 @@ void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& pro
 }  // namespace
 
 void order_by_data(plan::RankPlan& rank) {
-  Touches of_all(rank.buffers.size());  // latest accesses over all programs
+  Touches of_all(rank.buffers.size());  // latest accesses by any program
   for (const plan::Program& program : rank.programs)
     for_each_op(rank.lanes.size(), program.ops, [&](const Op& op, std::int32_t sequence) {
       for (const OrderedTouch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);

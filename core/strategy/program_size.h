@@ -13,10 +13,8 @@ namespace trainyard::strategy {
 
 struct ProgramSize {
   std::string name;
-  std::int64_t samples = 0, all = 0,
-               // `samples`: samples of this rank (0 if it is called remotely); `all`: samples of
-               // all ranks
-      repeats = 1;
+  // `samples`: samples of this rank (0 if it is called remotely); `all`: samples of all ranks
+  std::int64_t samples = 0, all = 0, repeats = 1;
   // Number of samples by micro-batch, including micro-batches of other callers. All replicas have
   // as many entries as the one with the most samples; entries without samples are 0.
   std::vector<std::int64_t> micro_batches = {};

@@ -10,7 +10,8 @@
 
 namespace trainyard::strategy {
 
-int moments(const experiment::OptimizerSpec& optimizer);  // number of moments per parameter
+// returns the number of moments per parameter
+int moments(const experiment::OptimizerSpec& optimizer);
 
 using experiment::Bucket;
 

@@ -16,7 +16,7 @@ class ReplicaOps : protected ReplicaSpans {
 
   Op load() const;  // loads all inputs of a replica
   Op rate() const;
-  Op count(std::int32_t update) const;  // counts one more update in the step
+  Op count(std::int32_t update) const;  // returns the op that counts one more update in the step
   Op statistics(int s) const;
   Op forward(int s) const;
   Op recompute(int s) const;  // recomputes the output of forward
@@ -33,9 +33,8 @@ class ReplicaOps : protected ReplicaSpans {
             const std::vector<Access>& moments) const;
 
   Op zero(const Access& span) const;  // fills the span with zeros
-  Op op_of(OpKind kind,
-           // returns an op of this micro-step on the compute lane, without accesses
-           int segment) const;
+  // returns an op of this micro-step on the compute lane, without accesses
+  Op op_of(OpKind kind, int segment) const;
 
   // Calls `add(op)` with the ops that recompute dropped outputs before the backward pass of segment
   // `s`: those of consecutive segments that end with `s`.

@@ -354,9 +354,8 @@ class StepWriter : private ReplicaOps {
   }
 
   const SamplesOfStep& step_;
-  std::int32_t last_micro_ = 0,
-               // last micro-step of the step, and the last one in which this rank has samples
-      last_own_micro_ = 0;
+  // last micro-step of the step, and the last one in which this rank has samples
+  std::int32_t last_micro_ = 0, last_own_micro_ = 0;
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
   std::int32_t input_free_ = 0;    // number of compute ops after which no op reads the input

@@ -57,9 +57,8 @@ struct SharedColumns {
   plan::LaneId lane;  // invalid: the rank has all columns
   std::int32_t group = -1, first_number = 0;
   plan::Columns columns;
-  plan::Access sums,
-      // values before the first activation, for the rows of all ranks; full buffers
-      gradients;
+  // values before the first activation, for the rows of all ranks; full buffers
+  plan::Access sums, gradients;
   plan::Access weights;  // the rank's columns of the weights or of their gradient, packed
 };
 
@@ -75,16 +74,14 @@ struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
   std::int32_t group = -1;  // group that sums every bucket; -1: none
-  bool averages_weights =
-      // ranks update separately and then average parameters, bucket by bucket; requires a group
-      false;
+  // ranks update separately and then average parameters, bucket by bucket; requires a group
+  bool averages_weights = false;
   ReplicaBuffers buffers;
   CompressionBuffers compression;
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
-  std::vector<std::int32_t> slots =
-      // number of micro-steps whose rows a buffer holds side by side, by buffer; empty: one each
-      {};
+  // number of micro-steps whose rows a buffer holds side by side, by buffer; empty: one each
+  std::vector<std::int32_t> slots = {};
   experiment::Recomputation recomputation = {};
 
   std::int32_t slots_of(plan::BufferId buffer) const {

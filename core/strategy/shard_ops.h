@@ -11,7 +11,7 @@ struct Shards {
   Units units;
   // the rank's shards of all units, contiguous; invalid if the rank has all parameters
   plan::Access parameters = {};
-  plan::Access gradients = {};  // likewise for gradients
+  plan::Access gradients = {};  // gradients of the same shards, in the same way
 };
 
 // Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their

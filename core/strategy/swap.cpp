@@ -300,9 +300,8 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
     return std::pair(a.from, a.op.kind != OpKind::swap_out) <
            std::pair(b.from, b.op.kind != OpKind::swap_out);
   });
-  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1,
-                                   // number of copies that a compute op waits for, by compute op
-                                   0);
+  // number of copies that a compute op waits for, by compute op
+  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1, 0);
   for (std::size_t c = 0; c < copies.size(); ++c) {
     Copy& copy = copies[c];
     copy.op.lane = lane;

@@ -51,7 +51,7 @@ struct Units {
   Units(const experiment::Resolved& experiment, std::int32_t rank);
 
   bool gathers;   // parameters are gathered for each pass and dropped after it; else all are kept
-  bool scatters;  // gradients are reduce-scattered
+  bool scatters;  // true if gradients are reduce-scattered
   std::int32_t prefetch;
   std::vector<Unit> list;
   std::int64_t own = 0;  // number of elements of the rank's shards

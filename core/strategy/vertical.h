@@ -5,8 +5,15 @@
 // gradients of all rows are gathered, to compute the weight gradient of the local columns. In each
 // rank's gradient, columns of other ranks are zero, so the sum over ranks combines them.
 //
-// LOAD.m0 columns   PART.s0.m0 columns   RS.b1 row O   F.s0.m0 ... B.s0.m0
-// AG.b2 row O   W.s0.m0 columns
+// Ops of micro-step 0, with O outputs of the first layer:
+//   LOAD.m0      loads the rank's columns of all rows
+//   PART.s0.m0   multiplies them by the weights
+//   RS.b1 row O  sums the products over ranks; each rank gets its rows, of O elements each
+//   F.s0.m0      adds the bias and applies the activation
+//   ...          the other layers, as in any replica
+//   B.s0.m0      computes the gradients of the rank's rows, before the activation
+//   AG.b2 row O  gathers the gradients of the rows of all ranks
+//   W.s0.m0      computes the weight gradient of the rank's columns
 #pragma once
 
 #include "core/strategy/replica_step.h"
@@ -30,8 +37,8 @@ void take_columns(const Replica& replica, const MicroRows& rows, plan::Op& load)
 plan::Op partial_products(const Replica& replica, const MicroRows& rows);
 void finish_forward(const Replica& replica, const MicroRows& rows,
                     plan::Op& forward);  // `forward`: op of a replica, which reads the full input
-void scatter_gradient_rows(const Replica& replica, const MicroRows& rows,
-                           plan::Op& backward);  // for the rank's rows
+// makes the op write the gradients of the rank's rows, which are then gathered
+void scatter_gradient_rows(const Replica& replica, const MicroRows& rows, plan::Op& backward);
 void take_columns_of_weight(const Replica& replica, const MicroRows& rows,
                             plan::Op& backward_weight);
 

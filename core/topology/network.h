@@ -31,7 +31,7 @@ struct Hop {
 
 struct Route {
   std::vector<Hop> hops;
-  double latency_seconds = 0;  // sum over the hops
+  double latency_seconds = 0;  // sum of the hops' latencies
   // bandwidth of the narrowest hop; infinite for a route of a device to itself
   double bandwidth_bits_per_second = 0;
 };

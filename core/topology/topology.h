@@ -24,7 +24,7 @@ enum class Role {
   // does not train: evaluates held-out samples from checkpoints; only for strategies with servers,
   // at most one
   evaluator,
-  idle,  // drawn, but without a rank
+  idle,  // drawn, but not a rank
 };
 
 struct Device {

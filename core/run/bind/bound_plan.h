@@ -31,12 +31,12 @@ struct Recipe {
       update;
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;  // 0: no clipping
-  bool stops_at_non_finite = false,
-       // reaction to non-finite gradients; if both are false, they are used
-      skips_non_finite = false;
+  // reaction to non-finite gradients; if both are false, they are used
+  bool stops_at_non_finite = false, skips_non_finite = false;
   compute::compression::CompressionSpec compression;
-  compute::Multiplies multiplies = compute::Multiplies::full;  // in training and evaluation
-  std::int64_t seed = 0;                                       // seed of dropout
+  // precision of products in training and evaluation
+  compute::Multiplies multiplies = compute::Multiplies::full;
+  std::int64_t seed = 0;  // seed of dropout
   LossScaling loss_scaling = {};
 };
 
@@ -47,7 +47,7 @@ struct BoundLoad {
   // if the rank holds only some columns, `input` has these columns for the samples of all ranks
   compute::Tensor input, labels;
   compute::Tensor sample_numbers;  // numbers in the data set; empty if no op needs them
-  plan::Columns columns = {};      // none: all
+  plan::Columns columns = {};      // columns that are loaded; none: all
 
   std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
 };
@@ -74,7 +74,7 @@ struct NamedRows {
 // host memory, or an offset in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  const OffloadSpace* file = nullptr;  // null: host memory
+  const OffloadSpace* file = nullptr;  // null: offloaded to host memory
   std::int64_t offset = 0, bytes = 0;
 };
 
@@ -82,7 +82,7 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
-  int bucket = -1;  // encode and decode
+  int bucket = -1;  // for encode and decode
   // the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
   // the op all-reduces the statistics of updates, because each rank updates only a shard
@@ -101,11 +101,9 @@ struct BoundOp {
   std::uint32_t transfer = 0;  // id of the transfer, equal at both ends
   // collective that an engine runs as one op: root's position in the group
   int root = 0;
-  std::int64_t engine_bytes =
-      // for such a collective: lower bound of bytes sent, by formula
-      // (core/collective/engine_cost.h)
-      0;
-  std::byte* data = nullptr;       // sent or written bytes
+  // for such a collective: lower bound of bytes sent, by formula (core/collective/engine_cost.h)
+  std::int64_t engine_bytes = 0;
+  std::byte* data = nullptr;       // bytes that are sent or written
   const std::byte* own = nullptr;  // local operand, which is added or copied; usually `data`
   std::int64_t bytes = 0, elements = 0;
   base::DType dtype = base::DType::fp32;

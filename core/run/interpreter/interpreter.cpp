@@ -360,7 +360,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     }
   }
   evaluating = false;
-  if (parts.evaluated) parts.evaluated(step);  // before the next step begins
+  if (parts.evaluated) parts.evaluated(step);  // called before the next step begins
   meter.evaluated(step, loss_sum, correct, samples, base::now_nanoseconds());
   return {};
 }

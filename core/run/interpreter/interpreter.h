@@ -99,9 +99,8 @@ class Interpreter {
   void open(std::int64_t first_step);  // sets the first step
   // admits a program to run next
   base::Result<void> admit(const std::string& program, std::int64_t step);
-  base::Result<bool>
   // runs what can run now, at most one compute op; returns false if a peer must proceed first
-  progress();
+  base::Result<bool> progress();
   bool complete() const;  // true if all admitted programs are complete
   plan::StepPosition place() const;
 

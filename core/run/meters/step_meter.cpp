@@ -151,10 +151,9 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
-    imposed_metrics(
-        // must precede metrics that every rank reports: when these arrive without the former,
-        // readers know that this rank does not report them
-        step);
+    // must precede metrics that every rank reports: when these arrive without the former, readers
+    // know that this rank does not report them
+    imposed_metrics(step);
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));

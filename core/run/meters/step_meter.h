@@ -103,8 +103,8 @@ class StepMeter {
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t reported_step_ = 0;
-  std::vector<std::uint64_t> reported_messages_;  // messages in both directions at the last report,
-                                                  // by peer; 0: never reported
+  // number of messages in both directions at the last report, by peer; 0: never reported
+  std::vector<std::uint64_t> reported_messages_;
 };
 
 }  // namespace trainyard::run

@@ -20,8 +20,9 @@ struct PairTrainingParts {
   const plan::Plan* plan = nullptr;
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
-  std::vector<std::unique_ptr<compute::Compute>> computes;   // by rank
-  std::vector<std::unique_ptr<comm::Transport>> transports;  // by rank, all in one process
+  std::vector<std::unique_ptr<compute::Compute>> computes;  // devices, by rank
+  // transports within this process, by rank
+  std::vector<std::unique_ptr<comm::Transport>> transports;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
   std::function<int(int rank)> share;  // `share` and `held_out`: as in InterpreterParts

@@ -58,9 +58,8 @@ class ServerReplay {
   compute::Tensor state(int worker) const;
   std::int64_t done() const;       // number of steps, as counted by the first server
   std::int64_t gradients() const;  // number of computed gradients
-  std::int64_t bytes(
-      // payload bytes from one rank to another so far, as in a real run
-      int from, int to) const;
+  // payload bytes from one rank to another so far, as in a real run
+  std::int64_t bytes(int from, int to) const;
   std::int64_t memory_bytes() const;
 
  private:

@@ -30,9 +30,8 @@ Result<std::int64_t> Server::State::run() {
     if (!moved) return base::fail(moved.error());
     if (!*moved) wait_idle();
   }
-  memory.tell(step_made(),
-              // final memory report: by now all version slots have been used
-              base::now_nanoseconds());
+  // final memory report: by now all version slots have been used
+  memory.tell(step_made(), base::now_nanoseconds());
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 

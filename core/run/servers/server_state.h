@@ -33,8 +33,8 @@ struct Server::State {
     int reads = -1;
     // the worker will get rows from that slot when it has listed them
     bool owes_rows = false;
-    bool has_list = false;      // its list of rows has arrived
-    std::int64_t given_ns = 0;  // time of its last answer
+    bool has_list = false;      // the worker's list of rows has arrived
+    std::int64_t given_ns = 0;  // time of the last answer to the worker
   };
   ServerParts parts;
   plan::ArrivalQueue arrivals;

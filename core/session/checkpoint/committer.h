@@ -33,7 +33,7 @@ class Committer {
 
  private:
   struct Parts {
-    std::map<int, CheckpointFile> of_parameters;  // By rank.
+    std::map<int, CheckpointFile> of_parameters;  // Parts of parameters, by rank.
     std::optional<CheckpointFile> state;
   };
   bool is_complete(const Parts& parts) const;

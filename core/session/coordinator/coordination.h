@@ -53,7 +53,7 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
-  void take(const PeerId& from, const Ask& ask);  // From a viewer.
+  void take(const PeerId& from, const Ask& ask);  // The sender is a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
   void refuse(const PeerId& unknown_peer, const Hello& hello);
@@ -101,7 +101,7 @@ class Coordination {
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
-  std::int64_t clock_ns() const;  // Clock of the recording.
+  std::int64_t clock_ns() const;  // Time on the clock of the recording.
   void record_state(const base::Json& fault = nullptr);
   // True if the run's step is derived from this rank's step.
   bool counts(const RankEntry& entry) const;

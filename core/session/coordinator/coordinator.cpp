@@ -30,8 +30,8 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
-constexpr std::int64_t kSecond = 1'000'000'000;      // Nanoseconds.
-constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Between two flushes of the recording.
+constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
+constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
 constexpr std::int64_t kTableTime =

@@ -71,7 +71,7 @@ struct CoordinatorParts {
 };
 
 struct CoordinatorResult {
-  base::Json result;  // Result line of the command-line contract.
+  base::Json result;  // Result line that the command line prints.
   RunState state = RunState::failed;
   std::optional<base::Problem> problem;
 };

@@ -50,7 +50,7 @@ class Journal {
   }  // Marks the history as complete, so that the result can be computed from it.
   void result(const base::Json& result);
   void flush();
-  void close();  // Nothing can be written afterwards.
+  void close();  // Closes the files; nothing can be written afterwards.
 
   const std::optional<base::Problem>& failure() const { return failure_; }
   const telemetry::History& history() const { return history_; }
@@ -64,7 +64,8 @@ class Journal {
 
   std::filesystem::path directory_;
   telemetry::RecordingWriter recording_;
-  base::Json order_header_ = base::Json::object();  // Identifies the run of the order file.
+  // Header of the order file, which identifies the run.
+  base::Json order_header_ = base::Json::object();
   std::optional<telemetry::RecordingWriter> order_;
   std::ofstream log_;
   std::int64_t started_ns_;

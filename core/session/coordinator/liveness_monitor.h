@@ -26,15 +26,16 @@ struct LivenessLimits {
 
 class LivenessMonitor {
  public:
-  LivenessMonitor(std::vector<std::string> rank_names,
-                  LivenessLimits limits);  // Display names: "rank 2 (cpu2 on alpha)".
+  // First argument: display names, such as "rank 2 (cpu2 on alpha)".
+  LivenessMonitor(std::vector<std::string> rank_names, LivenessLimits limits);
 
   // Starts the hang check: all ranks train from now on. Until then, a rank is only checked for
   // missing heartbeats, from its first heartbeat on.
   void start(std::int64_t now_ns);
   void heard(const Progress& progress, std::int64_t now_ns);
   void done(int rank);  // The rank finished or failed: no more heartbeats are expected.
-  void again(int rank, std::int64_t now_ns);  // A new process takes the rank's place.
+  // Starts to watch a new process that takes the rank's place.
+  void again(int rank, std::int64_t now_ns);
   // Returns a Problem if a rank is unresponsive or the run hangs. Ranks that wait at `horizon` have
   // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);

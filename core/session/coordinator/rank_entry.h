@@ -30,20 +30,19 @@ class GracePeriod {
 
 struct RankEntry {
   RankIdentity identity;
-  std::string name;  // "rank 2 (cpu2 on alpha)".
+  std::string name;  // Such as "rank 2 (cpu2 on alpha)".
   std::unique_ptr<RankHandle> handle;
   PeerId peer;                                // Empty before its Hello message.
   std::string software, endpoint, plan_hash;  // Empty until the rank reports them.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
+  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
   bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
-  bool wanted = false,
-       // Flags of a failed rank. `wanted`: a replacement is requested. `returning`: the replacement
-       // has started and is getting ready.
-      returning = false;
+  // Flags of a failed rank. `wanted`: a replacement is requested. `returning`: the replacement has
+  // started and is getting ready.
+  bool wanted = false, returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
   // Number of confirmations by servers that this rank, or an earlier process of it, left.
   int departures_seen = 0;
@@ -54,7 +53,7 @@ struct RankEntry {
 using RankEntries = std::vector<RankEntry>;
 
 std::uint64_t random_number();
-std::string new_token();  // Random token that cannot be guessed.
+std::string new_token();  // Returns a random token that cannot be guessed.
 
 // Display names by rank.
 std::vector<std::string> rank_names(const experiment::Resolved& experiment);

@@ -52,7 +52,7 @@ struct Planned {
 };
 
 struct Start {
-  std::vector<std::string> endpoints;  // By rank.
+  std::vector<std::string> endpoints;  // Endpoints of all ranks' data planes, by rank.
   std::string plan_hash;
 };
 
@@ -142,7 +142,7 @@ struct Finished {
   // Peak memory of its process; 0 if the rank is only a thread of a process.
   std::uint64_t peak_memory_bytes = 0;
   std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
-  std::vector<RankTraffic> peers;       // By rank.
+  std::vector<RankTraffic> peers;       // Traffic with each peer, by rank.
 };
 
 struct Abort {
@@ -185,10 +185,10 @@ enum class Command : std::uint8_t {
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
-  double seconds_per_step = 0;  // For `set_pace`.
-  Slow slow = {};               // For `slow`.
-  std::int32_t rank = -1;       // For `kill`, `stall`, `wake`, `restart`.
-  LinkBandwidth link = {};      // For `link`.
+  double seconds_per_step = 0;  // For command `set_pace`.
+  Slow slow = {};               // For command `slow`.
+  std::int32_t rank = -1;       // For commands `kill`, `stall`, `wake`, `restart`.
+  LinkBandwidth link = {};      // For command `link`.
 };
 
 // State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order
@@ -218,18 +218,18 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
+  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
 };
 
 struct Status {
-  std::uint64_t answers = 0;  // `id` of the Ask.
+  std::uint64_t answers = 0;  // `id` of the Ask that this Status answers.
   RunState state = RunState::starting;
   std::int64_t step = 0, steps = 0, horizon = 0;
   double seconds_per_step = 0;
   std::vector<RankStatus> ranks;
   std::optional<base::Problem> problem;
   std::string run_directory;
-  std::vector<LinkBandwidth> links = {};  // Links that differ from the drawing.
+  std::vector<LinkBandwidth> links = {};  // Links whose bandwidth differs from the drawing.
 };
 
 using Message =

@@ -24,7 +24,7 @@ namespace trainyard::session {
 
 struct RankIdentity {
   int rank = 0;
-  std::string token;     // Given by the launcher.
+  std::string token;     // Token from the launcher (see Hello).
   std::string endpoint;  // Address of the coordinator.
 };
 
@@ -32,7 +32,7 @@ struct RankIdentity {
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
-  virtual std::string endpoint() const = 0;  // Empty if peers need none.
+  virtual std::string endpoint() const = 0;  // Empty if peers need no address.
   // Memory on the device for those shared buffers that the host only copies to or from
   // (`run::Layout`); null if these buffers are in host memory.
   virtual std::byte* on_device() const { return nullptr; }

@@ -73,12 +73,12 @@ class RankLink {
   mutable std::mutex mutex_;
   std::optional<base::Problem> abort_reason_;
   std::int64_t reported_step_ = -1;
-  std::vector<telemetry::Event> batch_;  // Being sent.
-  std::optional<Samples> samples_;       // Being sent.
-  Order order_;                          // Being sent.
-  std::vector<Saved> saved_;             // Being sent.
-  std::vector<Log> log_;                 // Being sent; guarded by the mutex.
-  std::thread thread_;                   // Not joinable once closed.
+  std::vector<telemetry::Event> batch_;  // Events that are being sent.
+  std::optional<Samples> samples_;       // Message that is being sent.
+  Order order_;                          // Message that is being sent.
+  std::vector<Saved> saved_;             // Reports that are being sent.
+  std::vector<Log> log_;                 // Log lines that are being sent; guarded by the mutex.
+  std::thread thread_;                   // Not joinable after `close`.
 };
 
 }  // namespace trainyard::session

@@ -19,9 +19,8 @@
 namespace trainyard::session {
 
 bool generates_text(const experiment::Resolved& experiment);
-bool generates_text_from_checkpoints(
-    // True if text is generated, and no rank has all parameters.
-    const experiment::Resolved& experiment);
+// True if text is generated, and no rank has all parameters.
+bool generates_text_from_checkpoints(const experiment::Resolved& experiment);
 
 // Returns the text of a log line of level "text": "after step 19:" and below it the text generated
 // with the current parameters.

@@ -308,16 +308,16 @@ class VirtualRanks {
   run::Recipe recipe_;
   std::string run_directory_;
   std::unique_ptr<compute::Compute> compute_;
-  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // By rank.
+  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // One ring per rank.
   std::unique_ptr<run::ServerReplay> training_;
   std::unique_ptr<plan::ServerEventSource> clock_;
-  std::vector<telemetry::Event> batch_;  // Being sent.
+  std::vector<telemetry::Event> batch_;  // Events that are being sent.
   std::vector<Order> orders_;            // Events not sent yet, by server.
   int batch_of_ = 0;
   std::optional<Problem> aborted_;
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
   std::int64_t served_ns_ = 0, heard_ns_ = 0, reported_done_ = -1;
-  int unshipped_ = 0;  // Events since the rings were emptied.
+  int unshipped_ = 0;  // Number of server events since the rings were emptied.
 };
 
 }  // namespace

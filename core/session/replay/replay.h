@@ -30,9 +30,8 @@ struct ReplayResult {
   // Events that could not be replayed because an event that they depend on was not recorded, for
   // example in a killed run.
   std::int64_t skipped_events = 0;
-  std::vector<Weights>
-      // Final weights of the ranks named in the recorded result; of all ranks if there is none.
-      weights;
+  // Final weights of the ranks named in the recorded result; of all ranks if there is none.
+  std::vector<Weights> weights;
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
   const Weights& reported_weights()

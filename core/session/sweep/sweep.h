@@ -22,20 +22,19 @@ struct SweepVariant {
   collective::Algorithm algorithm =
       collective::Algorithm::ring;  // Requested algorithm; without effect on one rank.
   VariantState state = VariantState::waiting;
-  std::string reason;     // Reason for failing or being left out.
+  std::string reason;     // Reason why the variant failed or was left out.
   std::string directory;  // Run directory, relative to the sweep's directory; empty: not started.
-  double began_unix_seconds = 0;  // 0: not started.
+  double began_unix_seconds = 0;  // Start time; 0: not started.
   double seconds = 0;             // Duration, including start and end of the run's processes.
 
   // Measured values, valid if `state` is done.
-  collective::Algorithm used = collective::Algorithm::ring;  // Algorithm that `auto` resolved to.
-  std::int64_t measured_steps = 0;                           // Full steps after the warm-up.
-  std::int64_t step_samples = 0;  // Samples of one full step, over all ranks.
+  // Algorithm that ran, if `auto` was requested.
+  collective::Algorithm used = collective::Algorithm::ring;
+  std::int64_t measured_steps = 0;  // Full steps after the warm-up.
+  std::int64_t step_samples = 0;    // Samples of one full step, over all ranks.
   double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
-  std::int64_t sent_bytes = 0, busiest_sent_bytes =
-                                   // Payload sent in the full run: by all ranks, and by the rank
-                                   // that sent the most.
-                               0;
+  // Payload sent in the full run: by all ranks, and by the rank that sent the most.
+  std::int64_t sent_bytes = 0, busiest_sent_bytes = 0;
   std::int64_t formula_sent_bytes = -1,
                formula_busiest_sent_bytes = -1;  // Both values by formula; -1: no formula known.
   // Step time simulated with the drawn speeds; 0: not simulated.
@@ -84,8 +83,10 @@ struct SweepRequest {
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-std::vector<std::int64_t> default_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all drawn ranks.
-std::int64_t warm_up_steps(std::int64_t steps);               // A fifth of the steps, at most ten.
+// Returns 1, 2, 4, ... and the number of drawn ranks.
+std::vector<std::int64_t> default_ranks(std::int64_t drawn);
+// Returns a fifth of the steps, at most ten.
+std::int64_t warm_up_steps(std::int64_t steps);
 
 // Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
 // one_device. Fast for any drawing.

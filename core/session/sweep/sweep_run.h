@@ -12,9 +12,9 @@
 namespace trainyard::session {
 
 struct SweepParts {
-  Sweep sweep;                      // From `make_sweep`.
-  experiment::Experiment whole;     // With absolute data paths.
-  std::filesystem::path directory;  // From `make_sweep_directory`, locked.
+  Sweep sweep;                      // Manifest from `make_sweep`.
+  experiment::Experiment whole;     // The experiment, with absolute data paths.
+  std::filesystem::path directory;  // Directory from `make_sweep_directory`, locked.
   std::string program;              // Path of trainyard-cli.
   // Number of Ctrl-Cs so far: each is forwarded to the current run, and no other run starts.
   std::function<int()> interrupts;

@@ -26,7 +26,7 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-std::string explanation(SweepColumn column);  // Meaning of the figure, with its formula.
+std::string explanation(SweepColumn column);  // Returns what the figure means, with its formula.
 // Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
 // "ring", or "auto (direct)" once resolved; empty for one rank.
@@ -37,9 +37,8 @@ std::string baseline_text(
     const Sweep& sweep);  // "speed-up against 1 rank"; empty while no variant has finished.
 std::string measurement_text(
     const Sweep& sweep);  // "median of the full steps after 10 of warm-up, of 50"
-std::vector<std::string> caveats(
-    // Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
-    const Sweep& sweep);
+// Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
+std::vector<std::string> caveats(const Sweep& sweep);
 
 // Returns one line per variant, with full precision and units in the header.
 std::string to_csv(const Sweep& sweep);

@@ -21,9 +21,8 @@ struct ProcessOptions {
   // child start at 3.
   std::vector<std::pair<int, int>> descriptors;
   std::string input;  // Text for the child's standard input; for secrets, which argv would show.
-  std::vector<std::string>
-      // Variables "NAME=VALUE", added to this process's environment unless already set there.
-      environment{};
+  // Variables "NAME=VALUE", added to this process's environment unless already set there.
+  std::vector<std::string> environment{};
 };
 
 class Process {

@@ -27,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
-constexpr std::size_t kMaxSocketPathLength =
-    sizeof(sockaddr_un::sun_path) - 1;            // Without the terminating zero.
+// Maximum length of a path, without the terminating zero.
+constexpr std::size_t kMaxSocketPathLength = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::size_t kMaxSocketNameLength = 16;  // Longest socket name, such as "/rank-4095".
 
 // Detaches the child: it keeps only the pipe, and gets no signals meant for the parent, such as
