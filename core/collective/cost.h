@@ -29,8 +29,8 @@ struct Work {
   int element_bytes = 4;
   std::vector<topology::DeviceId> devices;
   std::vector<int> hosts;  // host numbers, by position
-  Collective collective =
-      Collective::all_reduce;  // for all_gather, `elements` is the sum over all positions
+  // for all_gather, `elements` is the sum over all positions
+  Collective collective = Collective::all_reduce;
   // `hosts` of other groups, which must use the same algorithm; their cost does not affect the
   // choice
   std::vector<std::vector<int>> concurrent_groups = {};

@@ -314,8 +314,8 @@ class Expansion {
   std::map<std::int32_t, std::size_t> seen_;
   // accesses of the current collective so far, by chunk
   std::vector<std::vector<Touch>> touched_;
-  std::map<std::size_t, const std::vector<Dependency>*>
-      coarse_after_;  // dependencies of the collective that a new op belongs to, by index of the op
+  // dependencies of the collective that a new op belongs to, by index of the op
+  std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;
   Program result_;
 };
 

@@ -9,15 +9,15 @@ namespace trainyard::collective {
 
 struct Formation {
   int members = 1;
-  std::vector<std::vector<int>>
-      hosts;  // positions on each host, ascending; hosts are ordered by first position
+  // positions on each host, ascending; hosts are ordered by first position
+  std::vector<std::vector<int>> hosts;
   // number of columns of the grid, a divisor of `members`; position = row * columns + column
   int columns = 1;
 
   int rows() const { return members / columns; }
   bool even() const;  // true if all hosts have equally many members
-  const std::vector<int>& host_of(
-      int position) const;  // returns the positions on the same host, including `position`
+  // returns the positions on the same host, including `position`
+  const std::vector<int>& host_of(int position) const;
 };
 
 // Returns a formation of members on one host. Its grid is the one closest to a square, with at most

@@ -29,8 +29,8 @@ struct Exercise {
   std::int64_t segment_bytes = 0;  // same as in Method
   std::int64_t row = 1;  // same as in plan::Op: chunks consist of full rows of this many elements
   int bucket = 0;        // bucket number in the program's text
-  std::vector<int> ranks =
-      {};  // rank number in the program's text, by position; empty: the position
+  // rank number in the program's text, by position; empty: the position
+  std::vector<int> ranks = {};
 
   int rank(int position) const {
     return ranks.empty() ? position : ranks[static_cast<std::size_t>(position)];

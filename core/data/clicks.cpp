@@ -82,9 +82,8 @@ void ClickModel::center_and_scale() {
     mean += of_slot;
     variance += square - of_slot * of_slot;
   }
-  const double scale = variance > 0
-                           ? kScoreDeviation / std::sqrt(variance)
-                           : 1;  // One index per slot and no dense numbers: all samples are equal.
+  // The variance is 0 if there is one index per slot and no dense number: samples are equal.
+  const double scale = variance > 0 ? kScoreDeviation / std::sqrt(variance) : 1;
   for (double& weight : of_index_) weight *= scale;
   for (double& weight : of_dense_) weight *= scale;
   bias_ = bias_for(noise_) - scale * mean;

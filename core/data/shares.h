@@ -45,8 +45,8 @@ class Shares {
   // Returns the position of the rank's first sample of the step: in the order of the epoch, or in
   // the order of the rank's samples if it owns some.
   std::int64_t first(std::int64_t step, std::int64_t rank) const;
-  std::vector<StepRange> stretches()
-      const;  // Returns the ranges of steps of an epoch, in order; adjacent ones differ.
+  // Returns the ranges of steps of an epoch, in order; adjacent ones differ.
+  std::vector<StepRange> stretches() const;
 
  private:
   Shares(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,

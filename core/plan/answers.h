@@ -58,8 +58,8 @@ class RecordedAnswers {
   static base::Result<RecordedAnswers> make(std::vector<std::vector<Answer>> ranks,
                                             std::int64_t first_step);
 
-  std::optional<Answer>
-  next();  // returns nothing at the end, or if the next event depends on one that was not recorded
+  // returns nothing at the end, or if the next event depends on one that was not recorded
+  std::optional<Answer> next();
   std::int64_t left() const { return static_cast<std::int64_t>(merged_.left()); }
 
  private:

@@ -35,8 +35,8 @@ struct ArrivalRule {
   // true: workers are answered after the update (synchronous), and gradients of an older version
   // are dropped
   bool answers_after_update = false;
-  std::int64_t clock_bound =
-      -1;  // maximum number of rounds that a worker may be ahead of the slowest; -1: no limit
+  // maximum number of rounds that a worker may be ahead of the slowest; -1: no limit
+  std::int64_t clock_bound = -1;
 
   bool operator==(const ArrivalRule&) const = default;
 };

@@ -192,8 +192,8 @@ class Run {
   std::vector<char> changed_;  // by rank: true if an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  std::unordered_map<std::int32_t, std::vector<std::vector<At>>>
-      meetings_;  // members that have started a collective, by group and number of the collective
+  // members that have started a collective, by group and number of the collective
+  std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
   // number of collectives so far, by group and rank
   std::unordered_map<std::uint64_t, std::size_t> met_;
   std::vector<At> finishing_;

@@ -66,8 +66,8 @@ std::string_view word(MemoryKind place);  // returns a word such as "host"
 // true if the text may be the name of a lane, buffer or program
 bool is_name(std::string_view text);
 std::string token(const Op& op);  // returns a token such as "F.s2.m0"
-base::Result<Op> parse_token(
-    std::string_view text);  // parses kind and numbers only; a Problem names the column
+// parses kind and numbers only; a Problem names the column
+base::Result<Op> parse_token(std::string_view text);
 
 std::string to_text(const RankPlan& rank);
 std::string to_text(const Plan& plan);  // returns the text of all ranks

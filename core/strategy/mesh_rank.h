@@ -33,8 +33,8 @@ class MeshGroups {
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
   std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
-  std::int32_t statistics(
-      int rank) const;  // group of the ranks that update parts of the same segments as this rank
+  // group of the ranks that update parts of the same segments as this rank
+  std::int32_t statistics(int rank) const;
   std::int32_t norms() const { return all_ranks_; }
   // True if the rank is the first of those that update the same parameters. Only that rank reports
   // them.
@@ -67,8 +67,8 @@ struct MeshRank {
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   // true for the first of the ranks that update the same parameters
   bool reports_parameters = true;
-  std::optional<Shards> shards =
-      {};  // state that is sharded among replicas, each of which updates its shard
+  // state that is sharded among replicas, each of which updates its shard
+  std::optional<Shards> shards = {};
   // for the softmax: maximum and sum of exponentials of the logits of every tensor rank,
   // contiguous; invalid if every rank has all classes
   plan::Access summaries = {};

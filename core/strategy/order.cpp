@@ -116,8 +116,8 @@ class WaitsOfLanes {
   }
 
   const plan::RankPlan& rank_;
-  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>>
-      known_;  // by lane: sequence number by {lane, steps back, also waits for peers}
+  // by lane: sequence number by {lane, steps back, also waits for peers}
+  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 
 // Calls `visit(op, number of the op on its lane)` in program order.

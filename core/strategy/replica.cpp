@@ -98,8 +98,8 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
   if (group >= 0) add_lane(group);
   if (synchronizes) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
-  const bool compressed =
-      group >= 0 && experiment::compresses(e);  // peers then read encoded data, never gradients
+  // peers then read encoded data, never gradients
+  const bool compressed = group >= 0 && experiment::compresses(e);
   const Shared shared = group < 0 || compressed ? Shared::nothing
                         : averages_weights      ? Shared::parameters
                                                 : Shared::gradients;

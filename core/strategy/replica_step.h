@@ -34,8 +34,8 @@ struct Encoded {
 // are for power_sgd.
 struct CompressionBuffers {
   plan::Access residual, squared_errors, guess, basis;
-  std::vector<std::vector<Encoded>>
-      encoded;  // by bucket, one entry per collective in order; empty: no compression
+  // by bucket, one entry per collective in order; empty: no compression
+  std::vector<std::vector<Encoded>> encoded;
 };
 
 // Synchronized batch norm. Its sums are all-reduced in a group of their own: passes wait for them,

@@ -17,8 +17,8 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr int kVersions =
-    3;  // number of versions of a server: one current, one still being sent, one being written
+// number of versions of a server: one current, one still being sent, one being written
+constexpr int kVersions = 3;
 
 class ServerPlan {
  public:

@@ -50,8 +50,8 @@ class UnitOps : protected ShardOps {
   void free_gradient_slot(int s);
   void sum_gradient(int s);
   void keep_shards();  // adds the rank's shards of all sums to its gradients
-  void sum_shards(
-      const Line& alike);  // sums over the ranks that hold the same shards, in other shard groups
+  // sums over the ranks that hold the same shards, in other shard groups
+  void sum_shards(const Line& alike);
 
   // True if the segment's gradient accumulates over micro-steps in place.
   bool accumulates_gradient(int s) const {

@@ -93,8 +93,8 @@ class Versions {
   plan::BufferId parameters_;
   // update ops in order; version n of the parameters exists before update n
   std::map<First, std::vector<std::size_t>> updates_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      forward_;  // version that the forward pass used, by segment and micro-batch
+  // version that the forward pass used, by segment and micro-batch
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> forward_;
   std::map<First, std::vector<Life>> lives_;
   Numbers read_, ended_;
 };

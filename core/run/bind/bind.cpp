@@ -315,8 +315,8 @@ class Binder : BufferMap {
   // all ranks. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    const std::int64_t rows =
-        op.reads.back().count;  // includes samples of other ranks if the rank receives outputs
+    // includes samples of other ranks if the rank receives outputs
+    const std::int64_t rows = op.reads.back().count;
     const double part = 1.0 / static_cast<double>(model_.labels()),
                  scale = part / static_cast<double>(samples_of_update(op));
     const Tensor outputs = with_rows(activation(last), rows, model_.classes),

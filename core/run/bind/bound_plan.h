@@ -90,10 +90,10 @@ struct BoundOp {
   // the op writes the loss of its micro-step's samples, and the number of correct ones
   bool leaves_loss = false;
   bool leaves_first_loss = false;  // first op of the program that writes a loss
-  std::vector<std::unique_ptr<compute::Kernel>>
-      kernels;  // compute ops; for a server's update at [from * places + to]
-  std::shared_ptr<const plan::Pairing>
-      pairing;  // for offer and agree ops: selects one of `peers` in each step
+  // compute ops; for a server's update at [from * places + to]
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;
+  // for offer and agree ops: selects one of `peers` in each step
+  std::shared_ptr<const plan::Pairing> pairing;
   // Fields of sends and receives.
   int channel = 0;
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order

@@ -25,8 +25,8 @@ struct Layout {
   std::int64_t host_bytes = 0, disk_bytes = 0;       // sizes of offloaded memory
   // size of the first part of the shared arena, which the host also accesses
   std::int64_t shared_host_bytes = 0;
-  std::int64_t result_bytes =
-      0;  // size of the first part of the private arena, which the host reads or writes between ops
+  // size of the first part of the private arena, which the host reads or writes between ops
+  std::int64_t result_bytes = 0;
   std::int64_t scratch_first = 0;  // offset of scratch buffers in the private arena
 };
 

@@ -241,8 +241,8 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
     else
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kMaxSleep)));
-    parts.rank_progress->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // the rank is slow, but not hung
+    // the rank is slow, but not hung
+    parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   }
   lap();
   meter.record_slowed(parts.slowness->factor(ready.step), now_ns - done_ns,

@@ -85,8 +85,8 @@ struct Interpreter::State {
   // next round
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
   std::int64_t saved = 0;  // step of the last checkpoint / save_every_steps
-  std::unique_ptr<Offloading>
-      offloading;  // null: no offloading. Declared last, because its thread uses the frontier
+  // null: no offloading. Declared last, because its thread uses the frontier
+  std::unique_ptr<Offloading> offloading;
 
   explicit State(InterpreterParts p);
   ~State();  // waits until the device has finished all submitted ops

@@ -25,10 +25,10 @@ struct ServedTrainingParts {
   compute::Compute* compute = nullptr;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
-  std::function<std::pair<std::int64_t, std::int64_t>(int worker)>
-      held_out;  // as in InterpreterParts
-  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
-      initialize;  // sets the weights before the first step
+  // as in InterpreterParts
+  std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;
+  // sets the weights before the first step
+  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;
   std::function<telemetry::EventRing*(int rank)> events = {};  // null: no recording
   // updates that the servers completed before the start
   std::int64_t first_version = 0;

@@ -58,8 +58,8 @@ void Server::State::report_op(const char* program_name, std::size_t op, std::int
   while (now < begin + target_end && !parts.gate->closed()) {
     std::this_thread::sleep_for(
         std::chrono::nanoseconds(std::min(begin + target_end - now, kMaxSleep)));
-    parts.rank_progress->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // the server is slow, but not hung
+    // the server is slow, but not hung
+    parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
     now = base::now_nanoseconds();
   }
   op_event(program_name, op, begin, now, bytes, now - done);

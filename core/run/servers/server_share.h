@@ -95,8 +95,8 @@ class ServerShare {
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
-  std::vector<std::vector<std::int32_t>>
-      touched_;                   // nonzero rows of the gradient, by op of `arrival`
+  // nonzero rows of the gradient, by op of `arrival`
+  std::vector<std::vector<std::int32_t>> touched_;
   std::vector<std::byte> zeros_;  // zeros for one row
   int place_ = 0, to_ = 0;
 };

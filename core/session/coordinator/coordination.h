@@ -96,8 +96,8 @@ class Coordination {
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
   std::string resume_advice() const;
-  std::optional<std::int64_t> resumable_step()
-      const;  // Step of the newest complete checkpoint that another run can resume from.
+  // Returns the step of the newest complete checkpoint, from which another run can resume.
+  std::optional<std::int64_t> resumable_step() const;
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
@@ -126,8 +126,8 @@ class Coordination {
   Pacer pacer_;
   LivenessMonitor liveness_monitor_;
   RankEntries entries_;
-  std::set<std::pair<PeerId, std::int32_t>>
-      peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
+  // Peers and the ranks they represent; one peer may represent several ranks.
+  std::set<std::pair<PeerId, std::int32_t>> peers_;
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;

@@ -23,8 +23,8 @@ namespace trainyard::session {
 class RankHandle {
  public:
   virtual ~RankHandle() = default;  // Kills the rank if it still runs.
-  virtual std::optional<std::string>
-  ended() = 0;                // Returns how the rank ended; nothing while it runs.
+  // Returns how the rank ended; nothing while it runs.
+  virtual std::optional<std::string> ended() = 0;
   virtual bool killed() = 0;  // True if a signal ended the rank, so that it could not report why.
   virtual std::int64_t process() const = 0;
   virtual void kill() = 0;
@@ -58,16 +58,16 @@ struct CoordinatorParts {
   Launch launch;
   // Number of Ctrl-Cs so far: the first stops in order, the second immediately.
   std::function<int()> interrupts;
-  std::function<void(const Status& status, const telemetry::History& history)>
-      observe;                  // Called a few times a second.
+  // Called a few times a second.
+  std::function<void(const Status& status, const telemetry::History& history)> observe;
   std::int64_t started_ns = 0;  // Start time of this process (CLOCK_MONOTONIC).
   // Returns the step time simulated with the drawn speeds; called once, after training.
   std::function<std::optional<double>()> simulated_step_seconds;
   double unresponsive_seconds = 3;
   // Creates the device that generates text, if no rank has the full model; null if there is none.
   TextGenerator::MakeCompute make_compute = {};
-  base::Problems skipped =
-      {};  // Checkpoints that are newer than the one resumed from, but cannot be used.
+  // Checkpoints that are newer than the one resumed from, but cannot be used.
+  base::Problems skipped = {};
 };
 
 struct CoordinatorResult {

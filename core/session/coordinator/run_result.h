@@ -37,8 +37,8 @@ struct RunFacts {
   experiment::ColumnTable columns = {};
   std::int64_t first_step = 0;                 // Steps that earlier runs had completed.
   std::optional<std::int64_t> last_step = {};  // Last step of a completed run as requested.
-  std::optional<std::int64_t> committed_step =
-      {};  // Step of the newest checkpoint that another run can resume from.
+  // Step of the newest checkpoint that another run can resume from.
+  std::optional<std::int64_t> committed_step = {};
   // Checkpoints that are newer than the one resumed from, but not usable.
   base::Problems skipped_checkpoints = {};
   // For gossip: second largest absolute eigenvalue of the mixing matrix

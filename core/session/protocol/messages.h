@@ -40,8 +40,8 @@ struct Hello {
 struct Assign {
   std::string resolved;  // JSON of the resolved experiment.
   std::uint32_t generation = 0;
-  std::uint64_t run_key =
-      0;  // Random number of this run, by which ranks recognize each other's frames.
+  // Random number of this run, by which ranks recognize each other's frames.
+  std::uint64_t run_key = 0;
   std::string run_directory;
 };
 

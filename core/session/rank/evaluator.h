@@ -46,8 +46,8 @@ struct EvaluatorParts {
   run::Gate* gate = nullptr;
   run::RankProgress* rank_progress = nullptr;
   LatestCommit* committed = nullptr;
-  std::function<void(const base::Problem& problem)>
-      warn;  // Called for a checkpoint that could not be evaluated.
+  // Called for a checkpoint that could not be evaluated.
+  std::function<void(const base::Problem& problem)> warn;
 };
 
 // Evaluates checkpoints until the last is done, and returns the step of the last one. Returns a

@@ -34,8 +34,8 @@ struct ReplayResult {
   std::vector<Weights> weights;
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  const Weights& reported_weights()
-      const;  // First weights that differ from the recording; if none do, the first weights.
+  // Returns the first weights that differ from the recording; if none do, the first weights.
+  const Weights& reported_weights() const;
   bool same() const {
     return reported_weights().parameters_xxh64 == reported_weights().recorded_xxh64;
   }

@@ -19,8 +19,8 @@ enum class SweepState { running, completed, failed, canceled };
 
 struct SweepVariant {
   std::int64_t ranks = 1;
-  collective::Algorithm algorithm =
-      collective::Algorithm::ring;  // Requested algorithm; without effect on one rank.
+  // Requested algorithm; without effect on one rank.
+  collective::Algorithm algorithm = collective::Algorithm::ring;
   VariantState state = VariantState::waiting;
   std::string reason;     // Reason why the variant failed or was left out.
   std::string directory;  // Run directory, relative to the sweep's directory; empty: not started.

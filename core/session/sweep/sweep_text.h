@@ -33,10 +33,10 @@ std::vector<std::string> row(const SweepVariant& variant, const std::optional<Sc
 std::string series_name(const SweepVariant& variant);
 
 std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
-std::string baseline_text(
-    const Sweep& sweep);  // "speed-up against 1 rank"; empty while no variant has finished.
-std::string measurement_text(
-    const Sweep& sweep);  // "median of the full steps after 10 of warm-up, of 50"
+// Returns "speed-up against 1 rank"; empty while no variant has finished.
+std::string baseline_text(const Sweep& sweep);
+// Returns text such as "median of full steps, 50 steps with 10 of warm-up; evaluation off".
+std::string measurement_text(const Sweep& sweep);
 // Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
 std::vector<std::string> caveats(const Sweep& sweep);
 

@@ -19,8 +19,8 @@
 
 namespace trainyard::session {
 
-std::filesystem::path
-default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs.
+// Returns $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs.
+std::filesystem::path default_runs_directory();
 
 // Creates $XDG_RUNTIME_DIR/trainyard, else /tmp/trainyard-UID, mode 0700, where runs keep their
 // sockets (socket_directory.h). Refused if it belongs to another user.
