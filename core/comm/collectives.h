@@ -66,7 +66,7 @@ class Collectives {
   virtual bool wait(std::chrono::microseconds limit) = 0;
   virtual void wake() = 0;  // makes the current or next wait return immediately
 
-  // Aborts all local calls; every later call fails with `reason`. The first reason is kept.
+  // Aborts all local calls and makes every later call fail with `reason`. The first reason is kept.
   virtual void abort(const base::Problem& reason) = 0;
   // Returns a Problem with the reason after this rank aborted or a peer was lost.
   virtual base::Result<void> state() const = 0;

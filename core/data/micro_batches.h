@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selects the samples that a rank loads in each micro-step.
+// Determines which samples a rank loads in each micro-step.
 #pragma once
 
 #include <cstdint>

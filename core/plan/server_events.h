@@ -69,7 +69,7 @@ class RecordedOrder final : public ServerEventSource {
   static base::Result<RecordedOrder> make(std::vector<std::vector<ServerEvent>> servers,
                                           int workers);
 
-  void allow(std::int64_t, bool) override {}  // ignored: a recorded run ends where it ended
+  void allow(std::int64_t, bool) override {}  // does nothing: a recorded run ends where it ended
   void slow(int, double, double) override {}
   base::Result<std::optional<ServerEvent>> next() override;
   bool over() const override;

@@ -127,7 +127,7 @@ class ServerPlan {
     op.row = s_.row_of(s_.shares[list->first]);
   }
 
-  // Synchronous rules have no stale gradients to compensate.
+  // True if the server compensates delays. Synchronous rules have no stale gradients to compensate.
   bool compensates() const {
     return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
            !s_.rule.answers_after_update;

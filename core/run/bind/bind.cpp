@@ -394,7 +394,7 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Updates a segment, or the rank's shard of it.
+  // Returns the op that updates a segment, or the rank's shard of it.
   compute::Op update(const Op& op) {
     const Tensor rate = named("rate");
     std::vector<Tensor> moments;

@@ -89,7 +89,7 @@ struct BoundOp {
   bool leaves_statistics = false;
   // the op writes the loss of its micro-step's samples, and the number of correct ones
   bool leaves_loss = false;
-  bool leaves_first_loss = false;  // first op of the program that writes a loss
+  bool leaves_first_loss = false;  // the op is the first of the program that writes a loss
   // compute ops; for a server's update at [from * places + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
   // for offer and agree ops: selects one of `peers` in each step

@@ -33,7 +33,7 @@ class BufferMap {
   // The following functions return an empty tensor if the plan has no such buffer: not every plan
   // trains.
   compute::Tensor named(const std::string& name) const;
-  // first elements of the buffer
+  // returns the first elements of the buffer
   compute::Tensor flat(const std::string& name, std::int64_t elements) const;
   compute::Tensor part(const std::string& name, const plan::Access& access) const {
     return sub(named(name), access.first, access.count);

@@ -254,7 +254,8 @@ base::Result<void> Interpreter::State::run_once(const std::string& program, std:
   return admit(program, step).and_then([&] { return complete(frontier.admitted() - 1); });
 }
 
-// Returns the samples of a full micro-step; a step with more samples has further micro-steps.
+// Returns the number of samples of a full micro-step; a step with more samples has further
+// micro-steps.
 std::int64_t Interpreter::State::max_loaded() const {
   std::int64_t most = 1;
   for (const BoundProgram& program : parts.bound->programs)

@@ -42,7 +42,7 @@ struct Interpreter::State {
   // true if an op is submitted only after the previous one is done, because ops are slowed, or
   // because offers are answered between them
   const bool enqueue_uncaptured;
-  std::optional<Chains> chains;  // empty if `enqueue_uncaptured`
+  std::optional<Chains> chains;  // empty if ops are submitted one by one (`enqueue_uncaptured`)
   // A submitted op, and a mark in the queue that is reached when it is complete.
   struct Computing {
     plan::Frontier::Ready ready;

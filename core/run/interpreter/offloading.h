@@ -22,7 +22,7 @@ namespace trainyard::run {
 // Runs the copies of an OUT or IN, in order.
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
-// A completed op.
+// A completed op of the copy lane.
 struct CompletedCopy {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;

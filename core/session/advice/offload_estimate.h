@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number of bytes that a plan offloads (strategy/swap.h), for display before a run.
+// Computes how many bytes a plan offloads (strategy/swap.h), for display before a run.
 #pragma once
 
 #include <cstdint>

@@ -217,8 +217,8 @@ bool is_complete(const fs::path& checkpoint) {
                                  });
 }
 
-// Removes the manifest first, so that a process killed halfway leaves no directory that looks like
-// a checkpoint.
+// Removes a checkpoint, its manifest first, so that a process killed halfway leaves no directory
+// that looks like a checkpoint.
 void remove_checkpoint(const fs::path& checkpoint) {
   std::error_code error;
   fs::remove(checkpoint / kManifestName, error);

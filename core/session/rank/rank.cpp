@@ -489,7 +489,7 @@ class Rank {
     });
   }
 
-  // Runs at idle priority, so that training ranks go first when cores are scarce.
+  // Runs an evaluator, at idle priority, so that training ranks go first when cores are scarce.
   Result<std::int64_t> evaluate(const run::InterpreterParts& parts, LatestCommit& committed,
                                 RankLink& link) {
     const sched_param none{};

@@ -29,7 +29,7 @@ std::string heading(SweepColumn column);
 std::string explanation(SweepColumn column);  // Returns what the figure means, with its formula.
 // Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
-// "ring", or "auto (direct)" once resolved; empty for one rank.
+// Returns "ring", or "auto (direct)" once resolved; empty for one rank.
 std::string series_name(const SweepVariant& variant);
 
 std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
