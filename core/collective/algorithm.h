@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Collective algorithms. An algorithm is a pure function of a group's formation and a member's
-// position. It returns a program over symbolic chunks, in rounds. The sends and receives of a round
-// start together, and a send matches its receive in the same round. Chunk c is the c-th of `chunks`
-// nearly equal parts of the buffer. Symbols: S: bytes of the buffer; n: members; c[i]: bytes of
-// chunk i.
+// position. It returns the member's program over numbered chunks, in rounds. The sends and receives
+// of a round start together, and a send matches its receive in the same round. Chunk c is the c-th
+// of `chunks` nearly equal parts of the buffer. Symbols in the following: S: bytes of the buffer;
+// n: number of members; c[i]: bytes of chunk i.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace trainyard::collective {
 
-// All-reduce algorithms, one file each. `tree` means a real tree; some literature uses the word for
-// halving and doubling.
+// All-reduce algorithms, one file each. `tree` means a tree of members; some literature uses the
+// word for halving and doubling.
 enum class Algorithm {
   ring,              // reduce-scatter around a ring, then all-gather around it
   direct,            // every member owns a chunk: pairwise reduce-scatter, then all-gather
   halving_doubling,  // reduce-scatter by recursive halving, then all-gather by recursive doubling
   binary_tree,       // reduce up a binary tree, then broadcast down it
-  // half of the buffer over each of two trees; an inner node of one is a leaf of the other, except
-  // one member of an odd group
+  // two trees with half of the buffer each; an inner node of one is a leaf of the other, except one
+  // member of an odd group
   double_binary_tree,
   star,        // one member sums, and sends the result to all
   all_to_all,  // every member sends its full buffer to every other (naive)
@@ -48,20 +48,22 @@ enum class Collective {
 };
 
 enum class StepKind : std::uint8_t {
-  send,               // to `peer`
-  recv,               // from `peer`: overwrites the chunks
-  recv_reduce,        // from `peer`: adds to the local chunks
-  reduce_many,        // from all other `summands`: the sum of all chunks, in that order
-  sum_to_scratch,     // as reduce_many, but into scratch, because peers still read the local chunks
-  copy_from_scratch,  // copies the sum from scratch to the chunks, which peers no longer read
+  send,         // sends the chunks to `peer`
+  recv,         // receives from `peer`, and overwrites the chunks
+  recv_reduce,  // receives from `peer`, and adds to the local chunks
+  // receives from all other `summands`, and writes the sum of all chunks, added in that order
+  reduce_many,
+  // like reduce_many, but writes the sum to scratch, because peers still read the local chunks
+  sum_to_scratch,
+  copy_from_scratch,  // copies the sum from scratch to the chunks, once peers no longer read these
 };
 
-// Works on chunks [chunk, chunk + chunks).
+// A step of a member's program, on chunks [chunk, chunk + chunks).
 struct Step {
   StepKind kind = StepKind::send;
-  int peer = -1;  // position in the group
+  int peer = -1;  // position of the peer in the group
   int chunk = 0, chunks = 1;
-  std::vector<int> summands = {};  // positions, including the local one
+  std::vector<int> summands = {};  // positions whose chunks are summed, including the local one
   bool operator==(const Step&) const = default;
 };
 
@@ -78,17 +80,15 @@ Rounds double_binary_tree(const Formation& formation, int position);
 Rounds star(const Formation& formation, int position);
 Rounds all_to_all(const Formation& formation, int position);
 Rounds leader_hierarchical(const Formation& formation, int position);
-Rounds sharded_hierarchical(const Formation& formation,
-                            // requires equally many members per host; else returns no rounds
-                            int position);
+// requires equally many members per host; otherwise the program is empty
+Rounds sharded_hierarchical(const Formation& formation, int position);
 Rounds torus(const Formation& formation, int position);
 
-// Other collectives; `root` is a position. Reduce-scatter and all-gather are the halves of
-// all-reduces that consist of these two phases. Collectives with a root use a binomial tree or a
-// single round. Each collective has one or two distinct programs, named by `program_algorithm`.
-Algorithm program_algorithm(
-    Collective collective,
-    Algorithm algorithm);  // returns the algorithm whose program `algorithm` uses
+// Programs of other collectives; `root` is a position. Many all-reduces consist of a reduce-scatter
+// and an all-gather; these collectives run one of the two phases. Collectives with a root use a
+// binomial tree or a single round. So several algorithms have the same program for a collective.
+// `program_algorithm` returns the algorithm after which the program that `algorithm` uses is named.
+Algorithm program_algorithm(Collective collective, Algorithm algorithm);
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
 Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root);
@@ -101,24 +101,24 @@ Rounds program(Collective collective, Algorithm algorithm, const Formation& form
                int root);
 int chunks(Collective collective, Algorithm algorithm, const Formation& formation);
 
-std::string_view description(Algorithm algorithm);  // one line: method, bytes and rounds
+std::string_view description(Algorithm algorithm);  // returns one line: method, bytes and rounds
 
-// True if the algorithm is defined for such a group.
+// True if the algorithm is defined for groups of this formation.
 bool fits(Algorithm algorithm, const Formation& formation);
 
-// True if a member begins or ends with one chunk.
+// True if a member begins or ends with only one chunk.
 constexpr bool is_sharded(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather ||
          collective == Collective::scatter || collective == Collective::gather;
 }
 
-// Segment size for ranks that read each other's memory: a sum is still in the cache when peers copy
-// it. On an EPYC (32 MiB of L3, 2 cores) 64 MiB between 2 or 4 ranks take 0.8 of the time without
-// segments.
+// Segment size for ranks that read each other's memory. Segments are so small that a sum is still
+// in the cache when peers copy it. On an EPYC (32 MiB of L3, 2 cores), reducing 64 MiB between 2 or
+// 4 ranks takes 0.8 times as long as without segments.
 inline constexpr std::int64_t kSegmentBytesInMemory = std::int64_t{2} << 20;
 
 // Returns the number of segments of a bucket, of about `segment_bytes` each; at most one per
-// element and at most kMostSegments. `segment_bytes` 0 gives one segment.
+// element and at most kMaxSegments. If `segment_bytes` is 0, there is one segment.
 inline constexpr std::int64_t kMaxSegments = 256;
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes);
 
@@ -138,6 +138,8 @@ constexpr std::pair<std::int64_t, std::int64_t> span(const Step& step, std::int6
   return {first, last + last_count - first};
 }
 
+// Returns {first, count} of the elements of a step's chunks, in a segment of `elements` with
+// `chunks` chunks.
 }  // namespace trainyard::collective
 
 template <>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Broadcast and reduce. One chunk; S to or from every member but the root. Binomial tree: ceil(log2
-// n) rounds, in each of which the root sends or receives S. Star, for the direct algorithms: one
-// round, (n - 1) S at the root.
+// Broadcast and reduce, with one chunk. Every member but the root receives (broadcast) or sends
+// (reduce) S. Binomial tree: ceil(log2 n) rounds, in each of which the root sends or receives S.
+// Star, for the direct algorithms: one round, in which the root sends or receives (n - 1) S.
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {

@@ -15,7 +15,7 @@ struct ChunkSpan {
   bool operator==(const ChunkSpan&) const = default;
 };
 
-// Returns the spans by chunk number; empty if there are more than kMostPlayedChunks.
+// Returns the spans by chunk number; empty if there are more than kMaxPlayedChunks.
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise);
 
 }  // namespace trainyard::collective

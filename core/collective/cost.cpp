@@ -11,7 +11,7 @@
 namespace trainyard::collective {
 namespace {
 
-// Routes between positions, each looked up once.
+// Routes between positions. Each is computed on first use.
 class Routes {
  public:
   Routes(const Work& work, const topology::Network& network)
@@ -36,13 +36,13 @@ class Routes {
   std::vector<std::optional<topology::Route>> known_;
 };
 
-// Load of all positions at once: of one round for one segment, or of several rounds for several
-// segments.
+// Load of the links and devices by all positions together: in one round of one segment, or in all
+// rounds that different segments are in at the same time.
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
-  std::vector<double>
-      bytes;  // on each directed link: edge 0 forward, edge 0 backward, edge 1 forward, ...
+  // on each directed link, in the order: edge 0 forward, edge 0 backward, edge 1 forward, ...
+  std::vector<double> bytes;
   std::vector<double> touched;  // bytes read and written, by position
 
   void add(const Load& other) {
@@ -53,7 +53,8 @@ struct Load {
   }
 };
 
-// Returns the number of spans that a device reads and writes: received, local, result.
+// Returns the number of spans that a device reads or writes in a step: received data, local data,
+// result.
 double touches(const Step& step) {
   switch (step.kind) {
     case StepKind::recv_reduce: return 3;
@@ -119,10 +120,10 @@ class Estimate {
             std::vector<double>(work_.devices.size(), 0)};
   }
 
-  // Rounds [low, high] of the program that are in progress at once; from `longer` on for longer
-  // segments. Segment s is in round t of the program when the first segment is, or would be, in
-  // round t + s. Most of the time this range does not change, so the time of a round does not
-  // either.
+  // Rounds [low, high] of the program that are in progress at the same time, each in another
+  // segment. Segment s is in round t of the program when the first segment is, or would be, in
+  // round t + s. Rounds from `longer` on are those of longer segments. Most of the time this range
+  // is the same in consecutive rounds, and so is the time of a round.
   struct UnderWay {
     int low = 0, high = -1, longer = 0;
     bool operator==(const UnderWay&) const = default;
@@ -169,7 +170,8 @@ class Estimate {
   Routes& routes_;
   Formation formation_;
   Pieces pieces_;
-  std::vector<Load> loads_[2];  // of a shorter and of a longer segment, by round of the program
+  // load by round of the program: [0] of a shorter segment, [1] of a longer one
+  std::vector<Load> loads_[2];
   Cost cost_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cost of a collective on the drawn links, by one rule for every algorithm: the sum over its rounds
-// of
+// Cost of a collective on the drawn links, with the same rule for every algorithm. The cost is the
+// sum, over its rounds, of
 //
 // the greatest latency of a route in use
 // + the most bytes on any directed link / its bandwidth,
@@ -9,8 +9,8 @@
 //   bytes that it reads and writes / its memory bandwidth
 //
 // (Hockney 1994, with shared links). Rounds are sequential, as if all members waited for the
-// slowest. So the cost is an upper bound, except for a few percent where members in different
-// rounds contend for links; the simulator follows every op.
+// slowest. So the cost is an upper bound, except for a few percent if members in different rounds
+// use the same links. The simulator is more exact, because it follows every op.
 #pragma once
 
 #include <stop_token>
@@ -23,24 +23,25 @@
 
 namespace trainyard::collective {
 
-// A bucket, and the devices whose ranks reduce it, by position.
+// A bucket to be reduced, and the devices of the ranks that reduce it, by position.
 struct Work {
   std::int64_t elements = 0;
   int element_bytes = 4;
   std::vector<topology::DeviceId> devices;
   std::vector<int> hosts;  // host numbers, by position
-  Collective collective =
-      Collective::all_reduce;  // for all_gather, `elements` counts those of all positions
-  // `hosts` of other groups that must use the same algorithm, regardless of its cost for them
+  // for all_gather, `elements` is the sum over all positions
+  Collective collective = Collective::all_reduce;
+  // `hosts` of other groups, which must use the same algorithm; their cost does not affect the
+  // choice
   std::vector<std::vector<int>> concurrent_groups = {};
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };
 
 struct Cost {
-  int rounds = 0;  // rounds that use the wire
+  int rounds = 0;  // number of rounds in which data is sent
   std::int64_t busiest_bytes = 0,
-               total_bytes = 0;  // sent by the position that sends most, and by all
+               total_bytes = 0;  // bytes sent by the position that sends most, and by all positions
   double seconds = 0;
 
   bool operator==(const Cost&) const = default;
@@ -50,7 +51,7 @@ struct Cost {
 base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work,
                         const topology::Network& network);
 
-// Cost of an algorithm, or the reason why it does not fit the group.
+// An algorithm for a group, with its cost, or with the reason why it does not fit.
 struct Offer {
   Algorithm algorithm = Algorithm::ring;
   Cost cost = {};
@@ -60,14 +61,14 @@ struct Offer {
 };
 
 // Returns one offer per algorithm, in the order of their table. For all-gather, only algorithms
-// with a distinct all-gather fit. Fails if two devices have no route, or soon after `stop` is
+// with an all-gather of their own fit. Fails if two devices have no route, or soon after `stop` is
 // requested.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
                                         const topology::Network& network,
                                         const std::stop_token& stop = {});
 
-// Cheapest algorithm, with a one-line reason. Ties go to the first in the table; the next best is
-// one that costs more.
+// The cheapest algorithm, with a one-line reason. Of algorithms with equal cost it is the first in
+// the table. The reason names the next best algorithm that costs more.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   std::string reason;  // "direct: 1.2 ms for 4 MB on this drawing, the next best, ring, 2.0 ms"
@@ -76,9 +77,9 @@ Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,
                             const topology::Network& network);
 
-// Bytes that one member sends another over all rounds: the logical view of an algorithm.
+// Bytes that one member sends to another over all rounds, whatever links they take.
 struct Flow {
-  int from = 0, to = 0;  // positions
+  int from = 0, to = 0;  // positions of the members
   std::int64_t bytes = 0;
   bool operator==(const Flow&) const = default;
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two trees with half of the buffer each (Sanders, Speck and Träff 2009). In the first, odd
-// positions are leaves. The second is the first mirrored (n even) or shifted by one (n odd), so
-// that an inner node of one is a leaf of the other, except one end of an odd group. Chunk t uses
-// tree t. No member sends more than 2 S, plus one element if the number of elements is odd. Rounds:
-// twice the height.
+// Two trees with half of the buffer each (Sanders, Speck and Träff 2009). In the first tree, odd
+// positions are leaves. The second tree is the first one mirrored (n even) or shifted by one (n
+// odd). So an inner node of one tree is a leaf of the other, except for one member at an end of an
+// odd group. Chunk t uses tree t. No member sends more than 2 S, plus one element if the number of
+// elements is odd. Rounds: twice the height.
 #include "core/collective/member_ring.h"
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {
 namespace {
 
-// Position 0 is the root. The parent of a position with lowest set bit b is the position with that
-// bit moved up by one, if it exists, else the one without it.
+// Returns the parent in the first tree, whose root is position 0. Let b be the lowest set bit of a
+// position. Its parent is the position in which b is replaced by the next higher bit, if that
+// position exists, else the one without b.
 int parent(int position, int members) {
   if (position == 0) return -1;
   const int lowest = position & -position, without = position ^ lowest,
@@ -19,7 +20,7 @@ int parent(int position, int members) {
   return above < members ? above : without;
 }
 
-// Runs both trees at once; they have equal height.
+// Merges the rounds of both trees, which have equal height, so that they run at the same time.
 Rounds both(Rounds first, const Rounds& second) {
   for (std::size_t t = 0; t < first.size(); ++t)
     first[t].insert(first[t].end(), second[t].begin(), second[t].end());

@@ -40,7 +40,7 @@ OpKind kind_of(StepKind kind) {
   return OpKind::send;
 }
 
-// Adds a dependency, keeping the highest sequence per lane and distance back.
+// Adds a dependency. Keeps only the one with the highest sequence number per lane and `steps_back`.
 void add_dependency(std::vector<Dependency>& after, Dependency added) {
   for (Dependency& known : after)
     if (known.lane == added.lane && known.steps_back == added.steps_back) {
@@ -53,8 +53,9 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
   after.push_back(added);
 }
 
-// Operations of one addition. 16-bit operands are widened and the sum is rounded, which takes as
-// long as this many operations of a core, counted as in core/strategy/compression.cpp.
+// Returns the flops that one addition counts as. 16-bit operands are widened and the sum is
+// rounded, which takes a core as long as this many flops (for the unit see
+// core/strategy/compression.cpp).
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
     case base::DType::fp16: return 220;
@@ -63,12 +64,12 @@ constexpr std::int64_t addition_flops(base::DType dtype) {
   }
 }
 
-// A collective of one bucket: maps its steps to ranks and elements.
+// A collective to expand, on one bucket: maps the steps of its algorithm to ranks and elements.
 struct Job {
   const Op& whole;
   const plan::Group& group;
   base::DType dtype;
-  Rounds rounds;  // of one segment
+  Rounds rounds;  // program of one segment
   int chunks = 1, segments = 1;
 
   std::int64_t row() const { return whole.row; }
@@ -77,7 +78,8 @@ struct Job {
   }
   std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
 
-  // Returns {first, count} of a step's elements from the start of the bucket, in full rows.
+  // Returns {first, count} of a step's elements, relative to the start of the bucket. They are full
+  // rows.
   std::pair<std::int64_t, std::int64_t> span(const Step& step, int segment) const {
     const auto [begin, length] = part(whole.writes.front().count / row(), segments, segment);
     const auto [first, count] = collective::span(step, length, chunks);
@@ -111,11 +113,11 @@ Program empty(const Program& program) {
           {},           program.wanted};
 }
 
-// The lanes of a rank after expansion: a comm lane's number becomes the send lane's; its receive
-// lane is appended.
+// The lanes of a rank after expansion. A communication lane is replaced by a send lane with the
+// same number, and a receive lane at the end of the list.
 struct Lanes {
   std::vector<plan::Lane> lanes;
-  std::map<std::int32_t, LaneId> receive_of;  // by the comm lane's number
+  std::map<std::int32_t, LaneId> receive_of;  // receive lane by number of the communication lane
 
   explicit Lanes(const std::vector<plan::Lane>& coarse) : lanes(coarse) {
     for (std::size_t l = 0; l < coarse.size(); ++l) {
@@ -154,14 +156,15 @@ class Expansion {
   }
 
  private:
-  struct Reduced {  // End of a collective on its two lanes, and what it wrote.
+  // An expanded collective: numbers of its last ops on the two lanes, and what it wrote.
+  struct Reduced {
     std::int32_t sends = 0, receives = 0;
     std::vector<Access> writes;
   };
   struct Touch {
     LaneId lane;
     int round = 0;
-    std::int32_t done = 0;  // sequence at which the op is complete
+    std::int32_t done = 0;  // sequence number on the lane at which the op is complete
     bool changes = false;
   };
 
@@ -228,8 +231,8 @@ class Expansion {
       op.writes = {step.kind == StepKind::sum_to_scratch ? beside : chunk};
   }
 
-  // Returns the scratch buffer for sums: one per group and dtype, as long as the group's longest
-  // bucket.
+  // Returns the scratch buffer for sums. There is one per group and dtype, as long as the group's
+  // longest bucket.
   plan::BufferId scratch_buffer_for(const Job& job) {
     std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
@@ -243,8 +246,9 @@ class Expansion {
     return id;
   }
 
-  // The first op that touches a chunk, and the ops of its round, depend on what the collective
-  // depends on. Later ops depend on the ops that they conflict with.
+  // Adds dependencies between the chunk ops of a collective. An op depends on earlier ops that
+  // conflict with it on a chunk. The first op on a chunk, and the ops of its round, instead depend
+  // on what the collective depends on.
   void order_after_touches(const Op& whole, Op& op, bool changes) {
     for (int c = 0; c < op.chunks; ++c) {
       bool ordered = false;
@@ -257,7 +261,8 @@ class Expansion {
     }
   }
 
-  // Maps coarse dependencies on a comm lane to its two lanes.
+  // Replaces dependencies on a communication lane by dependencies on its send lane and receive
+  // lane.
   void map_dependencies(Op& op) {
     const auto index = static_cast<std::size_t>(&op - result_.ops.data());
     const auto own = coarse_after_.find(index);
@@ -287,7 +292,8 @@ class Expansion {
     if (overwrites) wait(dependency.lane, last.sends);
   }
 
-  // Checks all programs, since an earlier instance may be of another program.
+  // True if the op overwrites data that the communication lane writes in any program: the previous
+  // step may have run any of them.
   bool overwrites_any(const Op& op, LaneId comm) const {
     for (const Program& program : coarse_.programs)
       for (const Op& other : program.ops)
@@ -295,18 +301,21 @@ class Expansion {
     return false;
   }
 
-  RankPlan& expanded_;  // receives the buffers that an algorithm needs
+  RankPlan& expanded_;  // receives the buffers that an algorithm adds
   const RankPlan& coarse_;
   const std::vector<plan::Group>& groups_;
   const Method& method_;
   const Lanes& lanes_;
   std::vector<const Op*> at_;
-  std::vector<std::int32_t> count_;                       // ops so far, by lane
-  std::map<std::int32_t, std::vector<Reduced>> reduced_;  // by comm lane
-  std::map<std::int32_t, std::size_t> seen_;              // collectives so far, by comm lane
-  std::vector<std::vector<Touch>> touched_;               // by chunk, of the current collective
-  std::map<std::size_t, const std::vector<Dependency>*>
-      coarse_after_;  // by index of the new op: dependencies of its collective
+  std::vector<std::int32_t> count_;  // number of ops so far, by lane
+  // expanded collectives, by communication lane
+  std::map<std::int32_t, std::vector<Reduced>> reduced_;
+  // number of collectives so far, by communication lane
+  std::map<std::int32_t, std::size_t> seen_;
+  // accesses of the current collective so far, by chunk
+  std::vector<std::vector<Touch>> touched_;
+  // dependencies of the collective that a new op belongs to, by index of the op
+  std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;
   Program result_;
 };
 
@@ -353,7 +362,7 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
       for (const Access& read : std::span(op.reads).first(
-               // the list of rows, a second access, is counted elsewhere
+               // the second access is the list of rows, which is counted elsewhere
                op.named ? 1 : op.reads.size()))
         bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
@@ -361,8 +370,8 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
 
 namespace {
 
-// Returns the bytes of ranks that average in pairs: an active rank's offer, and the average per
-// step of a passive rank's answers to all active ranks.
+// Returns the bytes that a rank sends per step if ranks average in pairs. An active rank sends its
+// offer. A passive rank sends answers to its active ranks; of these, the mean per step is counted.
 std::int64_t pair_bytes(const RankPlan& expanded) {
   double bytes = 0;
   for (const plan::Pairing& pairing : expanded.pairs) {

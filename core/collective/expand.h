@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Expands a coarse plan to chunk programs: every collective op becomes the sends and receives of
-// its algorithm, on a send lane and a receive lane of its group. Dependencies follow from the data:
-// an op comes after the ops that touched its elements, if either writes. An op that only reads the
-// result waits for the receives. An op that writes it also waits for the sends, since peers read it
-// in place.
+// Expands the collectives of a plan: every collective op becomes the sends and receives of its
+// algorithm, on a send lane and a receive lane of its group. Dependencies follow from the data: an
+// op waits for the ops that accessed its elements, if either writes. An op that only reads a result
+// waits for the receives. An op that overwrites it also waits for the sends, since peers read the
+// data in place.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -17,10 +17,10 @@ struct Method {
       : algorithm(by) {}  // NOLINT(google-explicit-constructor): an algorithm is a method
 
   Algorithm algorithm;
-  // Buckets larger than this are split into segments of about this size, each a collective of its
-  // own. Round t of the bucket runs round t - s of segment s, so that summing one segment overlaps
-  // with transferring the next. 0: never. Collectives that shard a bucket into chunks are not
-  // segmented.
+  // Buckets larger than this many bytes are split into segments of about this size, each with a
+  // collective of its own. Segment s starts s rounds after the first one, so that summing one
+  // segment overlaps with transferring the next. 0: buckets are never split. Collectives that shard
+  // a bucket into chunks are not segmented.
   std::int64_t segment_bytes = 0;
   std::vector<int> hosts = {};  // host number by rank; empty: all on one host
 };
@@ -32,18 +32,19 @@ plan::Plan expand(const plan::Plan& coarse, const Method& method);
 // Returns the formation of a group of ranks.
 Formation formation_of(const plan::Group& group, const std::vector<int>& hosts);
 
-// Returns the collective of a coarse op; nothing for other kinds.
+// Returns the collective that an op of this kind stands for before expansion; nothing for other
+// kinds.
 std::optional<Collective> collective_of(plan::OpKind kind);
 
 // Returns the payload bytes that `rank` sends in one run of `program` of an expanded plan.
 std::int64_t sent_bytes(const plan::RankPlan& expanded, const plan::Program& program);
 
-// Returns the program of a full step; if ranks synchronize every H steps, of a synchronizing step.
-// Null if the rank takes no steps.
+// Returns the program of a full step. If ranks synchronize every H steps, it is that of a
+// synchronizing step. Null if the rank takes no steps.
 const plan::Program* step_program(const plan::RankPlan& rank, const plan::Schedule& schedule);
 
-// Returns the payload bytes of a full step; if ranks synchronize every H steps, those of a
-// synchronizing step / H, rounded.
+// Returns the payload bytes that a rank sends in a full step. If ranks synchronize every H steps,
+// these are the bytes of a synchronizing step / H, rounded.
 std::int64_t step_sent_bytes(const plan::RankPlan& expanded, const plan::Schedule& schedule);
 
 }  // namespace trainyard::collective

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Formation of a group: which members share a host, and the grid that they form. Members are
+// Formation of a group: which members share a host, and the grid for torus algorithms. Members are
 // identified by position.
 #pragma once
 
@@ -9,22 +9,23 @@ namespace trainyard::collective {
 
 struct Formation {
   int members = 1;
-  std::vector<std::vector<int>>
-      hosts;        // positions on each host, ascending; hosts ordered by first position
-  int columns = 1;  // columns of the grid: position = row * columns + column; divides `members`
+  // positions on each host, ascending; hosts are ordered by first position
+  std::vector<std::vector<int>> hosts;
+  // number of columns of the grid, a divisor of `members`; position = row * columns + column
+  int columns = 1;
 
   int rows() const { return members / columns; }
   bool even() const;  // true if all hosts have equally many members
-  const std::vector<int>& host_of(
-      int position) const;  // positions on the same host, including `position`
+  // returns the positions on the same host, including `position`
+  const std::vector<int>& host_of(int position) const;
 };
 
-// Returns a formation on one host; its grid is closest to a square, with at most as many rows as
-// columns.
+// Returns a formation of members on one host. Its grid is the one closest to a square, with at most
+// as many rows as columns.
 Formation formation(int members);
 
-// `host_of`: host number by position. If hosts have equally many members, at contiguous positions,
-// a row of the grid is a host.
+// Returns a formation of members on several hosts. `host_of`: host number by position. If all hosts
+// have equally many members, at contiguous positions, each host is a row of the grid.
 Formation formation(const std::vector<int>& host_of);
 
 }  // namespace trainyard::collective

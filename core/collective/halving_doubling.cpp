@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recursive halving and doubling (Thakur, Rabenseifner and Gropp 2005; Goyal et al. 2017). Let m be
-// the largest power of 2 that is at most n. The first 2 (n - m) members form pairs: the even one
-// sends its full buffer to the odd one, which adds it, and waits. The m remaining members,
-// renumbered, halve: at distance m/2, m/4 .. 1 a member sends its partner one half of the span it
-// holds and adds the other half, until it owns chunk i of m. Then they double back. Rounds: 2 log2
-// m, plus 2 if there are pairs. A remaining member sends S - c[i] while halving. While doubling it
-// sends what it holds before each round (1, 2, 4 .. m/2 chunks), so 2 (m - 1)/m S in total if m
-// divides, plus S to its pair's even member.
+// the largest power of 2 that is at most n. The first 2 (n - m) members form pairs: the even member
+// sends its full buffer to the odd one, which adds it, and then waits. The m remaining members are
+// renumbered. In the halving phase, at distance m/2, m/4 .. 1, a member sends its partner one half
+// of the span that it holds and adds the other half, until it owns chunk i of m. The doubling phase
+// runs the same exchanges in reverse. Rounds: 2 log2 m, plus 2 if there are pairs. A remaining
+// member sends S - c[i] in the halving phase. In the doubling phase it sends all chunks that it
+// holds before each round (1, 2, 4 .. m/2). If m divides the number of elements, it sends 2 (m -
+// 1)/m S in total, plus S to the even member of its pair.
 #include <bit>
 
 #include "core/collective/member_ring.h"
@@ -15,8 +16,8 @@ namespace trainyard::collective {
 namespace {
 
 struct FoldedGroup {
-  int most;   // m
-  int extra;  // n - m
+  int most;   // m: number of members that halve and double
+  int extra;  // n - m: number of pairs
   explicit FoldedGroup(int members)
       : most(static_cast<int>(std::bit_floor(static_cast<unsigned>(members)))),
         extra(members - most) {}
@@ -32,8 +33,8 @@ Rounds halve_and_double(const FoldedGroup& folded, int number) {
   Rounds halving, doubling;
   for (int distance = folded.most / 2; distance > 0; distance /= 2) {
     const int partner = number ^ distance, peer = folded.position(partner);
-    const int own = number / distance * distance,
-              other = partner / distance * distance;  // first chunks of the two halves
+    // first chunks of the half that the member keeps and of the half that it sends
+    const int own = number / distance * distance, other = partner / distance * distance;
     halving.push_back(
         {{StepKind::send, peer, other, distance}, {StepKind::recv_reduce, peer, own, distance}});
     doubling.insert(doubling.begin(), {{StepKind::send, peer, own, distance},

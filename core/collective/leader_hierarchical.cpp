@@ -23,7 +23,8 @@ Rounds leader_hierarchical(const Formation& formation, int position) {
   if (formation.members == 1) return {};
   const std::vector<int>& host = formation.host_of(position);
   const int leader = host.front(), hosts = static_cast<int>(formation.hosts.size());
-  Rounds rounds(static_cast<std::size_t>(2 * hosts));  // reduce, ring, broadcast
+  // one round to reduce, 2 (h - 1) for the ring, one to broadcast
+  Rounds rounds(static_cast<std::size_t>(2 * hosts));
   if (position != leader) {
     rounds.front() = {{StepKind::send, leader, 0, hosts}};
     rounds.back() = {{StepKind::recv, leader, 0, hosts}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Building block of algorithms: some members, among which a span of the buffer is sharded. Piece i
-// of the span belongs to the i-th member.
+// A building block of algorithms: some members of the group, among which a span of the buffer is
+// sharded. Piece i of the span belongs to the i-th of these members.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -8,9 +8,9 @@
 namespace trainyard::collective {
 
 struct MemberRing {
-  std::vector<int> members;  // positions in the group, ascending
+  std::vector<int> members;  // positions of these members in the group, ascending
   int self = 0;              // index in `members` of the member whose program this is
-  int first = 0, width = 1;  // chunks: piece i is [first + i * width, + width)
+  int first = 0, width = 1;  // piece i has chunks [first + i * width, first + (i + 1) * width)
 
   int size() const { return static_cast<int>(members.size()); }
   int at(int index) const {
@@ -22,12 +22,13 @@ struct MemberRing {
 // Returns a ring of all members of the group, with one chunk each.
 MemberRing full_ring(const Formation& formation, int position);
 
-// Ring phases of n - 1 rounds each. Reduce-scatter: a member ends with the sum of its piece.
-// All-gather: a member begins with its piece and ends with all.
+// Phases in a ring, of n - 1 rounds each. Reduce-scatter: each member ends with the sum of its
+// piece. All-gather: each member begins with its piece and ends with all pieces.
 Rounds ring_reduce_scatter(const MemberRing& circle);
 Rounds ring_all_gather(const MemberRing& circle);
 
-// Pairwise phases: one round each, none for a single member.
+// The same phases with one round, in which members exchange pieces directly; no round for a single
+// member.
 Rounds direct_reduce_scatter(const MemberRing& circle);
 Rounds direct_all_gather(const MemberRing& circle);
 

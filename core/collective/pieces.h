@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Division of a bucket into segments, pipelined through the rounds, and of each segment into
-// chunks.
+// Division of a bucket into segments, which are pipelined through the rounds, and of each segment
+// into chunks.
 #pragma once
 
 #include "core/collective/cost.h"
 
 namespace trainyard::collective {
 
-// Segments have one of two lengths; longer ones come first.
+// Lengths of segments and chunks. Segments have one of two lengths; longer ones come first.
 struct Pieces {
   std::int64_t elements = 0;
   int element_bytes = 4, segments = 1, chunks = 1;
@@ -18,7 +18,8 @@ struct Pieces {
         segments(collective::segments(work.elements, work.element_bytes, segment_bytes)),
         chunks(chunks_of_segment) {}
 
-  int long_segments() const { return static_cast<int>(elements % segments); }  // 0: all are equal
+  // 0: all segments have the same length
+  int long_segments() const { return static_cast<int>(elements % segments); }
   int segments_of(bool longer) const {
     return longer ? long_segments() : segments - long_segments();
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ring all-reduce (Patarasuk and Yuan 2009). Each member passes chunks to the next in the ring. In
-// round t of the reduce-scatter, member p sends chunk p - t - 1 and adds the received chunk p - t -
-// 2; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums once around.
-// Rounds: 2 (n - 1). Member p sends every chunk twice except two, which it sends once: chunk p
-// (reduce-scatter) and chunk p + 1 (all-gather); total 2 S - c[p] - c[p + 1].
+// round t of the reduce-scatter, member p sends chunk p - t - 1 and adds the received data to chunk
+// p - t - 2; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums once
+// around the ring. Rounds: 2 (n - 1). Member p sends every chunk twice, except two that it sends
+// once: chunk p (only in the all-gather) and chunk p + 1 (only in the reduce-scatter). Total: 2 S -
+// c[p] - c[p + 1].
 #include "core/collective/member_ring.h"
 
 namespace trainyard::collective {

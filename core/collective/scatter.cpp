@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scatter and gather: each member's chunk travels between it and the root, in one round. Total S -
-// c[root].
+// Scatter and gather: each member's chunk is sent from the root (scatter) or to it (gather), in one
+// round. Total: S - c[root].
 #include "core/collective/algorithm.h"
 
 namespace trainyard::collective {
 namespace {
 
-// `at_root`: the root's step for the chunk of each other member; `at_others`: the step of each
-// other member for its chunk.
+// Returns a program of one round between the root and all others. `at_root`: kind of the root's
+// step for the chunk of each other member. `at_others`: kind of each other member's step for its
+// chunk.
 Rounds between(const Formation& formation, int position, int root, StepKind at_root,
                StepKind at_others) {
   if (formation.members == 1) return {};

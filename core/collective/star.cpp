@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Star: every member sends its full buffer to member 0, which sums in order of position and sends
 // the result to all. One chunk, 2 rounds. Member 0 receives and sends (n - 1) S, any other sends S.
-// This is "reduce to one device", and equals the traffic of a parameter server on a worker.
+// This is "reduce to one device". A worker of a parameter server has the same traffic.
 #include "core/collective/member_ring.h"
 #include "core/collective/tree.h"
 

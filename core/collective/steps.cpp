@@ -28,7 +28,7 @@ OpKind coarse_kind(Collective collective) {
   return OpKind::all_reduce;
 }
 
-// Returns a plan that contains only the collective.
+// Returns a plan with only this collective, not expanded.
 plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   Op whole;
   whole.kind = coarse_kind(exercise.collective);
@@ -66,14 +66,15 @@ std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise) {
   return list;
 }
 
-// Returns a token with the rank numbers of the program's text.
+// Returns the token of an op with the rank numbers that the program's text uses, in place of
+// positions.
 std::string named_token(Op op, const Exercise& exercise) {
   if (op.peer >= 0) op.peer = exercise.rank(op.peer);
   for (std::int32_t& summand : op.summands) summand = exercise.rank(summand);
   return plan::token(op);
 }
 
-// Puts the ops of all members in playing order.
+// Orders the ops of all members for playing.
 class StepPlayer {
  public:
   explicit StepPlayer(Steps& steps) : steps_(steps), plans_(expanded_plans(steps.exercise)) {
@@ -116,8 +117,8 @@ class StepPlayer {
     }
   }
 
-  // Adds one move per received summand; the local summand joins the move of its neighbor in the
-  // order.
+  // Adds one move per received summand. The local summand is added in the move of the summand
+  // before or after it.
   void add_sum(Move move, const Op& op, std::size_t line) {
     std::vector<int> summands(op.summands.begin(), op.summands.end());
     for (int member = 0; op.summands.empty() && member < steps_.members(); ++member)
@@ -150,7 +151,8 @@ class StepPlayer {
     steps_.moves.push_back(std::move(move));
   }
 
-  // A matching send exists: core/check proves that sends and receives match.
+  // Returns the line of the matching send, which exists: core/check verifies that sends and
+  // receives match.
   std::size_t send_line(const Move& move) const {
     const auto is_it = [&](const Op& op) {
       return op.kind == OpKind::send && op.round == move.round && op.peer == move.to &&

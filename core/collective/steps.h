@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A collective step by step, for teaching: the chunk programs that ranks run (expand.h), played on
-// one number per chunk. A step is one send together with its effect on the receiver, or a sum that
-// is copied from scratch to its chunk. Rounds are sequential; within a round, receivers are ordered
-// by position and the summands of a sum in their order. No chunk changes in a round in which it is
-// sent, as core/check proves, so the order within a round does not affect values. Members are
-// identified by position.
+// A collective step by step, for teaching: plays the programs that ranks run (expand.h), with one
+// number per chunk. A step is one send together with its effect on the receiver, or the copy of a
+// sum from scratch to its chunk. Rounds are sequential. Within a round, receivers are ordered by
+// position, and the summands of a sum as they are added. The order within a round does not affect
+// values, because no chunk changes in a round in which it is sent (verified by core/check). Members
+// are identified by position.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace trainyard::collective {
 
-// Limits for playing; more would be too much to follow.
+// Largest numbers of members and chunks that are played; more would be too much to follow.
 inline constexpr int kMaxPlayedMembers = 64, kMaxPlayedChunks = 1024;
 
 struct Exercise {
@@ -26,11 +26,11 @@ struct Exercise {
   int root = 0;                  // position of the root, if there is one
   std::int64_t elements = 0;     // elements of the bucket
   base::DType dtype = base::DType::fp32;
-  std::int64_t segment_bytes = 0;  // as in Method
-  std::int64_t row = 1;  // as in plan::Op: chunks consist of full rows of this many elements
+  std::int64_t segment_bytes = 0;  // same as in Method
+  std::int64_t row = 1;  // same as in plan::Op: chunks consist of full rows of this many elements
   int bucket = 0;        // bucket number in the program's text
-  std::vector<int> ranks =
-      {};  // by position: rank number in the program's text; empty: the position
+  // rank number in the program's text, by position; empty: the position
+  std::vector<int> ranks = {};
 
   int rank(int position) const {
     return ranks.empty() ? position : ranks[static_cast<std::size_t>(position)];
@@ -40,59 +40,61 @@ struct Exercise {
   bool operator==(const Exercise&) const = default;
 };
 
-// True if one member holds the full buffer before or after.
+// True if one member (the root) holds the full buffer before or after the collective.
 bool has_root(Collective collective);
-// True if the collective sums.
+// True if the collective sums buffers.
 bool is_reduction(Collective collective);
 
-// Returns the distinct algorithms of a collective that fit the formation; with a root, a tree and a
-// single round.
+// Returns the algorithms that fit the formation and have different programs for the collective. For
+// a collective with a root, these are a tree and a single round.
 std::vector<Algorithm> choices(Collective collective, const Formation& formation);
 
 enum class Effect {
   replaces,  // received data overwrites the chunks
   adds,      // received data is added to the local chunks
-  sums,      // received data is added to a sum in scratch, until the last summand arrived
+  sums,      // received data is added to a sum in scratch, until the last summand has arrived
   copies_from_scratch,  // a sum in scratch overwrites the chunks; nothing is sent
 };
 
 struct Move {
-  int from = 0, to = 0;  // equal for copies_from_scratch
+  int from = 0, to = 0;  // equal positions for copies_from_scratch
   int chunk = 0, chunks = 1;
   int round = 0;
   Effect effect = Effect::replaces;
-  std::int64_t bytes = 0;  // payload
-  // summands that enter a sum, in order: the sender and, if it is next in order, the receiver
+  std::int64_t bytes = 0;  // bytes of the payload
+  // members whose values the step adds to a sum, in order: the sender and, if it is next in order,
+  // the receiver
   std::vector<int> taken = {};
-  bool begins = false;  // these are a sum's first summands
+  bool begins = false;  // `taken` are the first summands of a sum
   bool ends = false;    // the sum is complete and overwrites the chunks
 };
 
 // A line of a member's program, and the steps that play it. A sum has one step per received
 // summand.
 struct Line {
-  std::string token;  // "RED.b0.t0.c3<r1"
+  std::string token;  // such as "RED.b0.t0.c3<r1"
   int round = 0;
-  int first_step = 0, last_step = 0;  // numbered from 1
+  int first_step = 0, last_step = 0;  // steps are numbered from 1
 };
 
 struct Steps {
   Exercise exercise;
   int rounds = 0;
-  std::vector<std::int64_t> chunk_bytes;   // by chunk
+  std::vector<std::int64_t> chunk_bytes;   // bytes by chunk
   std::vector<Move> moves;                 // step k is moves[k - 1]
-  std::vector<std::vector<Line>> program;  // by position
+  std::vector<std::vector<Line>> program;  // lines of the members' programs, by position
   std::vector<std::int64_t> total_sent;    // total payload bytes by position, from the plan
   std::vector<std::int64_t> total_received;
 
   int members() const { return exercise.members(); }
   int chunks() const { return static_cast<int>(chunk_bytes.size()); }
   int count() const { return static_cast<int>(moves.size()); }
-  // `given`: true if a chunk of a member is input of the collective. `wanted`: true if it is
+  // `given`: true if the member's chunk is an input of the collective. `wanted`: true if it is an
   // output.
   bool given(int position, int chunk) const;
   bool wanted(int position, int chunk) const;
-  // Number of completed steps at the end of the next round, and at the end of the previous one.
+  // Return a number of completed steps: `after_round` at the end of the next round, `before_round`
+  // at the end of the previous one.
   int after_round(int step) const;
   int before_round(int step) const;
 };
@@ -103,7 +105,8 @@ base::Result<Steps> steps(const Exercise& exercise);
 
 // One number per chunk, by position and chunk.
 using Values = std::vector<std::vector<double>>;
-Values seeded_values(std::uint64_t seed, int members, int chunks);  // integers from 1 to 9
+// returns random integers from 1 to 9
+Values seeded_values(std::uint64_t seed, int members, int chunks);
 
 // A number, and the members whose values it sums, in order of addition; no members: undefined.
 struct PartialSum {
@@ -113,7 +116,7 @@ struct PartialSum {
 };
 
 struct State {
-  std::vector<std::vector<PartialSum>> held;          // by position and chunk
+  std::vector<std::vector<PartialSum>> held;          // values by position and chunk
   std::vector<std::vector<PartialSum>> scratch_sums;  // sums in scratch, complete or not
   std::vector<std::int64_t> sent, received;           // payload bytes so far, by position
   bool operator==(const State&) const = default;
@@ -123,13 +126,14 @@ struct State {
 using Add = double (*)(double, double);
 inline double plain_sum(double a, double b) { return a + b; }
 
-// Returns the state after `step` steps, 0 to count(). `start` must have the extents of the steps.
+// Returns the state after `step` steps, from 0 to count(). `start`: initial values, for all members
+// and chunks of the steps.
 State state_at(const Steps& steps, const Values& start, int step, Add add = plain_sum);
 
-// Closed form of the payload that all members together send, independent of any program. S: bytes
-// of the bucket; c: those of the root's chunk.
+// Payload bytes that all members together send, as a formula that does not depend on a program. S:
+// bytes of the bucket; c: bytes of the root's chunk.
 struct Formula {
-  std::string text;  // "2 (n - 1) S"
+  std::string text;  // such as "2 (n - 1) S"
   std::int64_t bytes = 0;
 };
 Formula total_formula(const Exercise& exercise);

@@ -30,8 +30,8 @@ std::vector<int> Tree::children(int position) const {
 
 Rounds up_tree(const Tree& tree, int position, int chunk) {
   const int height = tree.height(), depth = tree.depth(position);
-  Rounds rounds(static_cast<std::size_t>(
-      height));  // round height - d: from members at depth d to their parents
+  // in round height - d, members at depth d send to their parents
+  Rounds rounds(static_cast<std::size_t>(height));
   if (depth > 0)
     rounds[static_cast<std::size_t>(height - depth)].push_back(
         {StepKind::send, tree.parent[static_cast<std::size_t>(position)], chunk});
@@ -45,8 +45,8 @@ Rounds up_tree(const Tree& tree, int position, int chunk) {
 
 Rounds down_tree(const Tree& tree, int position, int chunk) {
   const int depth = tree.depth(position);
-  Rounds rounds(static_cast<std::size_t>(
-      tree.height()));  // round d: from members at depth d to their children
+  // in round d, members at depth d send to their children
+  Rounds rounds(static_cast<std::size_t>(tree.height()));
   if (depth > 0)
     rounds[static_cast<std::size_t>(depth - 1)].push_back(
         {StepKind::recv, tree.parent[static_cast<std::size_t>(position)], chunk});

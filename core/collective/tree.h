@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rooted tree over the members of a group, with its reduce and broadcast. It is not pipelined;
-// segments of the buffer keep all levels busy.
+// A rooted tree over the members of a group, with its reduce and broadcast. They are not pipelined;
+// if the buffer is split into segments, all levels are busy at the same time.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -8,23 +8,23 @@
 namespace trainyard::collective {
 
 struct Tree {
-  std::vector<int> parent;  // by position; -1 for the root
+  std::vector<int> parent;  // parent by position; -1 for the root
 
   int depth(int position) const;  // 0 for the root
-  int height() const;             // greatest depth
+  int height() const;             // greatest depth of a member
   std::vector<int> children(int position) const;
 };
 
-// Reduce up to the root; broadcast down from it. The number of rounds is the height; one level per
-// round.
+// Return the program of a member: reduce to the root, or broadcast from it. There is one round per
+// level of the tree.
 Rounds up_tree(const Tree& tree, int position, int chunk);
 Rounds down_tree(const Tree& tree, int position, int chunk);
 
 // Returns a tree of height 1: every member is a child of the root.
 Tree star_tree(int members, int root);
 
-// Returns a binomial tree: counted from the root, the parent of member i is i without its highest
-// bit. Height ceil(log2 n).
+// Returns a binomial tree, of height ceil(log2 n). If members are counted from the root, the parent
+// of member i is i without its highest set bit.
 Tree binomial_tree(int members, int root);
 
 }  // namespace trainyard::collective

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A library that runs collectives: Gloo, NCCL. It takes a buffer and reports completion; its
-// internal traffic is not reported.
+// Interface of a library that runs collectives, such as Gloo or NCCL. It takes a buffer and reports
+// completion, but not its internal traffic.
 //
-// Each group has its own lane (a thread, a stream). Calls of a group run in order of
-// submission, which must be the same on all members. Groups do not wait for each other.
+// Each group has its own lane (a thread or a stream). Calls of a group run in order of submission,
+// which must be the same on all members. Groups do not wait for each other.
 //
 // Threads: one thread starts calls, polls and waits; any thread may call `wake`, `abort` and
 // `state`.
 //
-// Shutdown: destroying the object leaves the groups. Calls that peers still wait for then
-// fail there, with a Problem that names this rank; likewise if this process dies.
+// Shutdown: destroying the object leaves the groups. Calls on other members that still wait for
+// this rank then fail, with a Problem that names it. The same happens if this process dies.
 #pragma once
 
 #include <chrono>
@@ -33,25 +33,26 @@ enum class CollectiveKind : std::uint8_t {
   broadcast,   // every member gets the root's buffer
 };
 
-// One collective call, in place, on buffers of equal length. Position p owns the p-th of n nearly
-// equal parts, the first of which are longer by one element.
+// One collective call, in place, on buffers of equal length. The buffer has n nearly equal parts,
+// the first of which may be longer by one element; position p owns part p.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_reduce;
   base::Reduction reduction = base::Reduction::sum;
   base::DType dtype = base::DType::fp32;
-  int root = 0;  // position; for broadcast
+  int root = 0;  // position of the root; only for broadcast
   std::byte* data = nullptr;
-  std::int64_t elements = 0;  // of the full buffer; may be 0
+  std::int64_t elements = 0;  // elements of the full buffer; may be 0
 };
 
-// Problems for a call that an engine does not support, and for a call on a group without this rank.
+// Return the Problem for a call that an engine does not support, or for a call on a group without
+// this rank.
 base::Problem not_supported(const std::string& engine, const CollectiveCall& call);
 base::Problem no_member(int rank, int group);
 
 class Collectives {
  public:
   virtual ~Collectives() = default;
-  virtual std::string name() const = 0;  // "gloo 0.5.0"
+  virtual std::string name() const = 0;  // name and version, such as "gloo 0.5.0"
   virtual int rank() const = 0;
 
   // Submits a call to the lane of a group and returns immediately. The caller must not change the
@@ -60,14 +61,14 @@ class Collectives {
   virtual base::Result<void> start(int group, const CollectiveCall& call) = 0;
   // Returns the number of completed calls of the group.
   virtual base::Result<std::uint64_t> completed(int group) = 0;
-  // Waits until calls may have completed that this thread has not seen, at most `limit`. Returns
-  // false on timeout.
+  // Waits until calls may have completed that this thread has not seen, but at most `limit`.
+  // Returns false on timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;
   virtual void wake() = 0;  // makes the current or next wait return immediately
 
-  // Aborts all local calls; every later call fails with `reason`. The first reason is kept.
+  // Aborts all local calls and makes every later call fail with `reason`. The first reason is kept.
   virtual void abort(const base::Problem& reason) = 0;
-  // Fails with the reason after this rank aborted or a peer was lost.
+  // Returns a Problem with the reason after this rank aborted or a peer was lost.
   virtual base::Result<void> state() const = 0;
 };
 
@@ -76,8 +77,8 @@ class BoundCollectives {
  public:
   virtual ~BoundCollectives() = default;
   virtual std::string endpoint() const = 0;  // address by which peers connect to this rank
-  // `endpoints`: by rank, including this one. Joins the groups in their order and waits for their
-  // members.
+  // Joins the groups in their order and waits for their members. `endpoints`: addresses by rank,
+  // including this rank.
   virtual base::Result<std::unique_ptr<Collectives>> connect(
       const std::vector<std::string>& endpoints) = 0;
 };

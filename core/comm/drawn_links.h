@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paths of bytes between ranks in a drawing, as plain numbers for shaping. An edge of the network
-// is a drawn link, or the attachment of a device to its host's bus. Each direction of an edge has
-// the full bandwidth.
+// Links and routes between ranks in a drawing, as plain numbers, for transports that limit
+// bandwidth to the drawn one. An edge of the network is a drawn link, or the attachment of a device
+// to its host's bus. Each direction of an edge has the full bandwidth.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace trainyard::comm {
 
-// One direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
+// Number of one direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
 using DirectedLink = int;
 
 struct DrawnRoute {
@@ -21,8 +21,8 @@ struct DrawnRoute {
 
 struct DrawnLinks {
   int ranks = 0;
-  std::vector<double> bits_per_second;  // by way
-  std::vector<DrawnRoute> routes;       // by from * ranks + to; empty for a rank to itself
+  std::vector<double> bits_per_second;  // bandwidth by DirectedLink
+  std::vector<DrawnRoute> routes;       // at index from * ranks + to; empty for a rank to itself
 };
 
 // Returns the links between `ranks`, or between all workers. Fails if two have no route.

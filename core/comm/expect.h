@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Receives the message that the plan says comes next. Any other message is a Problem that shows
-// what was expected and what was received.
+// Receives the message that must come next according to the plan. Any other message is a Problem
+// that shows what was expected and what was received.
 #pragma once
 
 #include "core/comm/transport.h"
 
 namespace trainyard::comm {
 
-std::string to_string(const Tag& tag);  // "generation 1, step 12, op 40"
+std::string to_string(const Tag& tag);  // Returns text such as "generation 1, step 12, op 40".
 
 struct Expected {
   Tag tag;
@@ -21,7 +21,7 @@ base::Result<void> check(const Message& message, const Expected& expected, int s
 // its length.
 base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel,
                                                 const Tag& tag);
-// Likewise, for a message of a given length.
+// Like `receive_of`, but also checks that the message has the given length.
 base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel,
                                                       const Expected& expected);
 
@@ -29,11 +29,11 @@ base::Result<std::optional<Message>> receive_expected(Transport& transport, int 
 base::Result<Message> await_expected(Transport& transport, int peer, int channel,
                                      const Expected& expected, std::chrono::microseconds limit);
 
-// Waits until `peer` has consumed `count` messages in total, at most `limit`.
+// Waits until `peer` has consumed `count` messages in total, but at most `limit`.
 base::Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count,
                                   std::chrono::microseconds limit);
 
-// Posts a message; waits while the channel is full, at most `limit`.
+// Posts a message. Waits while the channel is full, but at most `limit`.
 base::Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
                               std::span<const std::byte> bytes, std::chrono::microseconds limit);
 

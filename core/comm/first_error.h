@@ -11,7 +11,8 @@ namespace trainyard::comm {
 
 class FirstError {
  public:
-  bool give(const base::Problem& reason) {  // false if one was set before, which is kept
+  // Sets the error. Returns false if one was set before; the first one is kept.
+  bool give(const base::Problem& reason) {
     const std::lock_guard lock(mutex_);
     if (reason_) return false;
     reason_ = reason;

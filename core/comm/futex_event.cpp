@@ -56,9 +56,10 @@ bool yield(const FutexEvent& wake_event, std::uint32_t seen, int times, std::int
   return false;
 }
 
-// A sleeper increments `sleepers` before its last check; a ringer increments `rings` before it
-// reads `sleepers`. Both are in one total order, so one of them sees the other. The kernel checks
-// the futex word again before the thread sleeps.
+// Sleeps until the event is signaled or `end`. A sleeper increments `sleepers` before its last
+// check; a signaling thread increments `rings` before it reads `sleepers`. All these accesses have
+// one total order, so one of the two threads sees the other. The kernel checks the futex word again
+// before the thread sleeps.
 bool sleep(FutexEvent& wake_event, std::uint32_t seen, std::int64_t end) {
   wake_event.sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (wake_event.rings.load(std::memory_order_seq_cst) == seen) {
@@ -76,7 +77,8 @@ struct Heard {
   std::uint32_t rings = 0;
 };
 
-// A thread rarely waits on more than two bells; an evicted entry costs one early return.
+// Returns the entry of a listener in a small table of this thread. A thread rarely waits on more
+// than two events. If an entry is evicted, one wait returns early.
 Heard& heard_by_this_thread(std::uint64_t listener) {
   thread_local std::array<Heard, 8> all{};
   thread_local std::size_t next = 0;
@@ -95,8 +97,8 @@ void ring(FutexEvent& wake_event) {
 }
 
 SpinPolicy patience(int ranks_on_this_host) {
-  // Synchronized ranks rarely wait longer than a millisecond, which is about 2000 yields; sleeping
-  // costs a wake-up each time.
+  // Synchronized ranks rarely wait longer than a millisecond, which is about 2000 yields. Sleeping
+  // earlier would cost a wake-up each time.
   if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 2000};
   return {std::chrono::nanoseconds(500), 20};
 }

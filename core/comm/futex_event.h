@@ -12,29 +12,32 @@
 namespace trainyard::comm {
 
 struct alignas(64) FutexEvent {
-  std::atomic<std::uint32_t> rings{0};     // the futex word
-  std::atomic<std::uint32_t> sleepers{0};  // threads in the system call, or about to enter it
+  std::atomic<std::uint32_t> rings{0};  // the futex word: number of signals so far
+  // number of threads that are in the system call, or about to enter it
+  std::atomic<std::uint32_t> sleepers{0};
 };
 
 void ring(FutexEvent& wake_event);
 
-// Time to spin and yield before sleeping. If there are more ranks than usable cores, spinning would
-// only keep the peer from running, so the wait hardly spins and mostly yields.
+// How long to spin and how often to yield before sleeping. If there are more ranks than usable
+// cores, spinning would only keep the peer from running, so a wait hardly spins and mostly yields.
 struct SpinPolicy {
   std::chrono::nanoseconds spin{0};
   int yields = 0;
 };
 SpinPolicy patience(int ranks_on_this_host);
-// For ranks that wait for drawn links, which takes long: sleep almost immediately.
+// Policy for ranks that wait for links with the drawn bandwidth, which takes long: they sleep
+// almost immediately.
 inline constexpr SpinPolicy kBriefPatience{std::chrono::microseconds(5), 0};
 
-// Waits until the bell is rung after it showed `seen`, or until `limit` has passed. Returns true if
-// it was rung.
+// Waits until the event's counter `rings` differs from `seen`, but at most `limit`. Returns true if
+// it differs.
 bool wait_for_event(FutexEvent& wake_event, std::uint32_t seen, SpinPolicy patience,
                     std::chrono::microseconds limit);
 
-// A bell with the last value that each thread of this process has seen. So no ring is lost between
-// a thread's check of its messages and its wait, and no other thread consumes it.
+// An event with the last counter value that each thread of this process has seen. So no signal is
+// lost between a thread's check of its messages and its wait, and no thread consumes a signal for
+// another.
 class Listener {
  public:
   Listener(FutexEvent& wake_event, SpinPolicy patience);
@@ -45,7 +48,7 @@ class Listener {
  private:
   FutexEvent* wake_event_;
   SpinPolicy patience_;
-  std::uint64_t id_;  // unique in this process
+  std::uint64_t id_;  // number that is unique in this process
 };
 
 }  // namespace trainyard::comm

@@ -9,7 +9,7 @@ namespace trainyard::comm {
 
 class Counter {
  public:
-  // There is only one writer, so no locked instruction is needed.
+  // Plain addition: there is only one writer, so no locked instruction is needed.
   void add(std::uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }

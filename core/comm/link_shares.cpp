@@ -9,7 +9,7 @@ namespace trainyard::comm {
 namespace {
 
 constexpr Picoseconds kSecond = 1'000'000'000'000;
-// 46 days: the sum of two fits in 64 bits
+// 46 days; the sum of two such times fits in 64 bits
 constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -64,8 +64,8 @@ std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) {
   return offsets(shape_of(drawn, channels)).end;
 }
 
-// A lane is first written when it is used, so lazily reserved memory is committed only for used
-// lanes.
+// Writes only what is needed now. Memory of a lane is first written when the lane is used, so
+// lazily reserved memory is committed only for used lanes.
 LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());
@@ -117,8 +117,8 @@ void LinkShares::post(const LaneName& lane, std::uint64_t message_bytes, Picosec
   share(shape().now);
 }
 
-// Starts the next message; a message of zero bytes is sent immediately. Returns false if there is
-// none.
+// Starts the lane's next message. A message of zero bytes is sent at once, and the one after it is
+// started. Returns false if there is no message.
 bool LinkShares::take_next(LaneState& lane, Picoseconds now) {
   for (; lane.sent < lane.posted; ++lane.sent) {
     const std::uint64_t bytes = lane.sizes[lane.sent % kLaneMessages];
@@ -168,8 +168,8 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   share(shape().now);
 }
 
-// Recomputes all state from the counters of the lanes, which are consistent because each changes by
-// a single store.
+// Recomputes all state from the lanes' counters. These are consistent, because each counter changes
+// by a single store.
 void LinkShares::repair(Picoseconds now) {
   Shape& all = shape();
   all.now = std::max(all.now, now);
@@ -178,7 +178,7 @@ void LinkShares::repair(Picoseconds now) {
   const std::int32_t lanes = all.ranks * all.ranks * all.channels;
   for (std::int32_t i = 0; i < lanes; ++i) {
     LaneState& lane = lanes_[i];
-    if (lane.posted == 0) continue;  // never used
+    if (lane.posted == 0) continue;  // the lane was never used
     lane.route = i / all.channels;
     lane.sent = std::clamp(lane.sent, lane.released, lane.posted);
     if (take_next(lane, all.now)) sending_[all.sending++] = i;
@@ -186,7 +186,7 @@ void LinkShares::repair(Picoseconds now) {
   share(all.now);
 }
 
-// The lowest possible rate stands for zero: one byte takes an hour.
+// A fraction of 0 becomes the lowest possible rate, at which one byte takes an hour.
 void LinkShares::set_fraction(DirectedLink number, double part, Picoseconds now) {
   advance(now);
   DirectedLinkState& way = ways_[number];
@@ -204,8 +204,8 @@ LinkShares::MessageState LinkShares::oldest(const LaneName& name, Picoseconds no
     const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
     return {true, arrives <= now, arrives};
   }
-  // The message is being sent. Its rate changes at the next end of any message, and never exceeds
-  // that of an otherwise idle route.
+  // The message is being sent. Its rate may change when any message ends. It never exceeds the rate
+  // on a route that no other lane uses.
   const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
   const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
   return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};
@@ -225,7 +225,8 @@ void LinkShares::share(Picoseconds now) {
   }
 }
 
-// Collects the ways that sending lanes cross, each with its lanes. Returns the number of ways.
+// Collects the directed links on the routes of sending lanes, each with its lanes. Returns the
+// number of these links.
 int LinkShares::collect_ways() {
   int used = 0;
   for (int i = 0; i < shape().sending; ++i)
@@ -247,7 +248,8 @@ int LinkShares::collect_ways() {
   return used;
 }
 
-// Ties go to the lowest number, as in the simulator's links.
+// Returns the directed link that offers its lanes the lowest rate. If several do, returns the one
+// with the lowest number, as the simulator does.
 DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
   DirectedLink found = -1;
   for (int u = 0; u < used; ++u) {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bandwidth shares on the drawn links, by arithmetic alone. It reads no clock and never waits; the
-// caller passes the time.
+// Bandwidth shares on the drawn links, purely computed: this class reads no clock and never waits;
+// the caller passes the time.
 //
-// A lane (from, to, channel) sends its messages in order. Lanes with data to send share each way
-// (direction of an edge) max-min fairly (Bertsekas and Gallager, Data Networks, 6.5.2): all rates
-// grow together until a way is full; lanes that cross it keep that rate, the others continue. Rates
-// change only when a message starts or its last bit is sent. So the events between two calls follow
-// from the state. The next caller computes them, and neither the caller nor a delay affects the
-// result.
+// A lane (from, to, channel) sends its messages in order. Lanes with data to send share each
+// directed link (a direction of an edge) max-min fairly (Bertsekas and Gallager, Data Networks,
+// 6.5.2). All rates grow together until a directed link is full; the lanes on it keep that rate,
+// and the others continue to grow. Rates change only when a message starts or its last bit is sent.
+// So the events between two calls follow from the state, and the next caller computes them. The
+// result does not depend on which caller does this, or when.
 //
-// A message arrives when its last bit has crossed, one latency after it was sent. Bits are shared,
-// not messages: a long message delays a short one on another lane no longer than fairness allows,
-// though the receiver sees each only when complete.
+// A message arrives one latency after its last bit was sent. Bandwidth is shared by bits, not by
+// messages. So a long message does not block a short one on another lane; fair sharing alone
+// determines the delay. The receiver sees a message only when it is complete.
 //
-// Integers, as in core/sim/links: both compute the same times to the picosecond. They differ if a
-// lane has several messages at once, such as segments of a bucket: in the simulator these share the
-// link, here they queue.
+// All times and rates are integers, as in core/sim/links, so that both compute the same times to
+// the picosecond. The two differ if a lane has several messages at once, such as segments of a
+// bucket: in the simulator these share the link, here they queue.
 //
-// All state is in one block of memory at any address, so that processes can share it. Not
-// thread-safe.
+// All state is in one block of memory, which may be mapped at any address, so that processes can
+// share it. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@
 
 namespace trainyard::comm {
 
-using Picoseconds = std::int64_t;  // since an arbitrary origin
+using Picoseconds = std::int64_t;  // time since an arbitrary origin
 
 struct LaneName {
   int from = 0, to = 0, channel = 0;
@@ -39,46 +39,51 @@ struct LaneName {
 
 class LinkShares {
  public:
-  static constexpr std::uint64_t kLaneMessages =
-      16;  // posted and not released: the channel capacity of every transport
+  // maximum number of messages posted and not released; every transport has this capacity per
+  // channel
+  static constexpr std::uint64_t kLaneMessages = 16;
   static constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 
-  // required memory; a multiple of 64
+  // returns the size of the memory needed, a multiple of 64
   static std::size_t bytes(const DrawnLinks& drawn, int channels);
-  // `memory`: zeroed and aligned to 64 bytes.
+  // Initializes `memory`, which must be zeroed and aligned to 64 bytes.
   static LinkShares format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels);
-  // `memory`: already formatted.
+  // Uses memory that `format` initialized.
   explicit LinkShares(std::byte* memory);
   std::size_t bytes() const;
 
   int ranks() const;
   int channels() const;
 
-  // Advances the time. It never goes back: an earlier time counts as the latest one given.
+  // Advances the time to `now`. Time never goes back: an earlier time counts as the latest one
+  // given.
   void advance(Picoseconds now);
   bool has_room(const LaneName& lane) const;
   void post(const LaneName& lane, std::uint64_t message_bytes, Picoseconds now);
 
   struct MessageState {
-    bool posted = false;         // there is a message that is not released
-    bool arrived = false;        // its last bit has arrived
-    Picoseconds next_check = 0;  // if not: earliest possible arrival, unless more is posted
+    bool posted = false;   // the lane has a message that is not released
+    bool arrived = false;  // the last bit of the oldest message has arrived
+    // if not arrived: earliest time at which it may arrive, unless another message is posted before
+    Picoseconds next_check = 0;
   };
   MessageState oldest(const LaneName& lane, Picoseconds now);
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // drops all messages posted on the lane
 
-  // Repairs the state after a process died during a change, in which any of its stores may be
-  // missing. Messages that were posted and not released are kept; those in transit start again.
+  // Repairs the state after a process died during a change, so that any of its stores may be
+  // missing. Messages that were posted and not released are kept. Those that were being sent start
+  // again.
   void repair(Picoseconds now);
 
-  // Sets the way's capacity to a fraction (0 to 1) of its formatted value. With 0 nothing crosses,
-  // and messages wait.
+  // Sets the capacity of a directed link to a fraction (0 to 1) of its initial value. At 0,
+  // messages wait.
   void set_fraction(DirectedLink way, double part, Picoseconds now);
   int ways() const { return shape().ways; }
 
  private:
-  // bits times 1e12 times kRateUnit: data moved by one unit of rate in one picosecond
+  // Amount of data. The unit is what one unit of rate sends in one picosecond: a bit is 1e12 *
+  // kRateUnit units.
   __extension__ using Amount = __int128;
   static constexpr std::int64_t kRateUnit = 512;  // rates are in units of 1/512 bit/s
 
@@ -88,23 +93,24 @@ class LinkShares {
     Picoseconds now = 0;
   };
   struct DirectedLinkState {
-    std::int64_t drawn = 0, capacity = 0;  // rates; `capacity` is the current one
-    // Scratch memory of `share`.
+    std::int64_t drawn = 0, capacity = 0;  // `drawn`: initial rate; `capacity`: current rate
+    // Variables of `share`, valid only during a call.
     std::int64_t left = 0;
     std::int32_t sharers = 0, first = 0, count = 0, reserved = 0;
   };
   struct RouteState {
-    std::int32_t first = 0, count = 0;  // in `hops_`
+    std::int32_t first = 0, count = 0;  // range of the route in `hops_`
     Picoseconds latency = 0;
-    std::int64_t narrowest = 0;  // rate of the narrowest way as drawn: maximum rate of the route
+    // maximum rate of the route: initial rate of its narrowest directed link
+    std::int64_t narrowest = 0;
   };
   struct LaneState {
-    Amount remaining = 0;  // of the message being sent, at time `since`
+    Amount remaining = 0;  // unsent part, at time `since`, of the message that is being sent
     std::int64_t rate = 0;
     Picoseconds since = 0, ends = 0;
     std::uint64_t posted = 0, sent = 0, released = 0;
     std::int32_t route = 0;
-    std::int32_t open = 0;  // scratch memory of `share`
+    std::int32_t open = 0;  // variable of `share`, valid only during a call
     std::array<std::uint64_t, kLaneMessages> sizes{};
     std::array<Picoseconds, kLaneMessages> sent_at{};
   };
@@ -137,7 +143,8 @@ class LinkShares {
   RouteState* routes_;
   std::int32_t* hops_;
   LaneState* lanes_;
-  std::int32_t *sending_, *used_, *members_;  // lanes; ways; lanes by way
+  // `sending_`: lanes; `used_`: directed links; `members_`: lanes by directed link
+  std::int32_t *sending_, *used_, *members_;
 };
 
 }  // namespace trainyard::comm

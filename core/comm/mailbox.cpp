@@ -56,7 +56,7 @@ void Mailbox::continue_counters() {
     }
 }
 
-// True if the peer left and was not dropped since.
+// True if the peer has left, and its connection was not reset since (`begin_anew`).
 bool Mailbox::has_lost(int peer) const {
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
   const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);
@@ -67,7 +67,7 @@ void Mailbox::begin_anew(int peer) {
   std::atomic<std::uint32_t>& moves = block_.presence(peer).moves;
   std::uint32_t now = moves.load(std::memory_order_acquire);
   if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1))
-    ++now;  // the process died before it could mark itself as left
+    ++now;  // the process died without marking itself as left
   peers_[static_cast<std::size_t>(peer)].forgotten = now;
   for (int channel = 0; channel < block_.channels(); ++channel) {
     Side &sent = out(peer, channel), &received = in(peer, channel);
@@ -109,7 +109,8 @@ base::Problem Mailbox::broken(const char* id, int peer, const char* what) const 
           ""};
 }
 
-// A peer that aborted has often left as well by then; the abort is the reason to report.
+// Returns the Problem for a peer that has left. If there was an abort, that is the reason to
+// report: a peer that aborts often leaves at once.
 base::Problem Mailbox::gone(int peer, const char* what) const {
   return block_.abort_word().reason().value_or(broken("peer_left", peer, what));
 }
@@ -146,7 +147,8 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
-  const bool absent = left(peer);  // read first, so that messages consumed before leaving count
+  // must precede the read of the counter, so that messages consumed before leaving count
+  const bool absent = left(peer);
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
   if (absent && side.others < side.own) {
@@ -171,7 +173,8 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = in(peer, channel);
   if (side.own == side.others) {
-    const bool absent = left(peer);  // read first, so that messages posted before leaving count
+    // must precede the read of the counter, so that messages posted before leaving count
+    const bool absent = left(peer);
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !is_loss_allowed(peer))
       return base::fail(gone(peer, "has left and sends no more messages"));

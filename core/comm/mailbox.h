@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank's endpoint of the mailboxes: posts and takes descriptors, counts, waits, aborts. The
-// transports of one host (inproc, shm) add only the mapping between descriptors and bytes.
+// Mailboxes as seen by one rank: posts and takes descriptors of messages, counts, waits, and
+// aborts. The transports within a host (inproc, shm) only add the mapping between descriptors and
+// bytes.
 //
-// Threads: as in transport.h. Values that peers write to the block are not trusted: impossible
-// counters are a Problem.
+// Threads: as in transport.h. Values that peers write to the shared block are not trusted:
+// impossible counters are a Problem.
 //
-// A rank that replaces a lost one continues the counters of its lanes. Its peers have by then
-// consumed all earlier messages (`begin_anew`), and post nothing meanwhile.
+// A rank that replaces a lost one continues the counters of its lanes. By then, its peers have
+// consumed all earlier messages (`begin_anew`), and they post nothing until it is present.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,8 @@ namespace trainyard::comm {
 
 class Mailbox {
  public:
-  // Marks the rank as present. Returns a Problem if it was present before, unless that process left
-  // and `takes_place` is true.
+  // Marks the rank as present. Returns a Problem if a process was already present as this rank,
+  // unless that process has left and `takes_place` is true.
   static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank,
                                                      SpinPolicy patience, std::int64_t process,
                                                      std::int64_t process_start,
@@ -34,7 +35,7 @@ class Mailbox {
 
   // Returns the slot for the next descriptor to this peer; nothing if the lane is full.
   base::Result<std::optional<std::uint64_t>> free_slot(int peer, int channel);
-  // Fills the slot that `free_slot` found.
+  // Writes the descriptor to the slot that `free_slot` returned.
   void offer(int peer, int channel, const Descriptor& descriptor);
   base::Result<std::uint64_t> consumed(int peer, int channel);
 
@@ -61,15 +62,15 @@ class Mailbox {
  private:
   // Local state of a lane; written only by the lane's thread for this direction.
   struct Side {
-    std::uint64_t own = 0;     // messages that this rank posted, or released
-    std::uint64_t others = 0;  // the peer's counter when last read
-    std::uint64_t first = 0;   // initial value of both
+    std::uint64_t own = 0;     // number of messages that this rank has posted, or released
+    std::uint64_t others = 0;  // number that the peer has released, or posted, when last read
+    std::uint64_t first = 0;   // initial value of both counters
     LaneCounters counters;
   };
 
   struct Peer {
     bool is_loss_allowed = false;
-    // value of its `moves` when the previous process in this place was dropped
+    // value of the peer's `moves` when the connection to its previous process was reset
     std::uint32_t forgotten = 0;
   };
 

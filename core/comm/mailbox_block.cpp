@@ -11,7 +11,7 @@ namespace trainyard::comm {
 namespace {
 
 constexpr std::int64_t max_write_nanoseconds =
-    100'000'000;  // enough for 160 bytes on a very busy machine
+    100'000'000;  // maximum nanoseconds to write 160 bytes, on a very busy machine
 
 }  // namespace
 
@@ -36,7 +36,8 @@ std::optional<base::Problem> AbortWord::reason() const {
   }
   if (state == State::set)
     return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
-  // The writer was killed while writing: the abort is certain, its text is not.
+  // The writer was killed while it wrote the reason: there was an abort, but its text may be
+  // incomplete.
   return base::Problem{"aborted",   base::ProblemCode::failed,
                        "transport", "a rank aborted without writing its reason",
                        "",          ""};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Memory block of the mailboxes of one host: the state that ranks (threads or processes) share,
-// apart from payload.
+// except the payload.
 //
 // Abort word | a FutexEvent per rank | a Presence per rank | a Lane per (from, to, channel)
 //
@@ -25,10 +25,12 @@ namespace trainyard::comm {
 
 constexpr std::uint64_t kLaneSlots = 16;
 
-// Descriptor of a posted message: location (the transport interprets `place`) and length.
+// Descriptor of a posted message: its length, and where its bytes are (`place`, whose meaning the
+// transport defines).
 struct Descriptor {
   Tag tag;
-  std::uint32_t staged = 0;  // 1: in the sender's staging area, at the slot of this descriptor
+  // 1: the bytes are in the sender's staging area, in the slot of this descriptor
+  std::uint32_t staged = 0;
   std::uint64_t place = 0;
   std::uint64_t bytes = 0;
 };
@@ -42,16 +44,17 @@ struct Lane {
 struct alignas(64) Presence {
   // number of arrivals and departures: odd while a process is present
   std::atomic<std::uint32_t> moves{0};
-  std::atomic<std::int64_t> process{0};        // process id; 0 if ranks are threads
-  std::atomic<std::int64_t> process_start{0};  // clock ticks since boot: distinguishes a reused id
+  std::atomic<std::int64_t> process{0};  // process id; 0 if ranks are threads
+  // start time in clock ticks since boot; distinguishes processes with the same id
+  std::atomic<std::int64_t> process_start{0};
 
   static constexpr bool has_left(std::uint32_t moves) { return moves > 0 && moves % 2 == 0; }
 };
 
-// Set once: the first reason is kept.
+// Abort flag and reason. It can be set only once: the first reason is kept.
 class AbortWord {
  public:
-  bool raise(const base::Problem& reason);  // false if it was already set
+  bool raise(const base::Problem& reason);  // returns false if it was already set
   bool raised() const { return state_.load(std::memory_order_acquire) != State::clear; }
   std::optional<base::Problem> reason() const;
 
@@ -67,12 +70,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
 
 class MailboxBlock {
  public:
-  // Required bytes, a multiple of 64. There must be at least one rank and one channel.
+  // Returns the size of the memory needed, a multiple of 64. There must be at least one rank and
+  // one channel.
   static std::size_t bytes(int ranks, int channels);
   // Constructs the objects in zeroed memory aligned to 64 bytes; call once, before any rank reads
   // it.
   static MailboxBlock format(std::span<std::byte> memory, int ranks, int channels);
-  // Creates a view of memory that was formatted with the same shape.
+  // Creates a view of memory that was formatted for as many ranks and channels.
   MailboxBlock(std::span<std::byte> memory, int ranks, int channels)
       : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
 
@@ -85,7 +89,7 @@ class MailboxBlock {
     return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel);
   }
 
-  // Sets the abort word and rings every bell.
+  // Sets the abort word and signals the events of all ranks.
   void abort(const base::Problem& reason) const;
   void notify_all_ranks() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Common part of the transports of one host: a Transport over a mailbox. A backend defines how
-// posted bytes become a descriptor, and how a descriptor becomes bytes.
+// Common part of the transports within a host: a Transport over a mailbox. A derived class defines
+// how posted bytes become a descriptor, and how a descriptor becomes bytes.
 #pragma once
 
 #include <utility>
@@ -41,7 +41,7 @@ class MailboxTransport : public Transport {
   // The destructor of a derived class must call this before it unmaps its memory.
   void leave() { mailbox_.reset(); }
   bool is_loss_allowed(int peer) const { return mailbox_->is_loss_allowed(peer); }
-  // Waits on this rank's bell; true if it was rung.
+  // Waits for this rank's event; true if it was signaled.
   bool hear(std::chrono::microseconds limit) { return mailbox_->wait(limit); }
 
   struct Route {
@@ -49,8 +49,8 @@ class MailboxTransport : public Transport {
     int channel = 0;
     std::uint64_t slot = 0;
   };
-  // Makes the bytes readable for the peer, and sets `place` and `staged` of the descriptor
-  // accordingly.
+  // Makes the bytes readable for the peer, and sets `place` and `staged` of the descriptor to where
+  // they are.
   virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes,
                                    Descriptor& descriptor) = 0;
   // Returns the bytes of a descriptor from the peer of `route`; a Problem if they are not in that

@@ -14,7 +14,7 @@ namespace trainyard::comm {
 
 constexpr std::size_t kMaxProblemBytes = 2048;
 
-// At most `kMaxProblemBytes` long.
+// Returns at most `kMaxProblemBytes` bytes.
 std::vector<std::byte> to_bytes(const base::Problem& problem);
 
 // Never fails: fields that cannot be decoded are empty.

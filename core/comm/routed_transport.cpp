@@ -29,7 +29,8 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
-// First destroys the parts that may still send from another part's arena.
+// First destroys the parts without an arena: until then, they may send from the arena of another
+// part.
 RoutedTransport::~RoutedTransport() {
   for (auto& part : parts_)
     if (part->arena().empty()) part.reset();
@@ -67,8 +68,9 @@ Result<void> RoutedTransport::release(int peer, int channel) {
   return part_of(peer).and_then([&](Transport* part) { return part->release(peer, channel); });
 }
 
-// Two kinds of wait cannot share one system call, so each part waits in turn, in growing slices. A
-// new message is seen immediately in the waiting part, and within a slice in the others.
+// A thread cannot wait for two kinds of transports in one system call. So the parts wait in turn,
+// in growing slices of time. A new message is seen immediately by the part that waits, and within a
+// slice by the others.
 bool RoutedTransport::wait(microseconds limit) {
   const bool changed = parts_.size() == 1 ? parts_.front()->wait(limit) : wait_in_turn(limit);
   spread_abort();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport composed of several, one of which serves each peer: shared memory inside a host,
-// sockets between hosts.
+// A transport composed of several, each of which serves some peers: for example, shared memory
+// within a host, and sockets between hosts.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,15 @@ namespace trainyard::comm {
 
 class RoutedTransport final : public Transport {
  public:
-  // `parts`: endpoints of the same rank in groups of equal size. `route[peer]`: index of the part
-  // that reaches the peer (ignored for this rank). All parts are watched for aborts; an abort of
-  // one aborts the others.
+  // `parts`: transports of the same rank, for the same number of ranks. `route[peer]`: index of the
+  // part that reaches the peer (ignored for this rank). An abort in one part aborts the others.
   static base::Result<std::unique_ptr<Transport>> make(
       std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
 
   ~RoutedTransport() override;
   int rank() const override { return parts_.front()->rank(); }
   int ranks() const override { return parts_.front()->ranks(); }
-  std::span<std::byte> arena() override;  // arena of the first part that has one
+  std::span<std::byte> arena() override;  // returns the arena of the first part that has one
   base::Result<bool> post(int peer, int channel, Tag tag,
                           std::span<const std::byte> bytes) override;
   base::Result<std::uint64_t> consumed(int peer, int channel) override;

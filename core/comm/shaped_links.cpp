@@ -20,9 +20,9 @@ using base::ProblemCode;
 using base::Result;
 
 struct alignas(64) ShapedLinks::Header {
-  static constexpr std::uint64_t kMagic = 0x6b6e696c64726179;  // "yardlink"
+  static constexpr std::uint64_t kMagic = 0x6b6e696c64726179;  // "yardlink" in ASCII
   std::uint64_t magic = kMagic;
-  std::uint64_t bytes = 0;  // total size
+  std::uint64_t bytes = 0;  // size of the file
   std::int64_t origin_ns = 0;
   pthread_mutex_t mutex;
   std::int32_t holder = -1;  // rank that holds, or last held, the lock
@@ -31,12 +31,14 @@ struct alignas(64) ShapedLinks::Header {
 namespace {
 
 constexpr const char* kWhere = "shaped links";
-constexpr std::int64_t kUnknownAgainNanoseconds =
-    20'000;  // a sender posts to the transport first, and to the links right after
-// maximum wait without a check, because a cut link may be restored
+// nanoseconds until the next check for a message that has arrived but is not in the links yet: a
+// sender posts it to the transport first, and to the links right after
+constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;
+// maximum time until the next check, because a cut link may be restored
 constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
 
-constexpr time_t kMaxLockSeconds = 10;  // seconds, on a very busy machine
+// maximum wait for the lock in seconds, on a very busy machine
+constexpr time_t kMaxLockSeconds = 10;
 
 int lock_within(pthread_mutex_t& mutex, time_t seconds) {
   timespec end{};
@@ -86,7 +88,8 @@ Result<int> make_file(std::size_t bytes) {
   return base::fail(problem);
 }
 
-// Requires a sealed file: if it could shrink, a reader could lose pages.
+// Returns the size of the file, which must be sealed: if another process could shrink it, access to
+// the mapping would fail.
 Result<std::size_t> sealed_size(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0)
@@ -172,7 +175,7 @@ Result<void> ShapedLinks::lock(int rank) {
   if (error == EOWNERDEAD) {
     shares_.repair(now());
     ::pthread_mutex_consistent(
-        &header_->mutex);  // last: if this rank dies before it, the next one repairs again
+        &header_->mutex);  // must be last: if this rank dies before, the next one repairs again
   }
   return {};
 }

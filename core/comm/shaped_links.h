@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawn links in memory that the ranks of this machine share, with a lock and the real clock,
-// so that ranks on one link share its capacity. Processes share a memfd that the launcher creates;
-// threads share the object.
+// Drawn links that the ranks of this machine share: the state of LinkShares in shared memory, a
+// lock, and the real clock. So ranks on one link share its capacity. Processes share a memfd that
+// the launcher creates; threads share the object.
 //
-// Nothing runs between two calls: core/comm/link_shares.h computes what has happened since the last
-// one. A call holds the lock for about a microsecond. If a rank died while it held the lock, the
-// next caller repairs the state. A stopped rank keeps the lock; calls that wait too long return a
-// Problem that names it.
+// No thread runs between two calls: LinkShares (link_shares.h) computes what has happened since the
+// last one. A call holds the lock for about a microsecond. If a rank dies while it holds the lock,
+// the next caller repairs the state. If a rank is suspended while it holds the lock, calls that
+// wait too long return a Problem that names it.
 #pragma once
 
 #include <functional>
@@ -18,37 +18,39 @@
 
 namespace trainyard::comm {
 
-// Creates a sealed memfd for one generation. It closes on exec; the caller closes it.
+// Creates a sealed memfd for one generation of ranks. The descriptor is close-on-exec; the caller
+// closes it.
 base::Result<int> create_shaped_links(const DrawnLinks& drawn, int channels);
 
 class ShapedLinks {
  public:
-  using Clock = std::function<std::int64_t()>;  // nanoseconds
+  using Clock = std::function<std::int64_t()>;  // returns nanoseconds
 
-  // `fd` may be closed afterwards. A file that create_shaped_links did not create is a Problem.
+  // Opens a file that create_shaped_links created; any other file is a Problem. `fd` may be closed
+  // afterwards.
   static base::Result<std::shared_ptr<ShapedLinks>> open(int fd,
                                                          Clock clock = base::now_nanoseconds);
-  // For ranks that are threads of this process.
+  // Creates links for ranks that are threads of this process.
   static base::Result<std::shared_ptr<ShapedLinks>> make(const DrawnLinks& drawn, int channels,
                                                          Clock clock = base::now_nanoseconds);
 
   int ranks() const { return shares_.ranks(); }
   int channels() const { return shares_.channels(); }
-  bool holds(const LaneName& lane) const;  // true if it is a lane of these links
+  bool holds(const LaneName& lane) const;  // true if these links have the lane
 
-  // Called by the sender. Returns a Problem if the lane is full.
+  // Adds a message; called by the sender. Returns a Problem if the lane is full.
   base::Result<void> post(const LaneName& lane, std::size_t bytes);
 
-  // State of the oldest message, for the receiver.
+  // State of the oldest unreleased message of a lane, for the receiver.
   struct MessageState {
-    bool arrived = false;            // the oldest unreleased message has arrived
-    std::int64_t look_again_ns = 0;  // if not: when to check again
+    bool arrived = false;            // the message has arrived
+    std::int64_t look_again_ns = 0;  // if not arrived: time to check again
   };
   base::Result<MessageState> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // releases an arrived message
 
   // Sets the capacity of both directions of an edge to a fraction (0 to 1) of the drawn one. The
-  // caller owns no lane; errors call it rank -1.
+  // caller need not be a rank; Problems name it rank -1.
   base::Result<void> set_fraction(int edge, double part);
 
   // Drops all messages in transit on the lane. Called by rank `by`.

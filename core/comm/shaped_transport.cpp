@@ -15,9 +15,10 @@ using std::chrono::microseconds;
 
 namespace {
 
-constexpr std::int64_t kAwakeBefore = 15'000;  // nanoseconds; usually longer than a wake-up takes
+// nanoseconds by which a sleep ends early; a wake-up usually takes less
+constexpr std::int64_t kAwakeBefore = 15'000;
 
-// Identifies a thread by an address.
+// Returns an address that identifies the thread.
 const void* this_thread() {
   thread_local const char mark = 0;
   return &mark;
@@ -82,7 +83,8 @@ Result<bool> ShapedTransport::is_due(int peer, int channel) {
   return held.seen;
 }
 
-// Releases in the links first, so that they have room when the sender learns of it.
+// Releases the message in the links before the transport. So the links have room when the sender
+// learns of it.
 Result<void> ShapedTransport::release(int peer, int channel) {
   if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
   if (auto ok = inner_->state(); !ok) return ok;
@@ -125,8 +127,8 @@ std::int64_t ShapedTransport::first_due() const {
   return first;
 }
 
-// Each due message wakes its thread once. The thread then reads the message, or does not want it
-// yet.
+// Ends the hold of messages of this thread that are due; returns true if there were any. Each due
+// message wakes its thread once, whether or not the thread then reads it.
 bool ShapedTransport::forget_due(std::int64_t now_ns) {
   bool any = false;
   for (Held& held : held_) {

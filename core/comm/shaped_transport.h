@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport with the drawn speed: it holds each message back from its receiver until the last bit
-// would have crossed the drawn links. Nothing else changes: the inner transport carries the bytes,
-// defines where they are read, and counts them.
+// A transport with the drawn bandwidth and latency: it holds each message back from its receiver
+// until the last bit would have passed the drawn links. The inner transport does everything else:
+// it moves the bytes, defines where they are read, and counts them.
 //
-// It is never faster than the inner transport, for whose messages it waits. Headers use no
-// bandwidth, and acknowledgments ("consumed") return immediately, as in the simulator.
+// It is never faster than the inner transport, for whose messages it waits. Headers use none of the
+// drawn bandwidth, and acknowledgments ("consumed") take no time, as in the simulator.
 //
-// A waiting receiver sleeps until shortly before a message is due and then yields, so that it is on
-// time within microseconds if a core is free. A late receiver (a rank that computes, a busy
-// machine) takes its message late, but this does not reduce the bandwidth of other lanes, or of
-// messages queued on its lane.
+// A waiting receiver sleeps until shortly before a message is due and then yields. So it is on time
+// within microseconds if a core is free. A receiver that is busy, or on a busy machine, takes its
+// message late. This does not reduce the bandwidth of other lanes, or of later messages on its
+// lane.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace trainyard::comm {
 
 class ShapedTransport final : public Transport {
  public:
-  // `links` must have the ranks and at least the channels of `inner`, which holds at most
-  // LinkShares::kLaneMessages per channel.
+  // `links` must have the ranks and at least the channels of `inner`. `inner` must hold at most
+  // LinkShares::kLaneMessages messages per channel.
   static base::Result<std::unique_ptr<Transport>> make(std::unique_ptr<Transport> inner,
                                                        std::shared_ptr<ShapedLinks> links);
 
@@ -48,12 +48,12 @@ class ShapedTransport final : public Transport {
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
-  // A received message that is held back: until when, and for which thread. A lane has one
+  // A received message that is held back: until when, and for which thread. Each lane has one
   // receiving thread.
   struct Held {
     std::atomic<std::int64_t> until_ns{kNothing};
     std::atomic<const void*> thread{nullptr};
-    bool seen = false;  // it is no longer held back
+    bool seen = false;  // the hold has ended
   };
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Transport of bytes from rank to rank. Messages between two ranks on one channel keep their order.
-// A send posts; it completes when the peer has consumed the bytes, so shared memory is read in
-// place without staging. The caller must not change posted bytes until then.
+// Transport of bytes from rank to rank. Messages from one rank to another on one channel keep their
+// order. `post` starts a send; the send is complete when the peer has consumed the bytes. So peers
+// can read shared memory in place, without staging. The caller must not change posted bytes until
+// the send is complete.
 //
 // Threads: each (peer, channel) pair is used by one thread per direction. Different pairs may be
 // used by different threads, unless a backend requires a single thread. Any thread may call `wake`,
@@ -12,11 +13,11 @@
 // that died. Peers may read a rank's posted bytes until they are consumed or its transport is
 // destroyed.
 //
-// Peers that may be lost: if a run continues without a peer, each other rank calls `allow_loss`
-// before it waits for the first time. Then neither departure nor death of that peer is a Problem:
-// `has_lost` reports it, no more messages arrive from it, and messages posted to it are discarded.
-// After every rank that communicates with it has called `begin_anew`, another process of the next
-// generation may take its place.
+// Peers that may be lost: if a run can continue without a peer, each other rank must call
+// `allow_loss` before it waits for the first time. Then neither departure nor death of that peer is
+// a Problem. `has_lost` reports it, no more messages arrive from the peer, and messages posted to
+// it are discarded. After every rank that communicates with it has called `begin_anew`, another
+// process of the next generation may take its place.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,8 @@
 
 namespace trainyard::comm {
 
-// Identifies the purpose of a message. Both ends must agree, else the receiver reports both tags.
+// Identifies the purpose of a message. Sender and receiver must use the same tag; otherwise the
+// receiver reports both tags.
 struct Tag {
   std::uint32_t generation = 0;
   std::uint32_t step = 0;
@@ -39,16 +41,16 @@ struct Tag {
 
 struct Message {
   Tag tag;
-  std::span<const std::byte> bytes;  // valid until released
+  std::span<const std::byte> bytes;  // valid until the message is released
 };
 
-// Bytes exchanged with one peer, counted when they are moved or, in shared memory, read. Lossless.
-// Header bytes are descriptors, frame headers and acknowledgments. When everything is consumed,
-// both ends have the same counts.
+// Bytes exchanged with one peer, counted when they are sent, received or, in shared memory, read.
+// No bytes are missed. Header bytes are descriptors, frame headers and acknowledgments. When
+// everything is consumed, both ends have the same counts.
 struct Traffic {
   std::uint64_t sent_payload_bytes = 0, sent_header_bytes = 0, sent_messages = 0;
   std::uint64_t received_payload_bytes = 0, received_header_bytes = 0, received_messages = 0;
-  std::uint64_t stale_messages = 0;  // messages of an older generation, which were dropped
+  std::uint64_t stale_messages = 0;  // number of dropped messages of an older generation
 };
 
 class Transport {
@@ -61,9 +63,9 @@ class Transport {
   // memory are copied.
   virtual std::span<std::byte> arena() = 0;
 
-  // Posts bytes to `peer`, which may read them in place, so they must not change until they are
+  // Posts bytes to `peer`. The peer may read them in place, so they must not change until they are
   // consumed or this transport is destroyed. Returns false if the channel is full (back-pressure);
-  // try again after `wait`. A zero-length message is a message.
+  // the caller must try again after `wait`. A zero-length message is a message.
   virtual base::Result<bool> post(int peer, int channel, Tag tag,
                                   std::span<const std::byte> bytes) = 0;
   // Returns the number of messages to `peer` that it has consumed, in order, since the start.
@@ -74,25 +76,25 @@ class Transport {
   virtual base::Result<std::optional<Message>> receive(int peer, int channel) = 0;
   virtual base::Result<void> release(int peer, int channel) = 0;
 
-  // Waits until something may have changed since this thread's last call, at most `limit`: spins
-  // briefly, yields, then sleeps. It may return early. Returns false if nothing changed until the
-  // timeout.
+  // Waits until something may have changed since this thread's last call, but at most `limit`.
+  // Spins briefly, yields, then sleeps. May return early. Returns false if nothing changed until
+  // the timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;
   virtual void wake() = 0;
 
-  // Every later call of this rank fails with `reason`; peers see it on their next call. The first
-  // reason is kept.
+  // Makes every later call of this rank fail with `reason`, and the next call of each peer. The
+  // first reason is kept.
   virtual void abort(const base::Problem& reason) = 0;
-  // Fails with the reason after this rank or a peer aborted, or a peer died.
+  // Returns a Problem with the reason after this rank or a peer aborted, or a peer died.
   virtual base::Result<void> state() const = 0;
 
   virtual Traffic traffic(int peer) const = 0;
 
   virtual void allow_loss(int peer) = 0;
   virtual bool has_lost(int peer) const = 0;
-  // Resets the connection to a peer that was lost, or is known to be gone. Messages in both
-  // directions are dropped, and `consumed` restarts at 0. Later messages are from the process that
-  // takes its place, and have tag `generation`.
+  // Resets the connection to a peer that was lost, or is known to be gone. Drops messages in both
+  // directions, and `consumed` restarts at 0. Later messages come from the process that takes the
+  // peer's place; their tags have this `generation`.
   virtual base::Result<void> begin_anew(int peer, std::uint32_t generation) = 0;
 };
 

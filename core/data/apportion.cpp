@@ -8,8 +8,8 @@
 namespace trainyard::data {
 namespace {
 
-// Logarithm of a Gamma(shape, 1) variate, shape at least 1: Marsaglia and Tsang 2000. Each trial
-// uses two elements.
+// Returns the logarithm of a Gamma(shape, 1) variate, for a shape of at least 1 (Marsaglia and
+// Tsang 2000). Each trial uses two random numbers.
 double log_gamma_variate(const base::Random& random, std::uint64_t first_element, double shape) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
   for (std::uint64_t element = first_element;; element += 2) {
@@ -41,8 +41,8 @@ std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> 
   return parts;
 }
 
-// Computed in logarithms, so that no concentration is too small: a Gamma(a) variate is a Gamma(a +
-// 1) variate times U^(1/a).
+// Computes with logarithms, so that even a tiny concentration causes no underflow. Uses that a
+// Gamma(a) variate is a Gamma(a + 1) variate times U^(1/a), with U uniform.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count) {
   std::vector<double> weights;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {

@@ -10,12 +10,12 @@
 
 namespace trainyard::data {
 
-// Distributes `total` in proportion to the weights (at least one above 0) by largest remainders
-// (Hamilton's method); ties go to the first.
+// Divides `total` into parts in proportion to the weights, at least one of which must be above 0.
+// Uses largest remainders (Hamilton's method); ties go to the first.
 std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> weights);
 
-// Draws from the symmetric Dirichlet distribution with this concentration, up to a factor: the
-// largest of the `count` weights is 1. Uses elements of `random` from 2^32 on, which permutations
+// Draws from the symmetric Dirichlet distribution with this concentration. The `count` weights are
+// scaled so that the largest is 1. Uses numbers of `random` from number 2^32 on, which permutations
 // of fewer than 2^32 items do not use.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count);
 

@@ -17,7 +17,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2.
+constexpr int kGzipOnly = 15 + 16;  // windowBits for inflateInit2: gzip format only.
 constexpr char kDownloadAdvice[] = "Download or copy it again; gzip --test checks a file.";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
@@ -127,7 +127,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
                               : problem("the gzip data ends too early: the file is truncated", "",
                                         kDownloadAdvice));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
-    // zlib's prototype is not const, but it only reads.
+    // zlib declares the pointer non-const, but only reads.
     stream_->next_in = const_cast<Bytef*>(unused_.data());
     stream_->avail_in = static_cast<uInt>(unused_.size());
     stream_->next_out = bytes.data() + done;
@@ -151,8 +151,8 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
-  const bool split =
-      unused_.size() == 1 && unused_[0] == kMagic[0];  // The block may end within the magic number.
+  // The block may end within the magic number.
+  const bool split = unused_.size() == 1 && unused_[0] == kMagic[0];
   if (!split && !begins_gzip(unused_))
     return fail(
         problem("bytes follow the end of the gzip data", "", "Unpack and pack the file again."));

@@ -38,7 +38,7 @@ class ByteSource {
   base::Problem not_read() const;
 
  private:
-  // Maximum ratio of deflate: 258 bytes per 2 bits, 1032 to 1 (zlib technical details, "Maximum
+  // Maximum ratio of deflate: 258 bytes from 2 bits, 1032 to 1 (zlib technical details, "Maximum
   // expansion factor").
   static constexpr std::uint64_t kMaxPerByte = 1032;
 
@@ -65,7 +65,7 @@ class ByteSource {
   std::unique_ptr<z_stream, EndInflate> stream_;
 };
 
-// Problem of a missing file; `advice` says where to get it.
+// Returns the problem of a missing file; `advice` says where to get the file.
 base::Problem missing_file(const std::filesystem::path& path, std::string advice);
 
 }  // namespace trainyard::data

@@ -14,8 +14,8 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-constexpr double kClicks = 0.3;  // Fraction of all samples.
-// Over samples: with noise 1, the Bayes accuracy is about 0.86.
+constexpr double kClicks = 0.3;  // Fraction of samples that are clicks.
+// Standard deviation of the score over all samples. With noise 1, the Bayes accuracy is about 0.86.
 constexpr double kScoreDeviation = 3;
 constexpr double kDenseDeviation = 0.5;  // Deviation of dense weights; index weights have 1, so
                                          // most information is in the indices.
@@ -28,9 +28,9 @@ std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::in
   return weights;
 }
 
-// Returns the bias that makes kClicks of the samples clicks, assuming normal scores: the mean of
-// logistic curves over a normal distribution is approximately a logistic curve of larger scale
-// (MacKay, "The evidence framework applied to classification networks", 1992).
+// Returns the bias at which a fraction kClicks of the samples are clicks. Assumes that scores are
+// normal: the mean of logistic curves over a normal distribution is approximately a logistic curve
+// of larger scale (MacKay, "The evidence framework applied to classification networks", 1992).
 double bias_for(double noise) {
   return std::log(kClicks / (1 - kClicks)) *
          std::sqrt(noise * noise + std::numbers::pi / 8 * kScoreDeviation * kScoreDeviation);
@@ -66,8 +66,8 @@ ClickModel::ClickModel(const DataSpec& spec)
   center_and_scale();
 }
 
-// Normalizes the weights by mean and variance of the score over all samples, computed exactly from
-// weights and index probabilities.
+// Scales the weights and sets the bias, so that the score has the wanted mean and variance over all
+// samples. Both are computed exactly, from weights and index probabilities.
 void ClickModel::center_and_scale() {
   double mean = 0,
          variance = std::inner_product(of_dense_.begin(), of_dense_.end(), of_dense_.begin(), 0.0);
@@ -82,9 +82,8 @@ void ClickModel::center_and_scale() {
     mean += of_slot;
     variance += square - of_slot * of_slot;
   }
-  const double scale = variance > 0
-                           ? kScoreDeviation / std::sqrt(variance)
-                           : 1;  // One index per slot and no dense numbers: all samples are equal.
+  // The variance is 0 if there is one index per slot and no dense number: samples are equal.
+  const double scale = variance > 0 ? kScoreDeviation / std::sqrt(variance) : 1;
   for (double& weight : of_index_) weight *= scale;
   for (double& weight : of_dense_) weight *= scale;
   bias_ = bias_for(noise_) - scale * mean;

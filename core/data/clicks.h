@@ -3,15 +3,16 @@
 // sample is [slots indices..., dense numbers...]. All are floats, so an index is exact only below
 // 2^24, which bounds the vocabulary.
 //
-// The vocabulary is divided evenly: slot s (a categorical feature: a site, a country) draws from
-// the `vocabulary / slots` indices that begin at s * (vocabulary / slots), by Zipf's law, with the
-// lowest index most frequent. A remainder smaller than the number of slots is unused. Dense numbers
-// are normal with mean 0 and variance 1. So index i is row i of one table for all slots.
+// The vocabulary is divided evenly among slots. A slot is a categorical feature, such as a site or
+// a country. Slot s draws from the `vocabulary / slots` indices that begin at s * (vocabulary /
+// slots), by Zipf's law, with the lowest index most frequent. So index i is row i of one table for
+// all slots. A remainder smaller than the number of slots is unused. Dense numbers are normal with
+// mean 0 and variance 1.
 //
-// The label is 1 (a click) with probability 1 / (1 + exp(-score / noise)): a logistic model, whose
-// score is a bias plus a weight for every index and for every dense number. Mean and variance of
-// the score over samples are the same for every seed. So is the click rate of about 30 %, unless a
-// few indices dominate.
+// The label is 1 (a click) with probability 1 / (1 + exp(-score / noise)). This is a logistic
+// model; its score is a bias plus a weight for every index and for every dense number. Mean and
+// variance of the score over samples are the same for every seed. So is the click rate of about 30
+// %, unless a few indices dominate.
 #pragma once
 
 #include <span>
@@ -29,7 +30,7 @@ class ClickModel {
  public:
   explicit ClickModel(const DataSpec& spec);
 
-  // Distribution of the indices of each slot.
+  // Distribution of the indices within a slot, which is the same for each slot.
   const Zipf& popularity() const { return popularity_; }
   std::int64_t first_index(std::int64_t slot) const { return slot * popularity_.size(); }
   double probability(std::span<const float> sample) const;  // Probability of a click.
@@ -44,7 +45,7 @@ class ClickModel {
   std::int64_t slots_;
   double noise_;
   Zipf popularity_;
-  std::vector<double> of_index_, of_dense_;  // Weights.
+  std::vector<double> of_index_, of_dense_;  // Weights of indices and of dense numbers.
   double bias_ = 0;
 };
 

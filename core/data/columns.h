@@ -9,12 +9,13 @@
 
 namespace trainyard::data {
 
-// {first, count} of the columns of one of `ranks`: contiguous, in parts that differ by at most one.
+// Returns {first, count} of the columns of `rank`. They are contiguous; the numbers of columns of
+// ranks differ by at most one.
 std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t features, std::int64_t ranks,
                                                  std::int64_t rank);
 
-// Returns the same samples and labels with only the features [first, first + count), which must
-// exist. Samples have one extent, `count`.
+// Returns a view with the same samples and labels, but only the features [first, first + count),
+// which must exist. Its sample shape is {count}.
 std::shared_ptr<const Dataset> only_columns(std::shared_ptr<const Dataset> all, std::int64_t first,
                                             std::int64_t count);
 

@@ -31,8 +31,9 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 
 struct Table {
   std::size_t columns = 0, label_column = 0;
-  std::vector<float> features;       // samples x (columns - 1)
-  std::vector<std::int32_t> labels;  // Index into `names`, in order of appearance.
+  std::vector<float> features;  // row-major, samples x (columns - 1)
+  // Class of each sample, as an index into `names`, which are in order of first appearance.
+  std::vector<std::int32_t> labels;
   std::vector<std::string> names;
 };
 

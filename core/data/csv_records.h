@@ -14,13 +14,13 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text);
 
   enum class Outcome { record, end, unclosed_quote, text_after_quote, too_many_fields };
-  static constexpr std::size_t kMaxFields = 1 << 20;  // Per record.
+  static constexpr std::size_t kMaxFields = 1 << 20;  // Maximum number of fields per record.
   Outcome next();
 
   const std::vector<std::string>& fields() const {
     return fields_;
   }                                            // Fields of the record that `next` found.
-  std::int64_t line() const { return line_; }  // First line of the record, from 1.
+  std::int64_t line() const { return line_; }  // Number of the record's first line, from 1.
 
  private:
   bool at_break() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }

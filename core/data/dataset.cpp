@@ -29,7 +29,7 @@ std::vector<std::int64_t> shape_of(const DataSpec& spec) {
 std::int64_t classes_of(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::digits: return 10;
-    case DataKind::clicks: return 2;  // No click, click.
+    case DataKind::clicks: return 2;  // The classes are "no click" and "click".
     case DataKind::grammar: return std::ssize(grammar_alphabet());
     default: return spec.classes;
   }
@@ -41,7 +41,8 @@ base::Result<void> require(std::int64_t value, std::int64_t least, const char* f
                fmt::format("the value is {}", value), fmt::format("at least {}", least), ""});
 }
 
-// Numbers that a float cannot represent exactly could be confused.
+// Refuses a vocabulary with indices that a float cannot represent exactly, and could not
+// distinguish.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
   if (spec.vocabulary <= kMaxIndices)
     return require(spec.vocabulary, spec.slot_count, "vocabulary");
@@ -57,8 +58,8 @@ base::Result<void> check_clicks(const DataSpec& spec) {
       .and_then([&] { return check_vocabulary(spec); });
 }
 
-// Checks for values that make a generated set empty or impossible. The field table checks ranges;
-// this guards the code.
+// Checks for values that make a generated set empty or impossible. The table of fields already
+// limits what users can set; this protects other callers.
 base::Result<void> check_generated(const DataSpec& spec) {
   const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs,
              features = spec.kind == DataKind::blobs;

@@ -32,42 +32,43 @@ enum class DataKind {
 // The `data` part of an experiment. Fields that the kind does not use are kept and ignored.
 struct DataSpec {
   DataKind kind = DataKind::digits;
-  std::int64_t train_samples = 8000;     // File sets: 0 takes all that are not held out.
-  std::int64_t held_out_samples = 2000;  // File sets: the last ones of the shuffled file.
-  std::int64_t seed = 1;                 // Seed of the generator and of the train / held-out split.
-  double noise = 1.0;                    // 0 clean .. 1 default difficulty.
-  std::int64_t classes = 3;              // spirals, blobs
-  std::int64_t features = 2;             // blobs
+  std::int64_t train_samples = 8000;  // File sets: 0: all samples that are not held out.
+  // File sets: these are the last samples of the shuffled file.
+  std::int64_t held_out_samples = 2000;
+  std::int64_t seed = 1;             // Seed of the generator and of the train / held-out split.
+  double noise = 1.0;                // From 0 (clean) to 1 (default difficulty).
+  std::int64_t classes = 3;          // Only for spirals and blobs.
+  std::int64_t features = 2;         // Only for blobs.
   std::int64_t slot_count = 8;       // clicks: columns that are indices (`slots` is a macro of Qt).
-  std::int64_t vocabulary = 20'000;  // clicks: indices of all slots together.
+  std::int64_t vocabulary = 20'000;  // clicks: number of indices of all slots together.
   double zipf_exponent = 1.05;       // clicks: how strongly frequencies of indices differ.
-  std::int64_t dense = 8;            // clicks: columns that are numbers.
-  std::string images;                // idx: path, relative to the experiment file.
-  std::string labels;                // idx
-  std::int64_t context = 64;         // grammar, text: characters of a sample.
-  std::string file;                  // csv, text
+  std::int64_t dense = 8;            // clicks: number of columns with numbers.
+  std::string images;                // idx: path of the images, relative to the experiment file.
+  std::string labels;                // idx: path of the labels.
+  std::int64_t context = 64;         // grammar, text: number of characters of a sample.
+  std::string file;                  // csv, text: path of the file.
   std::string label_column;          // csv: name in the header line; empty: the last column.
   ShardingSpec sharding;
 
   bool operator==(const DataSpec&) const = default;
 };
 
-// Images are stored row-major, with channels last.
+// Height, width and channels of images, which are stored row-major, with channels last.
 struct ImageShape {
   std::int64_t channels = 0, height = 0, width = 0;
 
   bool operator==(const ImageShape&) const = default;
 };
 
-// Contents of a set, known without its samples: for IDX files from headers and labels; a CSV file
-// is scanned.
+// Properties of a set that are known without loading its samples. For IDX files they come from
+// headers and labels; a CSV file is scanned.
 struct DataSummary {
-  std::vector<std::int64_t> sample_shape;  // {28, 28}, {2}, ...
+  std::vector<std::int64_t> sample_shape;  // Extents of a sample, such as {28, 28} or {2}.
   std::int64_t classes = 0;
   std::int64_t train_samples = 0;
   std::int64_t held_out_samples = 0;
-  std::int64_t labels_of_sample =
-      1;  // For a sequence one per element; elements are indices below `classes`.
+  // Number of labels. A sequence has one per element; its elements are indices below `classes`.
+  std::int64_t labels_of_sample = 1;
 
   bool sequences() const { return labels_of_sample > 1; }
   std::int64_t features() const;  // Product of sample_shape.
@@ -87,7 +88,8 @@ struct Survey {
   TrainingLabels labels;
 };
 
-// The first `slot_count` columns of a sample are indices below `vocabulary`; 0 for most sets.
+// The first `slot_count` columns of a sample are indices below `vocabulary`. `slot_count` is 0 if a
+// set has no indices.
 struct Indices {
   std::int64_t slot_count = 0, vocabulary = 0;
 };
@@ -95,7 +97,7 @@ Indices indices_of(const DataSpec& spec);
 
 enum class Split { train, held_out };
 
-// Value of each byte, for features that are bytes.
+// Feature value by byte, for sets whose features are stored as bytes.
 using ByteValues = std::array<float, 256>;
 
 class Dataset {
@@ -103,28 +105,30 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual const DataSummary& summary() const = 0;
 
-  // Text of each class, by number, for text sets; else empty.
+  // Returns the text of each class, by class number, for text sets; else empty.
   virtual std::vector<std::string> vocabulary() const { return {}; }
 
-  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and
-  // unit scale, except indices, which are unscaled) and its labels into row i of `labels`.
-  // Thread-safe. Indices must be in range.
+  // Writes sample indices[i] of the split into row i of `features` (row-major), and its labels into
+  // row i of `labels`. Features have about zero mean and unit scale, except index columns, which
+  // are not scaled. Thread-safe. Indices must be in range.
   virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
                     std::span<std::int32_t> labels) const = 0;
 
-  // For a set whose features are bytes: the value of each byte, and the features as bytes, in a
-  // quarter of the memory. For others null, and no effect.
+  // For a set whose features are stored as bytes: `byte_values` returns the value of each byte, and
+  // `fill_bytes` writes the features as bytes, in a quarter of the memory. For other sets
+  // `byte_values` returns null and `fill_bytes` does nothing.
   virtual const ByteValues* byte_values() const { return nullptr; }
   virtual void fill_bytes(Split, std::span<const std::int64_t> /*indices*/,
                           std::span<std::uint8_t> /*features*/,
                           std::span<std::int32_t> /*labels*/) const {}
 };
 
-// Relative paths start at `directory`. A missing, truncated or inconsistent file is a Problem that
-// names the file, what was found, and where to get the data.
+// Reads what is known without loading samples. Relative paths start at `directory`. A missing,
+// truncated or inconsistent file is a Problem that names the file, what was found, and where to get
+// the data.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
-base::Result<Survey> survey(
-    const DataSpec& spec, const std::filesystem::path& directory);  // Reads no more than `inspect`.
+// Also returns labels; reads no more than `inspect`.
+base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);
 

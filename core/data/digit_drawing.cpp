@@ -12,7 +12,7 @@
 namespace trainyard::data {
 namespace {
 
-constexpr float kGlyphPixels = 18.0f;  // Size of the glyph's box before scaling.
+constexpr float kGlyphPixels = 18.0f;  // Size in pixels of the glyph's box before scaling.
 constexpr float kCenter = (kDigitSide - 1) / 2.0f;
 
 // Random number stream of one sample: returns the next number at each call.
@@ -34,7 +34,7 @@ class Draws {
 
 struct Pen {
   float half_width;
-  float ink;  // 0 .. 1
+  float ink;  // From 0 to 1.
 };
 
 class Canvas {
@@ -71,8 +71,8 @@ class Canvas {
   std::array<float, kDigitPixels> ink_{};
 };
 
-// Maps a point of the glyph's box to the canvas: distorts it by a slow wave, then scales, slants,
-// rotates and shifts it.
+// Maps a point of the glyph's box to the canvas: distorts it by a wave of low frequency, then
+// scales, slants, rotates and shifts it.
 class GlyphTransform {
  public:
   GlyphTransform(Draws& draws, double noise)
@@ -92,7 +92,7 @@ class GlyphTransform {
   }
 
  private:
-  // Mostly shrinks, so that the glyph stays on the canvas.
+  // Returns a scale factor, mostly below 1, so that the glyph stays on the canvas.
   static float stretched(Draws& draws, double noise) {
     return kGlyphPixels * std::max(0.3f, 1.0f + draws.uniform(-0.30 * noise, 0.14 * noise));
   }
@@ -147,7 +147,8 @@ void draw_noise(Canvas& canvas, Draws& draws, double noise) {
   }
 }
 
-// Converts ink to bytes, with uniform paper grain; sixteen pixels per block of random words.
+// Converts ink to bytes and adds uniform noise (paper grain). Uses one block of random words for
+// sixteen pixels.
 void quantize_ink(const Canvas& canvas, const base::Random& grain, double noise,
                   std::span<std::uint8_t, kDigitPixels> pixels) {
   const float depth = static_cast<float>(std::min(36.0 * noise, 255.0)) / 255.0f;

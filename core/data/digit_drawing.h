@@ -11,8 +11,9 @@ namespace trainyard::data {
 constexpr int kDigitSide = 28;
 constexpr int kDigitPixels = kDigitSide * kDigitSide;
 
-// 0 is paper, 255 full ink; row-major. `item` identifies the sample. `noise`: 0 the printed glyph,
-// 1 the default difficulty. A pure function of its arguments; does not allocate.
+// Writes the pixels, row-major: 0 is paper, 255 full ink. `item` identifies the sample. `noise`: 0:
+// the printed glyph; 1: the default difficulty. A pure function of its arguments; does not
+// allocate.
 void draw_digit(std::uint64_t seed, std::uint32_t item, int digit, double noise,
                 std::span<std::uint8_t, kDigitPixels> pixels);
 

@@ -10,15 +10,17 @@ namespace trainyard::data {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
-constexpr std::int64_t kKeptAtMost = 300'000;  // Cached samples per split; about 235 MB.
+// Maximum number of cached samples per split; about 235 MB.
+constexpr std::int64_t kKeptAtMost = 300'000;
 
-// Measured on 8,000 samples at the default difficulty. Constants, so that a sample does not depend
-// on the others.
+// Mean and standard deviation of pixels, measured on 8,000 samples at the default difficulty. They
+// are constants, so that a sample does not depend on the others.
 constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
 
 using Pixels = std::array<std::uint8_t, kDigitPixels>;
 
-// Cache of the drawn samples of one split. Memory pages without samples are never touched.
+// Cache of the drawn samples of one split. Memory of samples that are never drawn is reserved but
+// not used.
 class DigitCache {
  public:
   explicit DigitCache(std::int64_t samples)
@@ -32,7 +34,8 @@ class DigitCache {
     return &pixels_[at(index)];
   }
 
-  // The first writer stores the sample; others drew the same and discard theirs.
+  // Stores a sample. If several threads drew it at the same time, the first one stores it; the
+  // others discard their equal copies.
   void keep(std::int64_t index, const Pixels& pixels) {
     State expected = State::blank;
     if (index >= kept_ || !states_[at(index)].compare_exchange_strong(expected, State::writing))
@@ -77,7 +80,7 @@ class Digits : public Dataset {
   }
 
  private:
-  // Calls use(pixels, offset of the sample's features).
+  // Calls use(pixels, offset of the features in the output) for each sample.
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {

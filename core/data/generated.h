@@ -13,7 +13,7 @@ namespace trainyard::data {
 
 inline std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-// Drawn on first use and cached, so a run starts immediately and later epochs only copy.
+// Digits are drawn on first use and cached, so a run starts immediately and later epochs only copy.
 std::shared_ptr<const Dataset> make_digits(const DataSpec& spec);
 // Arms of an Archimedean spiral, one per class, three quarters of a turn long.
 std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec);
@@ -25,7 +25,7 @@ std::vector<std::int32_t> click_labels(const DataSpec& spec);  // Labels of the 
 
 DataSummary summarize_generated(const DataSpec& spec);
 
-// Identifies sample `index` of a split in the streams of base::Random.
+// Returns the number by which base::Random identifies sample `index` of a split.
 inline std::uint32_t item_of(Split split, std::int64_t index) {
   return static_cast<std::uint32_t>(index) | (split == Split::held_out ? 0x8000'0000u : 0u);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Small English grammar. Its sentences require more than letter statistics: verbs agree with
-// subjects across intervening words.
+// Small English grammar. Letter statistics are not enough to predict its sentences: verbs agree
+// with subjects across intervening words.
 //
 //   sentence  = phrase verb [phrase] [where] "."
 //   phrase    = determiner [adjective] noun [where | "that" verb phrase]
@@ -17,7 +17,7 @@
 namespace trainyard::data {
 namespace {
 
-using Word = std::array<std::string_view, 2>;  // Singular, plural.
+using Word = std::array<std::string_view, 2>;  // Forms of a word: singular, plural.
 
 constexpr std::array<Word, 3> kDeterminers{{{"the", "the"}, {"a", "some"}, {"this", "these"}}};
 constexpr std::array<std::string_view, 6> kAdjectives{"small", "old",   "green",
@@ -40,7 +40,7 @@ constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"},
                                           {"likes", "like"},
                                           {"knows", "know"}}};
 constexpr std::array<std::string_view, 4> kPrepositions{"near", "behind", "with", "under"};
-constexpr int kMaxPhrases = 4;  // Per sentence; afterwards it ends.
+constexpr int kMaxPhrases = 4;  // Maximum per sentence, which ends after them.
 
 class Sentence {
  public:
@@ -61,7 +61,7 @@ class Sentence {
   }
 
  private:
-  // Returns its grammatical number: 0 singular, 1 plural.
+  // Adds a phrase. Returns its grammatical number: 0: singular, 1: plural.
   std::size_t phrase() {
     ++phrases_;
     const std::size_t number = chance(0.5) ? 1 : 0;

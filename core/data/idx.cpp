@@ -32,7 +32,7 @@ const char* const kMnistAdvice =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// File whose header was read and is plausible; the elements follow.
+// An open file whose header was read and is plausible; the elements follow.
 struct IdxFile {
   ByteSource source;
   std::vector<std::int64_t> extents;
@@ -166,7 +166,7 @@ Problem add_mnist_advice(Problem problem) {
   return problem;
 }
 
-// Both files, as far as `inspect` needs them.
+// The files of images and labels, read as far as `inspect` needs.
 struct Pair {
   IdxFile images;
   Labels labels;
@@ -222,7 +222,8 @@ class IdxSet : public StoredSet {
                            [this](std::uint8_t pixel) { return value_of_[pixel]; });
   }
 
-  // Exact, because the sums are of integers. Constant pixels have no variance and become 0.
+  // Sets the feature value of each pixel value. Mean and variance are exact, because the sums are
+  // of integers. If all pixels are equal, they become 0.
   void standardize(std::span<const std::int64_t> rows) {
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)

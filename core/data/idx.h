@@ -12,7 +12,8 @@
 
 namespace trainyard::data {
 
-constexpr std::int64_t kMaxClasses = 100;  // In a file; more indicate a wrong file or column.
+// Maximum number of classes in a file; more indicate a wrong file or column.
+constexpr std::int64_t kMaxClasses = 100;
 
 // Pixels are scaled to 0 .. 1, then standardized to zero mean and unit variance over the pixels of
 // training samples.

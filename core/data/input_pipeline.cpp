@@ -18,7 +18,7 @@ InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sam
       ring_(static_cast<std::size_t>(std::max(depth, 1))) {
   const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
   if (comes_as_bytes && rows == Rows::own &&
-      max_samples != kFullStep)  // Allocates before the thread starts.
+      max_samples != kFullStep)  // The batches' memory is allocated before the thread starts.
     for (Batch& batch : ring_)
       batch.make_room(make_room_, max_samples * dataset_->summary().features());
   thread_ = std::thread([this] { fill_batches(); });
@@ -62,8 +62,8 @@ void InputPipeline::fill_batches() {
   ended_ = true;
 }
 
-// Fills one step; returns false if stop was requested. A slot that is neither ready nor taken is
-// only used by this thread, so it is filled without the lock.
+// Fills the batches of one step; returns false if stop was requested. The slot of a batch that is
+// neither ready nor taken is used only by this thread, so it is filled without the lock.
 bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
   std::int64_t micro = 0;
   do {

@@ -18,20 +18,20 @@
 
 namespace trainyard::data {
 
-// Allocates memory.
+// Allocates memory for batches as bytes.
 using AllocateBytes = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 
 struct Batch {
   std::int64_t step = -1;
-  std::int64_t micro = 0;  // Micro-step within the step.
+  std::int64_t micro = 0;  // Number of the micro-step within the step.
   std::int64_t samples = 0;
-  std::int64_t own_first = 0, own = 0;  // The rank's part of these samples.
+  std::int64_t own_first = 0, own = 0;  // This rank's part of the samples: first and number.
   std::vector<float> features;          // samples x features, row-major.
   std::vector<std::int32_t> labels;     // samples x labels of a sample.
   std::vector<std::int32_t> numbers;    // Sample numbers in the data set.
 
-  // Replaces `features` by bytes, and their values (`Dataset::byte_values`). Null if the set has
-  // none.
+  // If not null, `bytes` contains the features in place of `features`, and this has the value of
+  // each byte (`Dataset::byte_values`).
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
   std::int64_t room = 0;  // Capacity of `bytes`.
@@ -50,9 +50,9 @@ void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
 
 // Prefetches a rank's batches, `depth` ahead, on its own thread. Steps are in order, from
 // `first_step` to before `end_step`. A step with more than `max_samples` per rank is split into
-// several batches, one per micro-step; a step without samples is one empty batch. One consumer,
-// which holds one batch at a time: take it, use it, release it. Nothing is allocated once each of
-// the `depth` slots has held a full batch.
+// several batches, one per micro-step; a step without samples has one empty batch. There is one
+// consumer. It holds one batch at a time: it takes the batch, uses it, and releases it. No memory
+// is allocated once each of the `depth` slots has held a full batch.
 class InputPipeline {
  public:
   static constexpr std::int64_t kFullStep = std::numeric_limits<std::int64_t>::max();
@@ -65,11 +65,12 @@ class InputPipeline {
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
 
-  // Returns the oldest batch not released, if it is ready; else null (always after the last).
+  // Returns the oldest batch that is not released; null if it is not ready, or after the last
+  // batch.
   const Batch* try_next();
-  const Batch&
-  wait_next();     // Same, but blocks until it is ready; must not be called after the last.
-  void release();  // Returns that batch for refilling; it must have been taken.
+  // Like `try_next`, but waits until the batch is ready; must not be called after the last batch.
+  const Batch& wait_next();
+  void release();  // Releases the batch that was taken, for refilling.
 
  private:
   void fill_batches();
@@ -85,8 +86,9 @@ class InputPipeline {
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t filled_ = 0;            // Batches ready or released since the start.
-  std::int64_t released_ = 0;          // Batches released.
+  // Number of batches filled since the start, including released ones.
+  std::int64_t filled_ = 0;
+  std::int64_t released_ = 0;          // Number of batches released since the start.
   bool stop_ = false, ended_ = false;  // stop_: stop requested; ended_: all batches were filled.
   std::thread thread_;                 // Last member, because it uses all of the above.
 };

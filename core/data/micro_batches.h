@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selects the samples that a rank loads in each micro-step.
+// Determines which samples a rank loads in each micro-step.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace trainyard::data {
 
 enum class Rows {
   own,  // The rank's part of every global batch.
-  // The samples of all ranks, rank after rank: for a rank that has some columns of every sample.
+  // The samples of all ranks, rank after rank. For a rank that has some feature columns of every
+  // sample.
   all,
 };
 
 struct MicroBatch {
   std::vector<std::int64_t> indices;
-  std::int64_t own_first = 0, own = 0;  // The rank's part of these samples.
+  std::int64_t own_first = 0, own = 0;  // This rank's part of `indices`: first and number.
   bool last = true;                     // Last micro-step of its step.
 };
 

@@ -13,7 +13,7 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-// Sets whose samples are cheap to recompute on each access.
+// Common part of sets whose samples are so cheap that they are recomputed on each access.
 class Points : public Dataset {
  public:
   explicit Points(const DataSpec& spec)
@@ -46,8 +46,8 @@ class Spirals : public Points {
   using Points::Points;
 
  private:
-  // Element 0 is the position along the arm, 1 and 2 the offset from it. Uniform in radius, so a
-  // coordinate's variance is E[r^2] / 2 = 1 / 6.
+  // Random number 0 is the position along the arm, 1 and 2 are the offset from it. Points are
+  // uniform in radius, so a coordinate's variance is E[r^2] / 2 = 1 / 6.
   void make(const Random& random, std::size_t label, std::span<float> point) const override {
     constexpr double kTurns = 0.75, kOffTheArm = 0.03;
     const double radius = random.uniform(0);
@@ -68,9 +68,9 @@ double distance_squared(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-// Best-candidate sampling (Mitchell, "Spectrally optimal sampling for distribution ray tracing",
-// SIGGRAPH 1991): of a few random points, takes the one farthest from all existing centers. `width`
-// numbers per center.
+// Returns centers that are far apart, by best-candidate sampling (Mitchell, "Spectrally optimal
+// sampling for distribution ray tracing", SIGGRAPH 1991): of a few random points, takes the one
+// farthest from all existing centers. Each center has `width` numbers.
 std::vector<double> spread_centers(std::uint64_t seed, std::size_t classes, std::size_t width) {
   constexpr std::size_t kCandidates = 12;
   const Random random(seed, Purpose::label, 0);
@@ -106,8 +106,8 @@ class Blobs : public Points {
           static_cast<float>(centers_[label * point.size() + i] + deviation_ * random.normal(i));
   }
 
-  // Moves the centers to mean zero, and scales so that center and cloud together have unit
-  // variance.
+  // Moves the centers so that their mean is zero. Scales them so that samples (center plus cloud)
+  // have unit variance.
   void center_and_scale() {
     const std::size_t width = as_size(summary_.features());
     const double classes = static_cast<double>(summary_.classes);

@@ -11,14 +11,14 @@
 namespace trainyard::data {
 
 // Orders each epoch by one global permutation f(seed, epoch). With even shares, a global batch is
-// the next slice of it, and a rank's part a slice of the batch: one device and n ranks see the same
-// samples in the same step. If ranks own samples, each takes its samples in the order of the same
-// permutation. In both cases every index is used exactly once per epoch.
+// the next slice of the permutation, and a rank's part is a slice of the batch. So one device and n
+// ranks see the same samples in the same step. If ranks own samples, each takes its samples in the
+// order of the same permutation. In both cases every index is used exactly once per epoch.
 class Sampler {
  public:
   Sampler(std::int64_t seed, std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks)
       : Sampler(seed, Shares::even(samples, batch_per_rank, ranks), {}) {}
-  // `owners`: rank of each sample, consistent with the shares; empty if they are even.
+  // `owners`: rank of each sample, consistent with the shares; empty if shares are even.
   Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> owners);
 
   const Shares& shares() const { return shares_; }
@@ -36,7 +36,9 @@ class Sampler {
   std::vector<std::int64_t> order_,
       permutation_;  // order_: order of the epoch; with owners, sorted by rank.
   std::vector<std::int64_t> starts_,
-      places_;  // With owners: begin of each rank in order_, and scratch counters.
+      // With owners: starts_: index in order_ of each rank's first sample; places_: scratch
+      // counters.
+      places_;
 };
 
 }  // namespace trainyard::data

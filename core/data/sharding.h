@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sharding: which rank trains on which samples, or on which features. With every kind, every epoch
-// uses every sample exactly once over all ranks. iid reassigns samples each epoch, so n ranks are
-// equivalent to one device; so is vertical, where a rank has some feature columns of every sample.
-// With the other kinds each rank owns a shard for the full run, as if data could not leave the
-// place of its origin; they are not equivalent to one device.
+// uses every sample exactly once over all ranks. With iid, samples are reassigned every epoch, and
+// with vertical, each rank has some feature columns of every sample. In both cases n ranks are
+// equivalent to one device. With the other kinds each rank owns a shard for the full run, as if
+// data could not leave the place of its origin. Training is then not equivalent to one device.
 #pragma once
 
 #include "core/base/field_table.h"
@@ -17,17 +17,18 @@ enum class ShardingKind {
   label_skew,
   // Shards have the same mix of classes, with sizes falling geometrically from rank 0 to the last.
   size_skew,
-  // A rank has some feature columns of all samples; rows are divided as with iid after the first
-  // layer has summed over columns.
+  // A rank has some feature columns of all samples. The first layer sums over the columns of all
+  // ranks; after it, rows are divided among ranks as with iid.
   vertical,
 };
 
 struct ShardingSpec {
   ShardingKind kind = ShardingKind::iid;
-  // label_skew: small: each class has few owners; large: all ranks own a similar mix.
+  // label_skew: with a small alpha, each class has few owners; with a large one, all ranks own a
+  // similar mix.
   double alpha = 0.5;
-  double size_ratio = 4;  // size_skew: samples of rank 0 / samples of the last rank.
-  std::int64_t seed = 1;  // label_skew, size_skew
+  double size_ratio = 4;  // size_skew: (samples of rank 0) / (samples of the last rank).
+  std::int64_t seed = 1;  // Only for label_skew and size_skew.
 
   bool operator==(const ShardingSpec&) const = default;
 };

@@ -34,7 +34,7 @@ ShardTable count(const std::vector<std::int32_t>& owners, const TrainingLabels& 
   return table;
 }
 
-// Order of all samples, which is cut into one piece per rank.
+// Returns the order of all samples that is cut into one contiguous piece per rank.
 Counts order_of_all(const ShardingSpec& spec, const TrainingLabels& labels) {
   Counts order(labels.classes.size());
   if (spec.kind == ShardingKind::size_skew) return permute(order, random_of(spec, 0)), order;
@@ -69,7 +69,8 @@ Counts members_of(const TrainingLabels& labels, std::size_t label) {
   return members;
 }
 
-// For each class, permutes its samples and cuts them as the table says.
+// Returns the owner of each sample. Permutes the samples of each class, and divides them among
+// ranks by the numbers in the table.
 std::vector<std::int32_t> give_classes(const ShardingSpec& spec, const TrainingLabels& labels,
                                        const ShardTable& table) {
   std::vector<std::int32_t> owners(labels.classes.size());

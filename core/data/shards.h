@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ownership of samples. The coordinator counts once how many samples of each class each rank owns.
-// This table is resolved, sent and recorded. Together with the labels, which every rank reads, it
-// determines the owner of each sample. So the arithmetic of the distributions is done only once,
-// and a plan needs no data.
+// This table is part of the resolved experiment, which is sent to ranks and recorded. Together with
+// the labels, which every rank reads, it determines the owner of each sample. So the arithmetic of
+// the distributions is done only once, and a plan needs no data.
 #pragma once
 
 #include <vector>
@@ -13,30 +13,31 @@
 
 namespace trainyard::data {
 
-using ShardTable = std::vector<std::vector<std::int64_t>>;  // Samples by rank and class.
+using ShardTable = std::vector<std::vector<std::int64_t>>;  // Number of samples, by rank and class.
 
-// Returns the table for a kind with owners. Parameters must be in range; `ranks` at least 1. A rank
-// may get no samples. label_skew: for each class, fractions p ~ Dirichlet(alpha, ..., alpha) over
-// the ranks, as normalized Gamma variates (Marsaglia and Tsang, "A simple method for generating
-// gamma variables", ACM TOMS 2000). size_skew: rank r of n has weight size_ratio^(-r / (n - 1)).
-// Fractions become numbers of samples by largest remainders, so that none is lost.
+// Returns the table for a kind of sharding with owners. Parameters must be in range; `ranks` must
+// be at least 1. A rank may get no samples. label_skew: each class is divided by fractions p ~
+// Dirichlet(alpha, ..., alpha) over the ranks, drawn as normalized Gamma variates (Marsaglia and
+// Tsang, "A simple method for generating gamma variables", ACM TOMS 2000). size_skew: rank r of n
+// has weight size_ratio^(-r / (n - 1)). Fractions are rounded to numbers of samples by largest
+// remainders, so that every sample has an owner.
 ShardTable count_shards(const ShardingSpec& spec, const TrainingLabels& labels,
                         std::int64_t classes, std::int64_t ranks);
 
-// Returns the counts of iid sharding in the first epoch; other epochs differ randomly. `seed` is
-// that of the sample order.
+// Returns the number of samples per rank and class of iid sharding in the first epoch; other epochs
+// differ randomly. `seed`: seed of the sample order.
 ShardTable count_first_epoch(std::int64_t seed, std::int64_t batch_per_rank,
                              const TrainingLabels& labels, std::int64_t classes,
                              std::int64_t ranks);
 
-// Returns the rank of each sample, from the table of a kind with owners. Returns a Problem if the
-// labels do not match the table.
+// Returns the owner of each sample, from the table of a kind of sharding with owners. Returns a
+// Problem if the labels do not match the table.
 base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const ShardTable& table,
                                                const TrainingLabels& labels);
 
 std::vector<std::int64_t> samples_by_rank(const ShardTable& table);
 
-// One line for one rank: "2,013 samples, by class 201, 12, 0, 1,800".
+// Returns one line about a rank: "2,013 samples, by class 201, 12, 0, 1,800".
 std::string shard_text(const std::vector<std::int64_t>& samples_by_class);
 
 }  // namespace trainyard::data

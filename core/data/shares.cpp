@@ -10,7 +10,7 @@ namespace trainyard::data {
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank) {
   const std::int64_t share = samples / ranks,
-                     longer = samples % ranks;  // The first `longer` ranks take one more.
+                     longer = samples % ranks;  // The first `longer` ranks have one sample more.
   return {rank * share + std::min(rank, longer), share + (rank < longer ? 1 : 0)};
 }
 
@@ -65,7 +65,8 @@ std::int64_t Shares::first(std::int64_t step, std::int64_t rank) const {
   return std::min(owned_[static_cast<std::size_t>(rank)], in_epoch(step) * batch_);
 }
 
-// A rank's count changes after its last full batch, and again when nothing is left.
+// The number of samples of a rank changes after its last full batch, and again when it has no
+// samples left.
 std::vector<StepRange> Shares::stretches() const {
   std::set<std::int64_t> starts{0};
   if (owned_.empty()) starts.insert(samples_ / (batch_ * consumers()));

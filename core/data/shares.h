@@ -9,11 +9,11 @@
 
 namespace trainyard::data {
 
-// Returns the contiguous part {first, count} of [0, samples) for `rank`; parts differ by at most
-// one.
+// Returns the contiguous part {first, count} of [0, samples) for `rank`. The counts of ranks differ
+// by at most one.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank);
-// Same with rank `without` excluded; no rank is excluded if it is negative.
+// Like above, but rank `without` gets nothing; if it is negative, no rank is excluded.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank, std::int64_t without);
 
@@ -42,11 +42,11 @@ class Shares {
   std::int64_t steps_per_epoch() const { return steps_; }
   std::int64_t samples(std::int64_t step, std::int64_t rank) const;
   std::int64_t global_samples(std::int64_t step) const;
-  // Start of the rank's part of the step: in the order of the epoch, or in the order of the rank's
-  // samples if it owns some.
+  // Returns the position of the rank's first sample of the step: in the order of the epoch, or in
+  // the order of the rank's samples if it owns some.
   std::int64_t first(std::int64_t step, std::int64_t rank) const;
-  std::vector<StepRange> stretches()
-      const;  // Stretches of an epoch, in order; adjacent ones differ.
+  // Returns the ranges of steps of an epoch, in order; adjacent ones differ.
+  std::vector<StepRange> stretches() const;
 
  private:
   Shares(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,
@@ -54,8 +54,10 @@ class Shares {
   std::int64_t in_epoch(std::int64_t step) const { return step % steps_; }
   std::int64_t consumers() const { return ranks_ - (without_ == kNone ? 0 : 1); }
 
-  std::int64_t samples_, batch_, ranks_, without_, steps_ = 0;  // batch_: per rank.
-  std::vector<std::int64_t> owned_;                             // By rank; empty: even.
+  // batch_: samples per rank and step.
+  std::int64_t samples_, batch_, ranks_, without_, steps_ = 0;
+  // Number of samples that each rank owns; empty if shares are even.
+  std::vector<std::int64_t> owned_;
 };
 
 }  // namespace trainyard::data

@@ -13,7 +13,7 @@ namespace trainyard::data {
 // out.
 class FileSplit {
  public:
-  // `file` is named if it has too few samples for the spec.
+  // Returns a Problem that names `file` if it has too few samples for the spec.
   static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples,
                                       const std::filesystem::path& file);
 
@@ -28,7 +28,7 @@ class FileSplit {
   std::size_t train_ = 0, held_out_ = 0;
 };
 
-// {training, held out} samples of a file with `samples` samples.
+// Returns the numbers of {training, held-out} samples for a file with `samples` samples.
 base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                                                                 std::int64_t samples,
                                                                 const std::filesystem::path& file);
@@ -38,7 +38,7 @@ TrainingLabels training_labels(const FileSplit& split, std::span<const std::int3
 
 class StoredSet : public Dataset {
  public:
-  // labels[row], and the features written by `copy_row`, belong to the file's sample `row`.
+  // labels[row] is the label of the file's sample `row`, whose features `copy_row` writes.
   StoredSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels);
 
   const DataSummary& summary() const override { return summary_; }
@@ -47,7 +47,7 @@ class StoredSet : public Dataset {
             std::span<std::int32_t> labels) const override;
 
  protected:
-  // Calls use(row of the file, offset of the sample's features).
+  // Calls use(row of the file, offset of the features in the output) for each sample.
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
@@ -68,7 +68,8 @@ class StoredSet : public Dataset {
   std::vector<std::int32_t> labels_;
 };
 
-// Text from a file for display: shortened, quoted, with nonprintable bytes as \xNN.
+// Returns text from a file in a form for display: shortened, quoted, with nonprintable bytes as
+// \xNN.
 std::string shown(std::string_view text);
 
 }  // namespace trainyard::data

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Text by character, for models that predict the next character. A sample is a window of `context`
 // characters; its labels are the characters that follow each of them. Characters are numbered in
-// the order of their code points. Windows are contiguous in the order of the text: the first are
-// for training, the last are held out. They share no character except one label at their border.
+// the order of their code points. Windows are contiguous and in the order of the text; the first
+// are for training, the last are held out. Windows share no character, except that the last label
+// of a window is the first character of the next.
 #pragma once
 
 #include <string>
@@ -14,11 +15,11 @@
 namespace trainyard::data {
 
 struct Characters {
-  std::vector<std::int32_t> numbers;    // Character numbers of the text.
-  std::vector<std::string> vocabulary;  // UTF-8 of each character number.
+  std::vector<std::int32_t> numbers;    // Numbers of the text's characters, in order.
+  std::vector<std::string> vocabulary;  // Character in UTF-8, by number.
 };
 
-// `where` names the text in a Problem, which gives the first byte that is not UTF-8.
+// Converts UTF-8 text. Returns a Problem that names `where` and the first byte that is not UTF-8.
 base::Result<Characters> characters_of(std::string_view text, const std::string& where);
 
 // Opens UTF-8 text, plain or .gz. Returns a Problem if the file is missing, empty, damaged or not
@@ -26,9 +27,9 @@ base::Result<Characters> characters_of(std::string_view text, const std::string&
 base::Result<std::shared_ptr<const Dataset>> open_text(const DataSpec& spec,
                                                        const std::filesystem::path& directory);
 
-// Sentences of a small grammar (grammar.cpp), as long as the windows of the spec need.
+// Returns sentences of a small grammar (grammar.cpp), cut to `characters` characters.
 std::string grammar_text(std::uint64_t seed, std::int64_t characters);
-std::string grammar_alphabet();  // All characters that may occur.
+std::string grammar_alphabet();  // Returns all characters that may occur in sentences.
 std::shared_ptr<const Dataset> make_grammar(const DataSpec& spec);
 
 }  // namespace trainyard::data

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Log of the answers that passive ranks gave to active ranks (pairing.h), in the order of each
-// passive rank. Apart from its experiment, an asynchronous gossip run depends on this log alone: an
-// active rank's numbers follow from the answers it receives, a passive rank's from the position
-// among its ops at which it answered. With the log, a run can be replayed bit for bit
-// (run/replay/gossip_replay.h).
+// passive rank. The results of an asynchronous gossip run depend only on its experiment and on this
+// log. An active rank's parameters follow from the answers that it receives. A passive rank's
+// follow from the positions among its ops at which it answered. With the log, a run can be replayed
+// bit for bit (run/replay/gossip_replay.h).
 #pragma once
 
 #include <compare>
@@ -18,9 +18,9 @@
 
 namespace trainyard::plan {
 
-// Position of a rank in its steps: `ops` compute ops of step `step` are complete, and all earlier
-// steps. Ops between steps, such as evaluation, do not count, because they change no parameters.
-// After the last op of a step the position is the start of the next step.
+// Position of a rank in its training: all steps before `step` are complete, and `ops` compute ops
+// of `step`. Ops between steps, such as evaluation, do not count, because they change no
+// parameters. After the last op of a step, the position is the start of the next step.
 struct StepPosition {
   std::int64_t step = 0;
   std::int32_t ops = 0;
@@ -30,16 +30,16 @@ struct StepPosition {
 
 struct Answer {
   enum class Kind : std::uint8_t {
-    answers,  // the rank averages with an active rank
-    // the rank finished its last step and owes no answer; next, all ranks form their mean and end
-    // with it
+    answers,  // the rank answers an offer: it averages its parameters with those of an active rank
+    // the rank has finished its last step and answered all offers; next, all ranks form their mean
+    // and end with it
     ends,
   };
   Kind kind = Kind::answers;
   std::int32_t rank = -1;    // passive rank that logs the event
   StepPosition place;        // position of that rank at the event
-  std::int32_t active = -1;  // `answers`: the active rank
-  std::int64_t step = 0;     // `answers`: step of the active rank
+  std::int32_t active = -1;  // for kind `answers`: the active rank
+  std::int64_t step = 0;     // for kind `answers`: step of the active rank
 
   bool operator==(const Answer&) const = default;
 };
@@ -49,8 +49,8 @@ struct Answer {
 void append(const Answer& event, std::string& bytes);
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes);
 
-// Recorded answers of all passive ranks, merged into one order that is consistent with every log:
-// an active rank is answered for a step only after it was answered for all earlier steps.
+// Recorded answers of all passive ranks, merged into one order. The order is consistent with every
+// log, and an active rank is answered for a step only after it was answered for all earlier steps.
 class RecordedAnswers {
  public:
   // `ranks`: logs by rank, for all ranks; the log of a rank that never answers is empty. Returns a
@@ -58,13 +58,13 @@ class RecordedAnswers {
   static base::Result<RecordedAnswers> make(std::vector<std::vector<Answer>> ranks,
                                             std::int64_t first_step);
 
-  std::optional<Answer>
-  next();  // nothing at the end, or if the next event depends on one that was not recorded
+  // returns nothing at the end, or if the next event depends on one that was not recorded
+  std::optional<Answer> next();
   std::int64_t left() const { return static_cast<std::int64_t>(merged_.left()); }
 
  private:
   MergedLogs<Answer> merged_;
-  std::vector<std::int64_t> asks_;  // by rank: step of its next offer
+  std::vector<std::int64_t> asks_;  // step of the next offer, by rank
 };
 
 }  // namespace trainyard::plan

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Arrival rule (readiness rule) of a parameter server. It decides when a gradient that arrived
-// becomes part of an update, when a gradient is dropped as stale, and when the worker that pushed
-// it may pull parameters again. The server, the simulator and the virtual clock share it. It holds
-// no model data and knows no time.
+// Arrival rule of a parameter server. It decides when a gradient that arrived becomes part of an
+// update, when a gradient is dropped as stale, and when the worker that pushed it may pull
+// parameters again. The server, the simulator and the virtual clock share it. It holds no model
+// data and reads no clock.
 //
 // A worker's round: pull the parameters of one version, compute, push the gradient. A push is also
-// the request for the next pull. The version counts updates. An update applies
-// `gradients_per_update` gradients:
+// the request for the next pull. The version is the number of updates. With λ workers, an update
+// applies `gradients_per_update` gradients:
 //
 // asynchronous            1       answered immediately
 // n-softsync              λ / n   answered immediately (Zhang, Gupta, Lian, Liu 2016:
@@ -17,7 +17,8 @@
 // b backup workers        λ - b   answered after the update; later gradients are dropped
 //                                 (Chen et al. 2016: revisiting synchronous SGD)
 //
-// Staleness of a gradient: version when it is applied minus version when its worker pulled.
+// Staleness of a gradient: the version at which it is applied, minus the version that its worker
+// pulled.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,11 @@ namespace trainyard::plan {
 struct ArrivalRule {
   int workers = 1;
   int gradients_per_update = 1;
-  bool answers_after_update = false;  // if true, gradients of an older version are also dropped
-  std::int64_t clock_bound =
-      -1;  // maximum rounds a worker may be ahead of the slowest; -1: no limit
+  // true: workers are answered after the update (synchronous), and gradients of an older version
+  // are dropped
+  bool answers_after_update = false;
+  // maximum number of rounds that a worker may be ahead of the slowest; -1: no limit
+  std::int64_t clock_bound = -1;
 
   bool operator==(const ArrivalRule&) const = default;
 };
@@ -48,10 +51,10 @@ class ArrivalQueue {
   // decreases.
   void allow(std::int64_t steps);
 
-  // A worker requests its first parameters, at the start or after it rejoined.
+  // Adds a worker, which requests its first parameters, at the start or after it rejoined.
   void join(int worker);
-  // Removes a worker: the others no longer wait for it. The round it was assigned but did not push
-  // goes to the next worker that asks.
+  // Removes a worker: the others no longer wait for it. A round that was assigned to it, but not
+  // pushed, goes to the next worker that asks.
   void leave(int worker);
 
   struct Push {
@@ -62,32 +65,34 @@ class ArrivalQueue {
     bool dropped = false;
     bool completes = false;  // the gradient completes the update, which raises the version by one
   };
-  // A worker that has parameters pushes its gradient and requests the next parameters.
+  // Takes a gradient from a worker that has parameters; the worker then waits for the next
+  // parameters.
   Push push(int worker);
 
   struct Answer {
     int worker = 0;
     std::int64_t version = 0;
-    // number that selects the samples: version λ + worker for synchronous rules, else in order of
-    // assignment
+    // number of the assigned round, which selects the samples. Synchronous rules: version * λ +
+    // worker; others: in order of assignment.
     std::int64_t round = 0;
   };
-  // Takes the next worker that may continue: the one that asked first among those that the rule and
-  // `ready` (if given) allow. The answer's version is the current version.
+  // Returns an answer to the next worker that may continue, with the current version; nothing if
+  // none may. Of the workers that the rule and `ready` (if set) allow, it is the one that asked
+  // first.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }
   std::int64_t clock(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].clock;
-  }  // rounds that the worker has pushed
-  // gradients gathered for the current update
+  }  // number of rounds that the worker has pushed
+  // number of gradients in the current update so far
   int gradients_in_update() const { return gathered_; }
   bool waits(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].state == State::waits;
   }
   std::int64_t steps() const {
     return rule_.answers_after_update ? version_ : pushed_;
-  }  // completed steps, in the unit of `allow`
+  }  // number of completed steps; for the unit see `allow`
   bool is_exhausted() const { return steps() >= allowed_; }
 
  private:
@@ -96,7 +101,7 @@ class ArrivalQueue {
     waits,
     computes,
     away
-  };  // expected: not joined yet, but waited for; away: left
+  };  // expected: has not joined yet, but others wait for it; away: has left
   struct Worker {
     State state = State::expected;
     std::int64_t clock = 0, version = 0, round = 0;

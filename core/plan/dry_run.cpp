@@ -11,13 +11,13 @@ namespace {
 
 using At = DryRun::At;
 
-// Queued sends and receives between two members of a group, in one direction.
+// Queued sends and receives from one member of a group to another.
 struct Channel {
   std::vector<At> sends, receives;
   std::size_t matched = 0;
 };
 
-// A receive or a coarse op that waits for some of its peers.
+// A receive or a collective (not expanded) that waits for some of its peers.
 struct Waiting {
   At at;
   std::size_t missing = 0;
@@ -132,7 +132,8 @@ class Run {
     }
   }
 
-  // Adds a source of the op at `at`, and completes the op if it was the last one missing.
+  // Adds `source` to the op at `at`, which waits for it. Completes the op if no other source is
+  // missing.
   void arrive(const At& at, const At* source) {
     const auto waiting = waiting_.find(key(at));
     if (source != nullptr) {
@@ -188,12 +189,13 @@ class Run {
   const std::vector<Group>& groups_;
   std::vector<std::unique_ptr<Frontier>> frontiers_;
   std::vector<std::size_t> admitted_;
-  std::vector<char> changed_;  // by rank: an op completed since its lanes were last polled
+  std::vector<char> changed_;  // by rank: true if an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  std::unordered_map<std::int32_t, std::vector<std::vector<At>>>
-      meetings_;  // by group, by number of the coarse op: members that arrived
-  std::unordered_map<std::uint64_t, std::size_t> met_;  // by group and rank: coarse ops so far
+  // members that have started a collective, by group and number of the collective
+  std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
+  // number of collectives so far, by group and rank
+  std::unordered_map<std::uint64_t, std::size_t> met_;
   std::vector<At> finishing_;
   std::size_t left_ = 0;
   DryRun result_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs all ranks of a plan together, without work or bytes. Each rank's frontier advances in ticks,
-// and each op starts as early as it may. Capacity is zero: a send completes with its matching
-// receive, not earlier. The k-th send from a to b in a group matches the k-th receive at b from a
-// (a reduce_many receives from all ranks whose chunks it adds). The k-th coarse op of a member
-// matches the k-th of the others. A plan has no choices, so matches and termination do not depend
-// on speed.
+// Runs all ranks of a plan together, without computing or sending. Each rank's frontier
+// (frontier.h) advances in ticks, and each op starts as early as it may. Channels have no capacity:
+// a send completes together with its matching receive. The k-th send from a to b in a group matches
+// the k-th receive at b from a; a reduce_many counts as a receive from each rank whose chunks it
+// adds. The k-th collective op of a member matches the k-th of the other members. A plan has no
+// choices, so matches and termination do not depend on speed.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,35 @@
 namespace trainyard::plan {
 
 struct DryRun {
-  // An op of an instance, and the ticks at which it started and completed (-1: never).
+  // An op in one run of its program, and the ticks at which it started and completed (-1: never).
   struct OpRun {
     std::int32_t instance = 0, op = 0;
     std::int32_t begin = -1, end = -1;
   };
   struct At {
     std::int32_t rank = -1, lane = -1;
-    std::int64_t sequence = 0;  // number of the op on its lane, since the start
+    // number of the op on its lane, counted over all programs since the start
+    std::int64_t sequence = 0;
   };
-  // Events in an order that respects every dependency and every match. Sends and coarse ops have
-  // two events: started, then completed as one of the sources of the event that completes them. All
-  // other ops have one.
+  // Events in an order that respects every dependency and every match. Sends and collectives have
+  // two events. The first is their start. The second, their completion, is a source of the event
+  // that completes them. All other ops have one event.
   struct Event {
     At at;
     bool completes = true;
-    std::uint32_t first_source = 0,
-                  source_count = 0;  // sends that it consumes, or coarse ops of the other members
+    // events of the sends that this event consumes, or of the same collective on other members
+    std::uint32_t first_source = 0, source_count = 0;
   };
 
-  std::vector<std::vector<int>> instances;              // by rank: programs in order
-  std::vector<std::vector<std::vector<OpRun>>> places;  // by rank, by lane: all ops, in order
-  std::vector<std::vector<std::vector<std::int64_t>>>
-      base;  // by rank, by instance, by lane: ops before the instance
+  // programs in the order in which they run, by rank
+  std::vector<std::vector<int>> instances;
+  std::vector<std::vector<std::vector<OpRun>>> places;  // all ops in order, by rank and lane
+  // number of ops before a program, by rank, number of the program in `instances`, and lane
+  std::vector<std::vector<std::vector<std::int64_t>>> base;
   std::vector<Event> events;
   std::vector<At> sources;
   std::int32_t ticks = 0;
-  bool complete = false;  // every op of every rank completed
+  bool complete = false;  // true if every op of every rank completed
 
   OpRun& place(const At& at) {
     return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
@@ -60,8 +62,8 @@ struct DryRun {
   }
 };
 
-// Lane, dependency, group and peer numbers must be in range. `instances`: by rank, the programs in
-// order.
+// Runs the programs `instances` (by rank, in order). Numbers of lanes, dependencies, groups and
+// peers must be in range.
 DryRun dry_run(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups,
                std::vector<std::vector<int>> instances);
 

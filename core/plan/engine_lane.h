@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Engine that runs the collectives of a coarse plan. The lanes of an engine bear its name
-// ("gloo.g0" instead of "comm.g0"), so that the plan's text and hash include the choice.
+// Engine that runs the collectives of a plan, each as a single op. The lanes of an engine bear its
+// name ("gloo.g0" instead of "comm.g0"), so that the plan's text and hash include the choice.
 #pragma once
 
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace trainyard::plan {
 
-// Assigns the collectives of a coarse plan to an engine. Afterwards no buffer is shared with peers.
+// Assigns the collectives of a plan, which are not expanded, to an engine. In the result no buffer
+// is shared with peers.
 RankPlan assign_to_engine(RankPlan coarse, const std::string& engine);
 Plan assign_to_engine(const Plan& coarse, const std::string& engine);
 
-// Returns the engine that runs a lane's collectives; empty if they are to be expanded to chunks.
+// Returns the engine that runs a lane's collectives; empty if they are to be expanded to sends and
+// receives.
 std::string engine_of(const Lane& lane);
-// Returns the engine of the first lane that has one.
+// Returns the engine of the first lane that has one; empty if none has.
 std::string engine_of(const RankPlan& rank);
 
 }  // namespace trainyard::plan

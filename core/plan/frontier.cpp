@@ -7,7 +7,7 @@
 namespace trainyard::plan {
 namespace {
 
-constexpr std::int64_t kMaxInFlight = 64;  // bits of finished_ahead
+constexpr std::int64_t kMaxInFlight = 64;  // number of bits of finished_ahead
 
 std::int64_t round_key(const Op& op) {
   return communicates(op.kind) && op.round >= 0 ? (std::int64_t{op.bucket} << 32) | op.round : -1;
@@ -34,7 +34,8 @@ Frontier::Frontier(const RankPlan& plan) : lanes_(plan.lanes.size()) {
 
 bool Frontier::admit(int program, std::int64_t step) {
   const std::int64_t number = admitted_.load(std::memory_order_relaxed);
-  // The slot is free once no lane is in the instance that held it or can still depend on it.
+  // Instance `number` reuses the slot of an older one. The slot is free when no lane is in the
+  // older instance, or can still depend on it.
   for (const LaneState& lane : lanes_)
     if (lane.instance.load(std::memory_order_acquire) - furthest_back_ <= number - window)
       return false;
@@ -49,7 +50,8 @@ bool Frontier::admit(int program, std::int64_t step) {
   return true;
 }
 
-// Moves the lane past instances in which it has no ops left. Returns false if no instance is left.
+// Moves the lane past instances in which it has no ops left. Returns false if there is no instance
+// with ops for it yet.
 bool Frontier::has_current(LaneState& state, std::size_t lane) const {
   const std::int64_t admitted = admitted_.load(std::memory_order_acquire);
   std::int64_t instance = state.instance.load(std::memory_order_relaxed);

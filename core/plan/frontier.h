@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one readiness rule: which op of a rank may start next. Interpreter, simulator and checker
-// share it. It does not know whether data has arrived; the transport (or its model) adds that.
+// The frontier of a rank decides which of its ops may start next. Interpreter, simulator and
+// checker share this rule. It does not know whether data has arrived; the transport (or its model)
+// adds that.
 //
-// Programs are admitted one after another as instances. Each lane works through the instances in
-// order and may run ahead into the next one as far as dependencies allow. Threads: one thread uses
-// a lane; different lanes may be used by different threads; one thread calls `admit`.
+// `admit` adds a run of a program, called an instance; a training step is one instance. Each lane
+// works through the instances in order. It may start the next one while other lanes are still in
+// earlier ones, as far as dependencies allow. Threads: one thread uses a lane; different lanes may
+// be used by different threads; one thread calls `admit`.
 //
-// An instance is forgotten `window` admissions later, so a dependency may reach at most window - 2
-// steps back (`check` verifies this). A lane with no ops in an instance moves past it only when
-// `next` is called for that lane, so call `next` for every lane.
+// Only the last `window` instances are kept. So a dependency may reach at most window - 2 instances
+// back (`check` verifies this). A lane that has no ops in an instance moves past it only when
+// `next` is called for the lane, so callers must call `next` for every lane.
 #pragma once
 
 #include <array>
@@ -24,12 +26,12 @@ namespace trainyard::plan {
 
 class Frontier {
  public:
-  static constexpr int window = 8;  // instances that may be open at once
+  static constexpr int window = 8;  // maximum number of instances that are kept
 
   explicit Frontier(const RankPlan& plan);
 
-  // Appends an instance of `program` for `step`. Returns false if the window is full; then an
-  // earlier instance must finish first.
+  // Adds an instance of `program` for `step`. Returns false if `window` instances are in use; then
+  // an earlier one must complete first.
   bool admit(int program, std::int64_t step);
 
   struct Ready {
@@ -37,42 +39,46 @@ class Frontier {
     int op = 0;  // index in the program
     std::int64_t step = 0;
     std::int64_t instance = 0;
-    std::int64_t sequence = 0;  // number of the op on its lane, since the start
+    std::int64_t sequence = 0;  // number of the op on its lane, counted over all instances
   };
   // Returns the op that may start now on this lane, or nothing. Does not change any state.
   std::optional<Ready> next(LaneId lane) const;
-  // Like `next`, for a lane whose device runs ops in order (a stream). It may return an op behind
-  // unfinished ops of the same instance; dependencies on the same lane are then satisfied by the
-  // lane's order.
+  // Like `next`, for a lane whose device runs ops in order (a stream). It may return an op while
+  // earlier ops of the lane in the same instance are unfinished: the device's order satisfies
+  // dependencies between them.
   std::optional<Ready> next_in_order(LaneId lane) const;
   void start(LaneId lane);  // marks the op that `next` returned as started
   // marks an op as complete; ops of one round may finish in any order
   void finish(LaneId lane, const Ready& ready);
 
   std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
-  bool instance_complete(std::int64_t instance) const;  // `instance`: one of the last `window`
-  std::int64_t completed(LaneId lane) const;  // completed ops of the lane, since the start
+  // `instance`: number of an instance, one of the last `window`
+  bool instance_complete(std::int64_t instance) const;
+  // number of completed ops of the lane, over all instances
+  std::int64_t completed(LaneId lane) const;
 
  private:
   // A program with its ops grouped by lane.
   struct CompiledProgram {
-    std::vector<std::vector<int>> lane_ops;      // by lane: indices in the program, in order
-    std::vector<std::vector<Dependency>> after;  // by op
-    std::vector<std::int64_t> round;  // by op: key of the round it may share, -1 for none
+    std::vector<std::vector<int>> lane_ops;      // indices of ops in the program, in order, by lane
+    std::vector<std::vector<Dependency>> after;  // dependencies by op
+    // by op: key of its round, whose ops may run at the same time; -1: none
+    std::vector<std::int64_t> round;
   };
   struct Instance {
     int program = 0;
     std::int64_t step = 0;
-    std::vector<std::int64_t> base;  // by lane: ops of the lane before this instance
+    std::vector<std::int64_t> base;  // number of the lane's ops before this instance, by lane
   };
   struct alignas(64) LaneState {
-    std::atomic<std::int64_t> completed{0};  // a prefix: everything before is complete
+    std::atomic<std::int64_t> completed{0};  // this many first ops of the lane are all complete
     std::atomic<std::int64_t> instance{0};   // current instance of the lane
     // The members below are used by the lane's thread only.
     std::int64_t started = 0;
-    std::uint64_t finished_ahead = 0;                  // bit i: op number completed + i is complete
-    std::size_t position = 0;                          // position in the current instance's ops
-    std::int64_t open_round = -1, open_instance = -1;  // of the op started last
+    std::uint64_t finished_ahead = 0;  // bit i: op number completed + i is complete
+    std::size_t position = 0;          // position in the current instance's ops
+    // round and instance of the op that was started last
+    std::int64_t open_round = -1, open_instance = -1;
   };
 
   const Instance& at(std::int64_t instance) const {

@@ -9,7 +9,7 @@
 namespace trainyard::plan {
 namespace {
 
-// columns and ranks drawn around a mark
+// number of columns and ranks that are drawn around a mark
 constexpr std::size_t kColumnsAround = 8, kRanksAround = 3;
 
 class Grid {
@@ -48,7 +48,7 @@ class Grid {
   struct Row {
     std::size_t rank;
     std::string label;
-    std::vector<std::string> cells;  // by tick; the last cell: ops that never start
+    std::vector<std::string> cells;  // text by tick; the last cell shows ops that never start
   };
 
   void add_row(std::size_t r, std::size_t l) {
@@ -58,7 +58,7 @@ class Grid {
     for (const DryRun::OpRun& place : run_.places[r][l]) {
       const bool marked = is_marked(r, place);
       if (place.begin < 0 && stuck && !marked)
-        continue;  // show only the first op that never starts
+        continue;  // only the first op that never starts is shown
       stuck = stuck || place.begin < 0;
       const std::size_t tick = place.begin < 0 ? ticks_ : static_cast<std::size_t>(place.begin);
       if (marked) marked_tick_ = tick;

@@ -6,7 +6,7 @@
 namespace trainyard::plan {
 namespace {
 
-// Elements of one buffer as disjoint ranges [first, end), in order.
+// A set of elements of one buffer, as disjoint ranges [first, end) in ascending order.
 class Elements {
  public:
   bool empty() const { return spans_.empty(); }
@@ -48,19 +48,20 @@ class Elements {
 
 LaneKind kind_of(const RankPlan& rank, LaneId lane) { return rank.lanes[lane.index()].kind; }
 
-// Range of ops during which an op may be in progress. `bounded`: compute ops of the program
-// determine both ends.
+// Range of ops in program order during which an op may be in progress. `bounded`: true if compute
+// ops of the program determine both ends.
 struct UnderWay {
   OpRange ops;
   bool bounded = true;
 };
 
-// Returns the range of each op. An op that is not on a copy lane spans just itself.
+// Returns the range in which each op may be in progress. Only ops of copy lanes have a range longer
+// than the op itself.
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
-  std::vector<std::size_t> from(
-      rank.lanes.size(), 0);  // by copy lane: right after the last compute op that was waited for
+  // by copy lane: number of the op after the last compute op that the lane has waited for
+  std::vector<std::size_t> from(rank.lanes.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     of_lane[op.lane.index()].push_back(i);
@@ -92,14 +93,14 @@ std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program)
   return all;
 }
 
-// Accesses of one op to one buffer, and when the op may be in progress.
+// Accesses of one op to one buffer, and the range in which the op may be in progress.
 struct Touch {
   std::size_t op = 0;
   UnderWay when = {};
   std::vector<Access> reads = {}, writes = {};
 };
 
-// Returns the touches by buffer, in program order.
+// Returns the accesses by buffer, in program order.
 std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& program) {
   std::vector<std::vector<Touch>> all(rank.buffers.size());
   const std::vector<UnderWay> under_way = under_way_of(rank, program);

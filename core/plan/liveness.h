@@ -3,10 +3,10 @@
 // last op that reads it. A buffer that is fully overwritten before its next read has several live
 // ranges, and other buffers may use its memory between them.
 //
-// A copy lane runs beside the others, ordered only by dependencies. Its op may be in progress from
-// right after the last compute op that it waits for (directly or through earlier ops of its lane)
-// until right before the first compute op that waits for it. So two ranges are disjoint only where
-// the plan orders them.
+// A copy lane runs in parallel with the others, ordered only by dependencies. Its op may start
+// right after the last compute op that it waits for, directly or through earlier ops of its lane.
+// It is complete before the first compute op that waits for it. It may be in progress at any time
+// between these, and its buffers are live for all of that range.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,15 @@ class Liveness {
   const std::vector<OpRange>& of(std::size_t program, std::size_t buffer) const {
     return stretches_[program][buffer];
   }
-  // True if every program writes the buffer before it reads it, and no copy of the buffer is in
-  // progress when a program begins or ends: no value survives from program to program.
+  // True if no value in the buffer survives from program to program: every program writes the
+  // buffer before it reads it, and no copy of the buffer is in progress when a program begins or
+  // ends.
   bool is_written_first(std::size_t buffer) const { return written_first_[buffer]; }
   // True if both buffers are live at the same op of some program.
   bool meet(std::size_t a, std::size_t b) const;
 
  private:
-  std::vector<std::vector<std::vector<OpRange>>> stretches_;  // by program, by buffer
+  std::vector<std::vector<std::vector<OpRange>>> stretches_;  // live ranges by program and buffer
   std::vector<bool> written_first_;
 };
 

@@ -28,8 +28,8 @@ class MergedLogs {
   explicit MergedLogs(std::vector<std::vector<Event>> logs)
       : logs_(std::move(logs)), at_(logs_.size()) {}
 
-  // Takes the next event that is possible after all events taken so far; null if none is possible
-  // or all logs ended. Continues in one log as far as possible.
+  // Returns the next event that is possible after all events taken so far; null if none is possible
+  // or all logs ended. Takes as many events as possible from one log before it changes to the next.
   template <class Possible>
   const Event* take(const Possible& possible) {
     for (std::size_t i = 0; i < logs_.size(); ++i) {
@@ -40,15 +40,15 @@ class MergedLogs {
     }
     return nullptr;
   }
-  // True if no event is possible. Also holds for a killed run in which one rank was ahead of
-  // another rank's log.
+  // True if no event is possible: all logs ended, or, for a killed run, the rest of a log depends
+  // on events that another rank did not record.
   template <class Possible>
   bool over(const Possible& possible) const {
     for (std::size_t log = 0; log < logs_.size(); ++log)
       if (goes_on(log, possible)) return false;
     return true;
   }
-  std::size_t left() const {  // remaining events
+  std::size_t left() const {  // number of remaining events
     std::size_t left = 0;
     for (std::size_t log = 0; log < logs_.size(); ++log) left += logs_[log].size() - at_[log];
     return left;
@@ -61,7 +61,7 @@ class MergedLogs {
   }
 
   std::vector<std::vector<Event>> logs_;
-  std::vector<std::size_t> at_;  // by log: index of the next event
+  std::vector<std::size_t> at_;  // index of the next event, by log
   std::size_t first_asked_ = 0;
 };
 

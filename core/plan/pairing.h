@@ -4,19 +4,19 @@
 // is active or passive, and neighbors have different roles: the graph is bipartite. In every local
 // step an active rank offers its parameters x_a to one neighbor, its partner of the step. The
 // partner atomically replaces its parameters by x = (x_a + x_p) / 2 and sends x back. The active
-// rank computes its step from x, and makes no other offer before. So no pair's sum of parameters is
+// rank applies its update to x, and makes no other offer before. So no pair's sum of parameters is
 // lost or counted twice. The mean of all ranks is preserved, since the pair's mixing matrix is the
 // doubly stochastic [1/2 1/2; 1/2 1/2].
 //
-// No rank deadlocks. Within its steps a passive rank never waits for another rank. It answers
+// No rank deadlocks. During its steps a passive rank never waits for another rank. It answers
 // between any two of its ops, while it waits for samples, while it is paused, and after its last
-// step. An active rank waits only for its partner's answer. So every wait within steps goes from an
-// active rank to a passive one, and waits form no cycle.
+// step. An active rank waits only for its partner's answer. So during steps an active rank may wait
+// for a passive one, but never the reverse, and waits form no cycle.
 //
-// Between steps, all ranks meet to form their mean. A passive rank first answers all offers of the
-// steps before, and then waits for the others, as they do for it. It knows the number of those
-// offers, since the partner is a function of seed, step and rank. It answers offers of later steps
-// once its own next step has begun, which depends on no active rank.
+// Between steps, all ranks may form their mean, for which they wait for each other (a meeting). A
+// passive rank first answers all offers of earlier steps. It knows the number of these offers,
+// because the partner is a function of seed, step and rank. It answers offers of later steps once
+// its own next step has begun, which depends on no active rank.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace trainyard::plan {
 // An active rank and its possible partners.
 struct Pairing {
   std::int32_t active = -1;
-  std::vector<std::int32_t> passive;  // ascending
+  std::vector<std::int32_t> passive;  // possible partners, ascending
   std::int64_t seed = 0;
 
   // Returns the partner of an active rank's step: `choice` as an index into `passive` (must not be

@@ -9,7 +9,7 @@
 namespace trainyard::plan {
 namespace {
 
-// Parses line by line; grammar in text.h.
+// Parses a plan line by line; text.h has the grammar.
 class Parser : private WordReader {
  public:
   using WordReader::WordReader;
@@ -21,7 +21,7 @@ class Parser : private WordReader {
   }
 
  private:
-  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // name to number
+  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // number by name
 
   bool group_number(std::int32_t& value) {
     const Word at = take();
@@ -29,7 +29,7 @@ class Parser : private WordReader {
     return number(at, at.text.substr(1), value);
   }
 
-  // Adds a name, which must be new, with the next number.
+  // Adds a name with the next number. False if the name exists already.
   bool new_name(Numbers& known, std::string& name) {
     const Word at = take();
     if (!is_name(at.text)) return fail_at_word(at, "a name");
@@ -57,7 +57,7 @@ class Parser : private WordReader {
     return ended() && next_line();
   }
 
-  // "tail" without a number: one tail program with one step.
+  // Parses the numbers after "tail". Without numbers, there is one tail program with one step.
   bool tails() {
     while (more() && peek().text != "evaluate" && peek().text != "average" &&
            peek().text != "local")

@@ -18,7 +18,8 @@ struct Word {
   std::size_t column = 1;
 };
 
-std::string quoted(std::string_view text);  // the text in quotes, shortened for an error message
+// returns the text in quotes, shortened for an error message
+std::string quoted(std::string_view text);
 
 class WordReader {
  public:

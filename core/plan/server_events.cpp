@@ -84,8 +84,9 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<ServerEv
   return order;
 }
 
-// A gradient is possible once all servers gave the parameters it was computed from. A join is
-// possible once all servers saw the previous worker in its place leave.
+// True if an event is possible after those so far. A gradient is possible once all servers gave the
+// parameters from which it was computed. A join is possible once all servers saw the worker's
+// predecessor leave.
 bool RecordedOrder::possible(const ServerEvent& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of the events of parameter servers, in the order of each server. Apart from its experiment,
-// training with servers depends on this log alone. With the log, a run can be replayed bit for bit
-// (run/replay/server_replay.h).
+// Log of the events of parameter servers, in the order of each server. The results of training with
+// servers depend only on the experiment and on this log. With the log, a run can be replayed bit
+// for bit (run/replay/server_replay.h).
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,16 @@ struct ServerEvent {
     leaves,  // a worker left; if it was lost, it may join again
   };
   Kind kind = Kind::joins;
-  // takes: the gradient was dropped as stale; the gradient completes the update
+  // for takes: `dropped`: the gradient was dropped as stale; `completes`: it completes the update
   bool dropped = false, completes = false;
-  // gives, from the first server: the worker first evaluates with these parameters; no work is left
+  // for gives of the first server: `evaluates`: the worker first evaluates with these parameters;
+  // `last`: no work is left
   bool evaluates = false, last = false;
-  std::int32_t server = 0, worker = 0;  // each counted from 0
-  std::int64_t step = 0;       // gives, from the first server: step that the worker computes
-  std::int64_t version = 0;    // takes: version the gradient was computed from; gives: version sent
-  std::int64_t staleness = 0;  // takes (arrivals.h)
+  std::int32_t server = 0, worker = 0;  // numbers of the server and of the worker, each from 0
+  std::int64_t step = 0;  // for gives of the first server: step that the worker computes
+  // for takes: version from which the gradient was computed; for gives: version sent
+  std::int64_t version = 0;
+  std::int64_t staleness = 0;  // for takes: staleness of the gradient (arrivals.h)
   std::int64_t done = 0;       // completed steps of the run, as this server counts them
   std::int64_t time_ns = 0;    // time on the servers' clock
 
@@ -42,17 +44,17 @@ struct ServerEvent {
 void append(const ServerEvent& event, std::string& bytes);
 base::Result<std::vector<ServerEvent>> served_of(std::span<const std::byte> bytes);
 
-// Source of server events: a virtual clock that generates them, or a recorded run. Events of one
-// server are in its order. A gradient is taken after all servers gave the parameters it was
-// computed from. A lost worker joins again after all servers saw it leave.
+// Source of server events: a virtual clock that generates them, or a recorded run. The events of
+// each server come in its order. A gradient is taken after all servers gave the parameters from
+// which it was computed. A lost worker joins again after all servers saw it leave.
 class ServerEventSource {
  public:
   virtual ~ServerEventSource() = default;
 
   // Raises the limit of the run, in steps; it never decreases. `last`: the limit is final.
   virtual void allow(std::int64_t steps, bool last) = 0;
-  // From now on the rank computes `slow_down` times slower, and each step up to the fraction
-  // `jitter` slower still.
+  // From now on the rank computes `slow_down` times slower, and each step is slower by a further
+  // random fraction, up to `jitter`.
   virtual void slow(int rank, double slow_down, double jitter) = 0;
   // Returns the next event; nothing if the limit is reached or the run is over.
   virtual base::Result<std::optional<ServerEvent>> next() = 0;
@@ -67,7 +69,7 @@ class RecordedOrder final : public ServerEventSource {
   static base::Result<RecordedOrder> make(std::vector<std::vector<ServerEvent>> servers,
                                           int workers);
 
-  void allow(std::int64_t, bool) override {}  // ignored: a recorded run ends where it ended
+  void allow(std::int64_t, bool) override {}  // does nothing: a recorded run ends where it ended
   void slow(int, double, double) override {}
   base::Result<std::optional<ServerEvent>> next() override;
   bool over() const override;
@@ -77,12 +79,13 @@ class RecordedOrder final : public ServerEventSource {
   void count(const ServerEvent& event);
 
   MergedLogs<ServerEvent> servers_;
-  // Counters between a worker and a server. A worker lost before it joined also counts as left, so
-  // that `left` counts the workers that occupied the place.
+  // Counters of a worker and a server. `left` counts the processes of the worker that are gone; one
+  // that was lost before it joined counts too.
   struct Between {
-    std::int64_t left = 0, given = 0, taken = 0;  // given and taken: since the last worker left
+    // `given`, `taken`: since the previous process left
+    std::int64_t left = 0, given = 0, taken = 0;
   };
-  std::vector<std::vector<Between>> between_;  // by worker, by server
+  std::vector<std::vector<Between>> between_;  // counters by worker and server
 };
 
 }  // namespace trainyard::plan

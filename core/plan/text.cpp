@@ -84,7 +84,8 @@ Op coarse_op(const Wanted& wanted) {
   return op;
 }
 
-// A single tail of one step (even shares) is written as the word alone.
+// Returns the part of the schedule's text about tails. A single tail of one step (even shares) is
+// written as the word "tail" alone.
 std::string tails_text(const Schedule& schedule) {
   if (schedule.tails.empty()) return "";
   std::string text = " tail";

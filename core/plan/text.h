@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text form of a plan, one op per line; it parses back.
+// Text form of a plan, one op per line, and its parser.
 //
 // plan 1
 // schedule steps 310 full 62 tail evaluate 63
@@ -49,7 +49,7 @@
 //            > for SEND, REDUCE, GATHER and PUSH, < for all others;
 //            SUM and MIX may name several peers
 //
-// `grid` shows a plan as a rank x time grid for people.
+// `grid` prints a plan as a table of ranks and ticks.
 #pragma once
 
 #include <optional>
@@ -60,26 +60,27 @@
 
 namespace trainyard::plan {
 
-std::string_view word(OpKind kind);       // "LOAD"
-std::string_view word(LaneKind kind);     // "input"
-std::string_view word(MemoryKind place);  // "host"
-bool is_name(std::string_view text);      // true if it may name a lane, buffer or program
-std::string token(const Op& op);          // "F.s2.m0"
-base::Result<Op> parse_token(
-    std::string_view text);  // kind and numbers only; a Problem names the column
+std::string_view word(OpKind kind);       // returns a word such as "LOAD"
+std::string_view word(LaneKind kind);     // returns a word such as "input"
+std::string_view word(MemoryKind place);  // returns a word such as "host"
+// true if the text may be the name of a lane, buffer or program
+bool is_name(std::string_view text);
+std::string token(const Op& op);  // returns a token such as "F.s2.m0"
+// parses kind and numbers only; a Problem names the column
+base::Result<Op> parse_token(std::string_view text);
 
 std::string to_text(const RankPlan& rank);
-std::string to_text(const Plan& plan);  // every rank
+std::string to_text(const Plan& plan);  // returns the text of all ranks
 base::Result<Plan> parse(
     // checks syntax only, not the plan's meaning; a Problem names line and column
     std::string_view text);
 
-std::string hash(const Plan& plan);  // 16 hex digits: xxh64 of the text
+std::string hash(const Plan& plan);  // returns 16 hex digits: xxh64 of the text
 
-// Draws a program as a grid. Rows are ranks and lanes; columns are the ticks of a greedy run with
-// unit-time ops; a legend follows. Lane, dependency and group numbers of the plan must be in range.
-// `marked` {rank, program op index} is drawn >token<; then only the columns and ranks near it are
-// drawn.
+// Prints a program as a table. Rows are ranks and lanes. Columns are ticks of a run in which each
+// op starts as early as possible and takes one tick; a legend follows. Numbers of lanes,
+// dependencies and groups of the plan must be in range. The op `marked` {rank, index in the
+// program} is printed as >token<; then only the columns and ranks near it are printed.
 struct Mark {
   std::int32_t rank = -1;
   int op = -1;

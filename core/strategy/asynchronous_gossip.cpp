@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip: a replica's step on every rank, with local parameters, which it averages
+// Asynchronous gossip: every rank trains a replica with parameters of its own, and averages them
 // with one neighbor at a time. An active rank offers its parameters as soon as they are updated,
-// and applies its step to the mean that it receives. A passive rank copies its parameters at the
-// start of its step and computes from the copy, because answers change the parameters meanwhile;
-// its step is applied to the current parameters.
+// and applies its update to the mean that it receives. A passive rank answers offers at any time,
+// which changes its parameters. So it copies them at the start of its step, computes the gradient
+// from the copy, and applies its update to the current parameters.
 //
-// For the mean of all ranks, see local_parameters.h. Groups, both of all ranks: pairs, and the
-// mean.
+// The mean of all ranks is described in local_parameters.h. There are two groups, each of all
+// ranks: one for pairs, and one for the mean.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -26,7 +26,7 @@ using plan::Op;
 using plan::OpKind;
 using plan::Pairing;
 
-constexpr std::int32_t kPairs = 0, kMeanOfAll = 1;  // groups
+constexpr std::int32_t kPairs = 0, kMeanOfAll = 1;  // group numbers
 
 struct PairedTraining {
   experiment::Resolved experiment;
@@ -85,7 +85,8 @@ class PairWriter {
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
     }
-    plan_.buffers[parameters_.buffer.index()].shared = true;  // its partner reads them in place
+    // the partner of the step reads the parameters in place
+    plan_.buffers[parameters_.buffer.index()].shared = true;
     kept_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     send_ = add_lane("send.g0", plan::LaneKind::send);
     receive_ = add_lane("recv.g0", plan::LaneKind::recv);
@@ -104,8 +105,8 @@ class PairWriter {
     return op;
   }
 
-  // The offer is sent when the previous step is done. The first update waits for the answer, by
-  // which time the offer has been read.
+  // Adds the offer to the partner and its answer. The offer is sent when the previous step is done.
+  // The first update waits for the answer, by which time the partner has read the offer.
   void ask(plan::Program& program) const {
     Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};
@@ -123,7 +124,8 @@ class PairWriter {
     program.ops.insert(program.ops.begin(), {offer, agree});
   }
 
-  // Shifts dependencies on compute ops by one, for the copy in front.
+  // Makes passes read the copy of the parameters. Increases dependencies on compute ops by one,
+  // because a copy op is added before all others.
   void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))
@@ -151,7 +153,8 @@ class PairWriter {
 
   const PairedTraining& p_;
   plan::RankPlan plan_;
-  Access parameters_, kept_;  // `kept_`: source of the step (active) or of compute (passive)
+  // `kept_`: on an active rank the received mean, on a passive rank the copy
+  Access parameters_, kept_;
   std::vector<Access> replies_;
   std::optional<MeanOfRanks> mean_;
   LaneId send_, receive_;

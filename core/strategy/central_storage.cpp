@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Central storage: a replica's step with its all-reduce split around the update. The storage sums a
-// bucket, updates it, and sends the parameters back, while the devices still compute earlier
-// layers. Sums and parameters use separate groups, so that they do not wait for each other. The
-// storage contributes zeros to the sums, like a rank without samples.
+// Central storage: a replica's step with its all-reduce divided into a sum and a broadcast. The
+// storage sums a bucket, updates it, and broadcasts the parameters, while the devices still compute
+// earlier layers. Sums and parameters use separate groups, so that they do not wait for each other.
+// The storage contributes zeros to the sums, like a rank without samples.
 #include <algorithm>
 #include <optional>
 
@@ -16,12 +16,13 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kSums = 0, kParameters = 1;  // groups of the same ranks
+// group numbers; both groups have the same ranks
+constexpr std::int32_t kSums = 0, kParameters = 1;
 
 struct Central {
   const experiment::Resolved& experiment;
   const std::vector<Bucket>& buckets;
-  plan::LaneId compute{1}, parameters;  // lanes
+  plan::LaneId compute{1}, parameters;  // compute lane, and communication lane for parameters
   plan::BufferId variables;
 };
 
@@ -46,8 +47,8 @@ void sum_on(std::int32_t root, plan::Program& program) {
     if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = root;
 }
 
-// Broadcasts the parameters of every bucket, after the given number of compute ops; without `after`
-// (before the first step) immediately.
+// Adds a broadcast of the parameters of every bucket. `after`: number of compute ops that each
+// broadcast waits for; if empty (before the first step), they wait for none.
 void add_broadcasts(const Central& c, plan::Program& program,
                     const std::vector<std::int32_t>& after) {
   for (std::size_t b = 0; b < c.buckets.size(); ++b) {
@@ -59,8 +60,8 @@ void add_broadcasts(const Central& c, plan::Program& program,
   }
 }
 
-// A device's copy of a bucket may be overwritten after its gradients are computed, and is current
-// after the broadcast of the previous step.
+// Converts a program to that of a device. The device's copy of a bucket may be overwritten once its
+// gradients are computed. It is current after the broadcast of the previous step.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
@@ -73,8 +74,8 @@ void compute_only(const Central& c, plan::Program& program) {
   add_broadcasts(c, program, after);
 }
 
-// A bucket may be updated after the devices have received the broadcast of the previous step, and
-// is broadcast when all its segments are updated.
+// Converts a program to that of the storage. A bucket may be updated after the devices have
+// received the broadcast of the previous step. It is broadcast when all its segments are updated.
 void update_only(const Central& c, plan::Program& program) {
   drop_ops(program, [](const Op& op) { return op.kind == OpKind::load; });
   std::vector<std::int32_t> after(c.buckets.size());
@@ -89,7 +90,7 @@ void update_only(const Central& c, plan::Program& program) {
   add_broadcasts(c, program, after);
 }
 
-// Evaluation reads the parameters broadcast after the previous step.
+// Makes an evaluation wait for the parameters that were broadcast after the previous step.
 void order_after_parameters(const Central& c, plan::Program& program) {
   for (Op& op : program.ops)
     if (op.kind == OpKind::forward && op.segment == 0)
@@ -101,7 +102,8 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
   plan::RankPlan made = replica(e, rank, buckets, kSums);
   const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters),
                   made.buffer("params")};
-  made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read them in place
+  // devices read the parameters of the storage in place
+  made.buffers[c.variables.index()].shared = rank == e.storage_rank;
   for (plan::Program& program : made.programs) {
     sum_on(e.storage_rank, program);
     if (!is_training(program)) order_after_parameters(c, program);

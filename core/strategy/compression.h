@@ -10,14 +10,14 @@
 
 namespace trainyard::strategy {
 
-// Appends the buffers to `list`. A bucket's first collective has the bucket's number, a second one
-// a number after those of all buckets.
+// Appends the buffers of compression to `list`. A bucket's first collective has the number of the
+// bucket. Numbers of second collectives follow those of all first ones.
 CompressionBuffers compression_buffers(const experiment::Resolved& experiment, std::int32_t rank,
                                        const std::vector<Bucket>& buckets,
                                        std::vector<plan::Buffer>& list);
 
-// Ops without lane and dependencies. `stage`: index of the bucket's collective. The op reads the
-// step from the buffer "rate".
+// Return an op without lane and dependencies. `stage`: index of the collective among those of the
+// bucket. The op reads the step from the buffer "rate".
 plan::Op encode(const Replica& replica, std::int32_t bucket, std::size_t stage);
 plan::Op decode(const Replica& replica, std::int32_t bucket);
 

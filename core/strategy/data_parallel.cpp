@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data parallel: two matching steps, each derived from a replica's. Rank 0 loads the rows of all
-// ranks, computes the loss of all rows, and is the only one that updates. On other ranks load, loss
-// and update are removed, and their results come from rank 0. Group 0 contains all ranks, for
-// parameters and gradients. Rows must not be split, so they are sent as full broadcasts in groups
-// of two: group r contains ranks 0 and r. In a step its buckets are rank r's rows of, in order,
-// inputs, sample numbers (for dropout), outputs, and gradients of outputs.
+// Data parallel: rank 0 and the other ranks have different steps, which match and are both derived
+// from a replica's. Rank 0 loads the rows of all ranks, computes the loss of all rows, and is the
+// only rank that updates. Load, loss and update are removed from the other ranks, which get these
+// results from rank 0. Group 0 contains all ranks; it transfers parameters and gradients. Group r
+// contains ranks 0 and r; it transfers rows by broadcasts, because these are not split into chunks.
+// The buckets of group r in a step are rank r's rows of inputs, sample numbers (for dropout),
+// outputs, and gradients of outputs, in this order.
 #include <algorithm>
 
 #include "core/strategy/edit.h"
@@ -36,21 +37,22 @@ struct Parallel {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
   std::int64_t of_output() const {
     return experiment.model.segments.back().outputs;
-  }  // elements per sample
+  }  // number of elements per sample
   std::int64_t labels() const { return experiment.model.labels(); }
   std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
   std::int32_t of_input() const {
     return experiment.model.drops() ? 2 : 1;
-  }  // transfers of a rank's rows before it can compute
-  std::int32_t outputs() const { return of_input(); }  // bucket number of outputs
+  }  // number of broadcasts of a rank's rows that must precede its compute
+  // bucket number of outputs; inputs come first
+  std::int32_t outputs() const { return of_input(); }
   std::int32_t gradients() const { return of_input() + 1; }
 
   Rows rows(std::int64_t step, std::int32_t rank) const {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // Returns the position of a bucket's broadcast on the lane of group 0: first layers first, as
-  // forward needs them.
+  // Returns the number of broadcasts on the lane of group 0 up to that of the segment's bucket.
+  // First layers are broadcast first, as the forward pass needs them.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
       return bucket.first_segment <= segment;
@@ -87,7 +89,7 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
 }
 
-// Dependencies of the transfers of rank `of`'s rows, at either end.
+// What the transfers of rank `of`'s rows wait for, on the sender or on the receiver.
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };
@@ -106,7 +108,7 @@ void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program&
   add(p.gradients(), 0, "grad." + p.last(), p.of_output(), waits.gradients);
 }
 
-// Returns the number of compute ops up to and including the last of a kind.
+// Returns the number of compute ops up to and including the last op of a kind.
 std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   std::int32_t count = 0, found = 0;
   for (const Op& op : program.ops) {
@@ -119,7 +121,7 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
 // Rank 0
 // ------------------------------------------------------------------------------------------
 
-// Rows may be overwritten after the other ranks have received them.
+// Makes an op that overwrites rows wait until the other ranks have received the previous ones.
 void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
   for (std::int32_t r = 1; r < p.ranks(); ++r)
     op.after.push_back({lane_of(rank, r), Dependency::end, 1});
@@ -163,7 +165,7 @@ void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
     add_transfers(p, rank, program, r, p.rows(step, r), waits);
 }
 
-// Evaluation samples overwrite training samples.
+// Makes an evaluation wait for the transfers of training rows, because its samples overwrite them.
 void order_after_rows(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   for (Op& op : program.ops)
     if (op.kind == OpKind::load) wait_for_last_rows(p, rank, op);
@@ -174,7 +176,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
     const plan::BufferId id = rank.buffer(name);
     if (!id.valid()) return;
     rank.buffers[id.index()].elements = p.experiment.global_batch * width;
-    rank.buffers[id.index()].shared = shared;  // the other ranks read it in place
+    rank.buffers[id.index()].shared = shared;  // the other ranks read the buffer in place
   };
   enlarge("input", p.experiment.model.features, true);
   enlarge("labels", p.labels(), false);
@@ -192,8 +194,8 @@ bool is_of_rank_0(const Op& op) {
          op.kind == OpKind::clip || op.kind == OpKind::update;
 }
 
-// Adds dependencies of compute on received data: inputs and parameters before forward, the gradient
-// of the outputs after it.
+// Makes compute wait for received data: the forward pass for inputs and parameters, the backward
+// pass for the gradient of the outputs.
 void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId world_lane = lane_of(rank, kWorldGroup), rows = lane_of(rank, rank.rank);
   const plan::BufferId parameters = rank.buffer("params"), outputs = rank.buffer("act." + p.last());

@@ -12,7 +12,7 @@ using plan::Op;
 using plan::OpKind;
 
 // Makes the first forward and the first update of each training program wait for the communication
-// of the previous instance (later ops follow them on the lane).
+// of the program before it (later ops follow them on the lane).
 void order_after_start(plan::Program& program, plan::LaneId comm) {
   const auto order = [&](auto is) {
     const auto first = std::find_if(program.ops.begin(), program.ops.end(), is);
@@ -25,9 +25,9 @@ void order_after_start(plan::Program& program, plan::LaneId comm) {
 // Adds the program "start": all ranks receive the parameters of rank 0.
 plan::RankPlan with_start(plan::RankPlan rank) {
   const plan::LaneId comm = lane_of(rank, 0);
-  if (!comm.valid()) return rank;  // a single rank
+  if (!comm.valid()) return rank;  // a single rank sends nothing
   const plan::Access parameters = whole(rank, "params");
-  rank.buffers[parameters.buffer.index()].shared = true;  // peers read them in place
+  rank.buffers[parameters.buffer.index()].shared = true;  // peers read the parameters in place
   for (plan::Program& program : rank.programs)
     if (is_training(program)) order_after_start(program, comm);
   rank.programs.push_back(

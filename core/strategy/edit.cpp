@@ -11,7 +11,7 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 
-// Maps the number of ops of a lane to the number that remains after removal.
+// Maps sequence numbers of a lane's ops to those after some ops are removed.
 class Counts {
  public:
   void count(LaneId lane, bool is_left) {
@@ -26,7 +26,8 @@ class Counts {
   }
 
  private:
-  std::vector<std::vector<std::int32_t>> left_;  // by lane, by sequence
+  // number of remaining ops, by lane and old sequence number
+  std::vector<std::vector<std::int32_t>> left_;
 };
 
 template <class Visit>

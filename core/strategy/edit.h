@@ -9,9 +9,9 @@
 
 namespace trainyard::strategy {
 
-// Removes the ops for which `drops` is true and adjusts dependencies to the remaining ops of each
-// lane. Assumes that the previous instance ran the same program; dependencies on ops of another
-// program must be set again (order_loads).
+// Removes the ops for which `drops` is true, and adjusts dependencies to the remaining ops of each
+// lane. Assumes that the previous step ran the same program. Dependencies on ops of another program
+// must be set again (order_loads).
 void drop_ops(plan::Program& program, const std::function<bool(const plan::Op&)>& drops);
 
 // Removes the buffers that no op accesses.
@@ -29,7 +29,7 @@ plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtyp
 // Returns an access to all of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
-// Return a collective op on the same elements of every member; `rooted`: with a root.
+// Return a collective op on the same elements of every member. `rooted`: the collective has a root.
 plan::Op collective_op(plan::OpKind kind, plan::LaneId lane, std::int32_t group,
                        std::int32_t bucket, const plan::Access& span);
 plan::Op rooted(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // FSDP: replicas that keep only their shard between steps. Units are gathered and scattered
-// (unit_ops.h), and each rank updates its shard. Dependencies follow from the data.
+// (unit_ops.h), and each rank updates its shard. Dependencies are derived from data accesses
+// (order.h).
 #include <algorithm>
 
 #include "core/experiment/sync_batch_norm.h"
@@ -14,7 +15,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  // groups that shard a model; that hold the same shard; that sum batch norm statistics
+  // groups of ranks that shard a model, that hold the same shard, and that sum batch norm
+  // statistics
   Line shards, replicas, world_group;
 };
 
@@ -87,7 +89,8 @@ class ShardWriter : private UnitOps {
     if (!weight_first) add_weight(s);
   }
 
-  // Gradients of zero, and zeros added to the common sums.
+  // Adds the backward pass of a micro-step without samples: zero gradients, and zeros for sums over
+  // all ranks.
   void go_backward_without_samples(int s) {
     Op op = zero_gradient(s);
     if (s == last() && micro_ == 0) op.writes.push_back(b_.metrics);
@@ -140,8 +143,8 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
   }
 }
 
-// Groups that shard a model, then groups with the same shard, then all ranks if batch norm
-// statistics are summed.
+// Groups in order of their numbers: first those that shard a model, then those with the same shard,
+// then all ranks if batch norm statistics are summed.
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
@@ -150,7 +153,7 @@ struct Groups {
     if (experiment::synchronizes(e)) list.push_back(world_group(e));
   }
 
-  // Returns the rank's first group from `first` on.
+  // Returns the number of the first group from `first` on that contains the rank.
   std::int32_t with(std::int32_t rank, std::size_t first) const {
     const auto at =
         std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gossip: a replica's step on every rank, with local parameters. While the rank computes its
-// gradient, it sends its parameters to the neighbors bucket by bucket and receives theirs. The step
-// is applied to the mix by the mixing matrix. No send waits for an op of the same step.
+// Gossip: every rank trains a replica with parameters of its own. While the rank computes its
+// gradient, it sends its parameters to its neighbors bucket by bucket and receives theirs. It then
+// averages them with weights from the mixing matrix, and applies its update to the result. No send
+// waits for an op of the same step.
 //
-// In addition, all ranks sum their parameters to the mean, with which they evaluate, from which
-// each reports its distance, and with which all end.
+// In addition, all ranks all-reduce their parameters to the mean. They evaluate with the mean,
+// report their distance from it, and end with it.
 //
-// Groups, both of all ranks: neighbor exchange, and the mean.
+// There are two groups, each of all ranks: one for neighbor exchange, and one for the mean.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -27,7 +28,7 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kNeighbors = 0, kMean = 1;  // groups
+constexpr std::int32_t kNeighbors = 0, kMean = 1;  // group numbers
 
 struct Gossip {
   experiment::Resolved experiment;
@@ -69,7 +70,7 @@ class RankWriter {
  private:
   void add_buffers() {
     parameters_ = whole(plan_, "params");
-    plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read them in place
+    plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read the parameters in place
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
     mixed_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     for (const int neighbor : neighbors_)
@@ -86,7 +87,8 @@ class RankWriter {
     return static_cast<std::int32_t>(neighbors_.size()) * (bucket + 1);
   }
 
-  // Mixes a bucket: a row of the mixing matrix, ranks ascending.
+  // Returns the op that averages a bucket with the weights in a row of the mixing matrix, ranks
+  // ascending.
   Op mix_of(std::int32_t bucket) const {
     Op op = mix({}, {}, g_.mixing.denominator, mean_->in_bucket(mixed_, bucket));
     for (int j = 0; j < g_.mixing.ranks; ++j) {
@@ -104,7 +106,8 @@ class RankWriter {
     return op.writes.front().count * (2 * std::ssize(op.reads) - 1);
   }
 
-  // The update of a bucket follows its mix, and overwrites what neighbors have received.
+  // Adds the average of each bucket before its update, which overwrites parameters that neighbors
+  // have received by then.
   void mix_before_updates(plan::Program& program) {
     std::vector<Op> ops;
     std::int32_t mixed = -1, computed = 0;
@@ -127,8 +130,8 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // Parameters are sent as soon as they are updated, and received as soon as those of the previous
-  // step have been used.
+  // Adds the exchange with neighbors. Parameters are sent as soon as they are updated, and received
+  // as soon as those of the previous step have been used.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
@@ -148,7 +151,7 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // Depends on the first `computed` compute ops of the previous step.
+  // Returns a send or receive that waits for the first `computed` compute ops of the previous step.
   Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer,
               std::int32_t computed) const {
     Op op = op_of_bucket(kind, lane, number);
@@ -165,10 +168,12 @@ class RankWriter {
   plan::RankPlan plan_;
   Access parameters_, mixed_;
   std::optional<MeanOfRanks> mean_;
-  std::map<int, Access> inboxes_;  // by neighbor
+  std::map<int, Access> inboxes_;  // buffer for the parameters of each neighbor
   LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_,
-      updated_until_;  // by bucket: compute ops of a step, maximum over programs
+      // by bucket: number of compute ops of a step until it is averaged or updated; maximum of all
+      // programs
+      updated_until_;
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's connection to a group: its comm lane.
+// Membership of a rank in a group, and its comm lane of the group.
 #pragma once
 
 #include "core/strategy/edit.h"
 
 namespace trainyard::strategy {
 
-// Lane and group are invalid if there is no connection.
+// Lane and group are invalid if the rank is not in such a group.
 struct Line {
   plan::LaneId lane;
   std::int32_t group = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values that cross between the stages of a split model, and their routes.
+// Values that are transferred between the stages of a split model, and between which ranks.
 #pragma once
 
 #include <utility>
@@ -11,25 +11,27 @@
 
 namespace trainyard::strategy {
 
-// A transfer of an output to a later stage, or of its gradient back. All transfers from one stage
-// to another use one way: a group of two ranks in every pipeline. In a step, the bucket of
-// micro-batch m is m * (values of the way) + number.
+// Transfer of an output to a later stage, or of its gradient back. `way`: index of a directed
+// connection, from one rank of the pipeline to another. In every pipeline it has a group of two
+// ranks, which all transfers in this direction use. In a step, the transfer of micro-batch m has
+// bucket m * `values` + `number`, where `values` is the number of values that use the connection.
 struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };
 
-// Split of a model along a pipeline: its stages and the hops between them. A rank of the pipeline
-// may have several stages; without a split, one rank has all.
+// Split of a model along a pipeline: its stages, and the transfers between them. A rank of the
+// pipeline may have several stages. If the model is not split, one rank has all segments.
 struct Split : model::StageGraph {
   explicit Split(const experiment::Resolved& experiment);
 
-  std::vector<int> owners;  // by segment: rank of the pipeline
+  std::vector<int> owners;  // rank in the pipeline, by segment
   std::vector<Hop> hops;
-  std::vector<std::pair<int, int>> ways;  // from one rank of the pipeline to another
+  // directed connections: (sending rank, receiving rank) in the pipeline
+  std::vector<std::pair<int, int>> ways;
 
-  std::vector<int> ranks() const;  // ranks by stage
+  std::vector<int> ranks() const;  // rank in the pipeline, by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
-  // true if the value (an output, or sample data) crosses between ranks
+  // true if the value (an output, or sample data) is transferred between ranks
   bool is_sample_data(int value) const;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Common part of strategies whose ranks train local parameters. All ranks sum them to the mean,
-// bucket by bucket, by an all-reduce of 1/n of each rank's parameters. All evaluate and end with
-// the mean, or with the strategy's replacement for it, and each reports its distance from the mean.
+// Common part of strategies in which every rank trains parameters of its own. All ranks sum them to
+// the mean, bucket by bucket: each rank scales its parameters by 1/n, and an all-reduce sums them.
+// All ranks evaluate and end with the mean, or with what the strategy uses in its place. Each rank
+// reports its distance from the mean.
 #pragma once
 
 #include <utility>
@@ -12,13 +13,14 @@
 
 namespace trainyard::strategy {
 
-// Weighted sum of the reads, with coefficients `numerators` / `denominator`.
+// Returns an op that writes a weighted sum of `reads`, with coefficients `numerators` /
+// `denominator`.
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 
-// The mean of all ranks' parameters, on one rank with a replica's plan. Buffers: mean, which peers
-// read; spread (fp64), the squared distance from the mean by segment. Adds a comm lane of `group`,
-// which contains all ranks.
+// Adds the mean of all ranks' parameters to the plan of a rank with a replica. Buffers: "mean",
+// which peers read; "spread" (fp64), the squared distance from the mean by segment. Adds a comm
+// lane for `group`, which contains all ranks.
 class MeanOfRanks {
  public:
   MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment,
@@ -31,22 +33,23 @@ class MeanOfRanks {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets_.size()); }
   std::int32_t bucket_of(int segment) const;
 
-  // Returns the op that writes a rank's term of a bucket's mean. The first such op waits for the
-  // previous mean, because peers read the terms until the last bucket is complete everywhere.
+  // Returns the op that writes the rank's parameters / n for a bucket, to be all-reduced. The first
+  // such op waits for the previous mean, because peers read these values until the last bucket is
+  // complete on all ranks.
   plan::Op addend(std::int32_t bucket) const;
   plan::Op all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) const;
 
-  // Returns the program "average": the mean, and the rank's distance from it. `scratch` is as long
-  // as the parameters, and its contents are overwritten.
+  // Returns the program "average", which computes the mean and the rank's distance from it.
+  // `scratch` must be as long as the parameters; its contents are overwritten.
   std::vector<plan::Op> average(const plan::Access& scratch) const;
   void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
-                             const plan::Access& to) const;  // by segment
-  std::vector<plan::Op> end(
-      // all ranks end with these parameters, after the last mean
-      const plan::Access& parameters) const;
+                             const plan::Access& to) const;  // one op per segment
+  // parameters with which all ranks end, after the last mean
+  std::vector<plan::Op> end(const plan::Access& parameters) const;
 
-  // Visits the segments with parameters, bucket by bucket: `visit(segment, first of its bucket)`.
+  // Calls `visit(segment, true if first of its bucket)` for the segments with parameters, bucket by
+  // bucket.
   template <class Visit>
   void for_each_segment(Visit visit) const {
     for (const Bucket& one : buckets_) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Local SGD: a replica's step on every rank, with local parameters and no communication. Each
-// program also has a variant that ends with synchronization: the mean of all parameters,
-// all-reduced bucket by bucket as they are updated, and the rule's combination of it with the local
-// parameters.
+// Local SGD: every rank trains a replica with parameters of its own, without communication. Each
+// program also has a variant that ends with synchronization. It all-reduces the parameters to their
+// mean, bucket by bucket as they are updated, and combines the mean with the local parameters
+// according to the rule.
 //
-// One group, of all ranks, for the mean.
+// There is one group, of all ranks, for the mean.
 #include "core/experiment/local_sgd.h"
 
 #include "core/strategy/lanes.h"
@@ -22,7 +22,8 @@ using plan::OpKind;
 struct LocalSgd {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
-  std::optional<experiment::Elasticity> elasticity;  // none: every rank adopts the mean
+  // none: every rank replaces its parameters by the mean
+  std::optional<experiment::Elasticity> elasticity;
 };
 
 class RoundWriter {
@@ -53,7 +54,8 @@ class RoundWriter {
   }
 
  private:
-  // A bucket is reduced as soon as it is updated.
+  // Returns the variant of a program that synchronizes. A bucket is reduced as soon as it is
+  // updated.
   plan::Program averaging(const plan::Program& step) const {
     plan::Program program{plan::Schedule::averaging(step.name),
                           step.samples,
@@ -87,8 +89,8 @@ class RoundWriter {
     });
   }
 
-  // Moves rank and center toward each other, both by the old center. The rank need not wait for the
-  // mean.
+  // Moves the rank's parameters toward the center, and the center toward the mean, both computed
+  // from the old center. The rank's parameters do not wait for the mean.
   void pull(std::vector<Op>& ops) const {
     const experiment::Elasticity& beta = *l_.elasticity;
     mean_.for_each_segment([&](int s, bool) {
@@ -112,7 +114,7 @@ class RoundWriter {
   const LocalSgd& l_;
   plan::RankPlan plan_;
   MeanOfRanks mean_;
-  Access parameters_, kept_;  // `kept_`: parameters for evaluation and at the end
+  Access parameters_, kept_;  // `kept_`: parameters with which ranks evaluate and end
 };
 
 }  // namespace

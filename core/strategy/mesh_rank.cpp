@@ -73,7 +73,8 @@ class Room {
   }
 
   // Returns the minimum number of slots for a recomputed output such that no micro-batch overwrites
-  // another. The output exists in the forward cell, and from the backward cell to the last.
+  // another. The output exists during the forward pass of its micro-batch, and from the start of
+  // the backward pass to the end of the last one.
   std::int32_t slots_for_recomputed(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
@@ -104,7 +105,7 @@ class Room {
   const MeshRank& s_;
   const experiment::Recomputation& recomputation_;
   std::int32_t micro_batches_ = 1;
-  std::vector<std::vector<Cell>> cells_;  // by program
+  std::vector<std::vector<Cell>> cells_;  // passes of this rank, by program
 };
 
 }  // namespace
@@ -141,8 +142,9 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
   return by_rank;
 }
 
-// Returns the groups that sum gradients. Ranks that call a remote stage, or hold only a table of
-// two stages, sum nothing with their replicas; a called rank has no replicas.
+// Returns the groups that sum gradients among replicas. A rank that is called remotely has no
+// replicas. Callers of remote stages, and ranks whose only parameters are a table of two stages,
+// are in no such group.
 std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
@@ -154,7 +156,8 @@ std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Reso
   return groups;
 }
 
-// Returns, for each stage, the ranks that hold shards of its split layers, across replicas.
+// Returns, for each stage, the group of all ranks in all replicas that hold shards of its split
+// layers.
 std::vector<std::vector<int>> MeshGroups::statistics_groups(const experiment::Resolved& e) const {
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)

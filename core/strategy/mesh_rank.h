@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank of a mesh (experiment/mesh.h): its layers, and the groups by which it passes on and sums
+// One rank of a mesh (experiment/mesh.h): its layers, and the groups in which it transfers and sums
 // values.
 #pragma once
 
@@ -16,26 +16,28 @@
 
 namespace trainyard::strategy {
 
-// Groups of a mesh, by number, in this order: the ways of every pipeline; the tensor ranks of every
-// stage; the replicas of each of these or, with shards, the ranks that shard common state among
-// themselves, then the ranks with the same shard, then all ranks of a stage that hold parts of one
-// segment; the ranks that hold a table which layers of two stages share; and all ranks, if norms
-// are summed because no rank has the full gradient.
+// Groups of a mesh. They are numbered in this order: (1) pairs of ranks that transfer values
+// between stages, for every pipeline; (2) the tensor ranks of every stage; (3) the replicas of a
+// rank, or with sharding the ranks that shard common state; (4) with sharding, the ranks with the
+// same shard; (5) with sharding, all ranks of a stage that hold parts of one segment; (6) the ranks
+// that hold a tied table of two stages; (7) all ranks, if gradient norms are summed because no rank
+// has the full gradient.
 class MeshGroups {
  public:
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way,
-                   int replica) const;  // these functions return -1 if the rank is in no such group
+  // this function and the following return -1 if the rank is in no such group
+  std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way, int replica) const;
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
   std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
-  std::int32_t statistics(
-      int rank) const;  // ranks that update parts of the same segments as this rank
+  // group of the ranks that update parts of the same segments as this rank
+  std::int32_t statistics(int rank) const;
   std::int32_t norms() const { return all_ranks_; }
-  // True if the rank is the first of those that update the same parameters.
+  // True if the rank is the first of those that update the same parameters. Only that rank reports
+  // them.
   bool reports_parameters(int rank) const;
 
  private:
@@ -52,21 +54,23 @@ class MeshGroups {
   bool shards_ = false;
 };
 
-// Properties of one rank that all its programs share.
+// Properties of one rank that are the same for all its programs.
 struct MeshRank {
   const Split& split;
   experiment::Mesh mesh;
   experiment::MeshCoordinates at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  std::vector<std::vector<Line>> ways =
-      {};  // by way and replica if the rank is called remotely, else by way
+  // group and lane by directed connection (Hop::way); if the rank is called remotely, then by
+  // replica
+  std::vector<std::vector<Line>> ways = {};
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
-  bool reports_parameters = true;  // first of the ranks that update the same parameters
-  std::optional<Shards> shards =
-      {};  // sharding of common state among replicas, each of which updates its shard
-  // softmax summaries of all tensor ranks' logits, contiguous; invalid if every rank has all
-  // classes
+  // true for the first of the ranks that update the same parameters
+  bool reports_parameters = true;
+  // state that is sharded among replicas, each of which updates its shard
+  std::optional<Shards> shards = {};
+  // for the softmax: maximum and sum of exponentials of the logits of every tensor rank,
+  // contiguous; invalid if every rank has all classes
   plan::Access summaries = {};
 
   std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {
@@ -86,14 +90,15 @@ struct MeshRank {
   }
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
   bool reports_samples() const { return has_loss() && at.part == 0; }
-  // True if peers along the pipeline read the rank's copy of a value.
+  // True if other ranks of the pipeline read the rank's copy of a value, or, if not `forward`, of
+  // its gradient.
   bool sends(int value, bool forward) const;
 };
 
-// Returns the numbers of micro-batches that a rank's buffers must hold at once. Received values
-// have one more, so that the next can arrive during compute. ReplayResult values have one for the
-// current micro-batch, one for each that waits for its weight gradients and, if they are sent, one
-// more.
+// Returns, for each buffer, the number of micro-batches that it must hold at once. A buffer of
+// received values holds one more, so that the next can arrive during compute. A buffer of computed
+// values holds the current micro-batch, those that wait for their weight gradients and, if it is
+// sent, one more.
 Slots make_slots(const experiment::Resolved& experiment, const MeshRank& rank,
                  const experiment::Recomputation& recomputation);
 

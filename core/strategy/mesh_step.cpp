@@ -50,8 +50,8 @@ class MeshWriter : private UnitOps {
   }
 
  private:
-  // Kinds of collectives among the tensor ranks of a stage; each has a number per slot that it
-  // works on.
+  // Kinds of collectives among the tensor ranks of a stage. Each has a number for every segment and
+  // for every slot of the buffer that it works on.
   enum class Way { forward, backward, loss, norms, statistics, count };
   std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
     return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) *
@@ -70,7 +70,7 @@ class MeshWriter : private UnitOps {
     }
   }
 
-  // A replica loads samples once in every step, even if there are none.
+  // Loads samples in every step, even if the replica has none.
   void go_forward(const model::Stage& stage, int k) {
     if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
@@ -85,8 +85,8 @@ class MeshWriter : private UnitOps {
         [&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
-  // The last run is recomputed before gradients arrive, and before the loss, which reads its
-  // output.
+  // The last run of dropped outputs is recomputed early: before gradients arrive from the next
+  // stage, and before the loss, which reads the last output.
   void go_backward(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
     if (!stage.empty()) gather_and_recompute(stage.last);
@@ -116,14 +116,15 @@ class MeshWriter : private UnitOps {
     });
   }
 
-  // The rank with the loss may have no layer; without samples, it then only zeroes its metrics.
+  // Adds the loss. The rank with the loss may have no layer; in a micro-step without samples, it
+  // then only zeroes its metrics.
   void end_forward(const model::Stage& stage) {
     if (samples_ > 0) add_loss();
     else if (stage.empty() && micro_ == first_micro_ && m_.reports_samples()) add(zero(b_.metrics));
   }
 
-  // Runs the backward ops of a segment. If `is_last`, its weight gradient is then complete, and a
-  // bucket that ends with it is summed.
+  // Adds the backward ops of a segment. If `is_last`, the weight gradient is complete after them;
+  // the function then sums the segment's bucket if this segment ends it.
   template <class GoBackward>
   void learning(int s, bool is_last, GoBackward go_backward) {
     if (is_last) free_gradient_slot(s);
@@ -170,7 +171,8 @@ class MeshWriter : private UnitOps {
     add(std::move(op));
   }
 
-  // Tensor ranks sum the input gradient while the weight gradient is computed.
+  // Adds the backward pass of a segment. If it is split, the tensor ranks sum the input gradient
+  // while they compute the weight gradient.
   void pass_back(int s) {
     const bool weight_first = is(s, Kind::batch_norm),
                sums = s > first() && model::sums_input_gradient(segment(s));
@@ -194,8 +196,8 @@ class MeshWriter : private UnitOps {
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
 
-  // Updates after each micro-batch (pipedream); versions.h keeps the versions that are needed
-  // later.
+  // Updates after each micro-batch (pipedream); versions.h saves older parameters that are still
+  // needed.
   void update_by_micro_batch() {
     add(count(micro_));
     if (is_last_micro_step()) zero_statistics();
@@ -209,7 +211,8 @@ class MeshWriter : private UnitOps {
     if (is_last_micro_step()) tell();
   }
 
-  // A rank that does not report samples writes no metrics, so it has no loss op in evaluation.
+  // Adds the loss. In an evaluation, only the rank that reports samples has a loss op, because no
+  // other writes metrics.
   void add_loss() {
     Op op = loss();
     if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1)
@@ -238,8 +241,8 @@ class MeshWriter : private UnitOps {
     collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
   }
 
-  // Loads only the sample data that the rank's layers, or those that it calls, read. A called rank
-  // receives its data.
+  // Loads only the sample data that the rank's layers read, or the layers that the rank calls
+  // remotely. A called rank receives its data from the callers.
   void add_load() {
     Op op = load();
     loaded_ = micro_;
@@ -281,14 +284,15 @@ class MeshWriter : private UnitOps {
   // Once per step
   // ------------------------------------------------------------------------------------------
 
-  // True if the rank reports a segment: the first tensor rank for a segment that all have, every
-  // rank for its part of a split one.
+  // True if the rank reports a segment. If all tensor ranks have the segment, the first one reports
+  // it; if it is split, every rank reports its part.
   bool tells(int s) const {
     return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none);
   }
 
-  // Each rank adds its part of the squared norm of the full gradient. Of ranks with equal gradients
-  // only the first counts, and for a tied table only the rank with its segment.
+  // Computes the norm of the full gradient: each rank adds the squared norm of its part. If several
+  // ranks have equal gradients, only the first counts. A tied table counts only on the rank with
+  // its segment.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
@@ -316,7 +320,7 @@ class MeshWriter : private UnitOps {
                m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
   }
 
-  // Update statistics are reported for full segments.
+  // Updates all segments and reports statistics of the updates, for full segments.
   void update_all() {
     zero_statistics();
     const auto change = [&](int s, Op update) {
@@ -330,7 +334,8 @@ class MeshWriter : private UnitOps {
     tell();
   }
 
-  // If ranks hold only parts of reported values, each writes its own and all are summed.
+  // True if ranks hold only parts of the values that are reported. Each rank then writes its own
+  // part, and all parts are summed.
   bool sums_statistics() const { return m_.statistics.group >= 0; }
   void zero_statistics() {
     if (sums_statistics()) add(zero(b_.statistics));
@@ -348,7 +353,7 @@ class MeshWriter : private UnitOps {
 
   const MeshRank& m_;
   const ProgramSize& size_;
-  bool separate_ = false;  // weight gradients have separate cells
+  bool separate_ = false;  // true if the schedule computes weight gradients in separate passes
   std::int32_t loaded_ = -1;
 };
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops of a rank of a mesh. The rank processes its cells in the order of the schedule
-// (experiment/cells.h). Forward, it receives the inputs of its stage, computes, and sends outputs
-// to later stages. Backward, it receives the gradients at its outputs, adds its own terms, and
-// sends gradients back along the same ways.
+// Ops of a rank of a mesh. The rank runs its passes (cells) in the order of the schedule
+// (experiment/cells.h). In a forward pass, it receives the inputs of its stage, computes, and sends
+// outputs to later stages. In a backward pass, it receives the gradients of its outputs, adds its
+// own terms, and sends gradients to the stages that sent the inputs.
 //
-// It has some rows or columns of split layers (core/model/split.h). The output of a pair's second
-// layer is summed over the ranks that split it in the forward pass, and the gradient at the inputs
-// of its first layer in the backward pass. With split classes, the loss uses summaries of logits
-// gathered from all ranks.
+// A rank has some rows or columns of each split layer (core/model/split.h). Split layers come in
+// pairs. In the forward pass, the ranks that split a pair sum the output of its second layer; in
+// the backward pass, they sum the gradient at the inputs of its first layer. If the classes are
+// split, the loss uses a summary of each rank's logits (maximum and sum of exponentials), gathered
+// from all ranks.
 //
-// If stages are called remotely (experiment/mesh.h), the caller sends their inputs and has the
-// loss; a called stage processes the micro-batches of all callers.
+// If stages are called remotely (experiment/mesh.h), the caller sends their inputs and computes the
+// loss. A called stage processes the micro-batches of all callers.
 //
 // A gradient bucket is summed over replicas in the last micro-batch, as soon as its backward pass
-// is done, or in every micro-batch if each is an update (pipedream). So is a table that layers of
-// two stages share. Replicas with shards sum by units (unit_ops.h), in every cell of the replica
-// with the most micro-batches. Dependencies follow from the data.
+// is done; or in every micro-batch, if each is an update (pipedream). A table that layers of two
+// stages share is summed in the same way. With sharding, replicas sum by units (unit_ops.h). All of
+// them then run as many passes as the replica with the most micro-batches. Dependencies are derived
+// from data accesses (order.h).
 #pragma once
 
 #include <vector>
@@ -26,8 +28,8 @@
 
 namespace trainyard::strategy {
 
-// Return the ops of a step and of an evaluation of the given size. `replica.buckets`: summed over
-// replicas.
+// Return the ops of a training step and of an evaluation. `replica.buckets`: buckets whose
+// gradients are summed over replicas.
 std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank,
                                     const ProgramSize& size);
 std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank,

@@ -22,7 +22,7 @@ using plan::OpKind;
 constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot",
                                                                "stash", "params"};
 
-// Adds casts to one rank.
+// Adds casts of parameters to the plan of one rank.
 class Caster {
  public:
   Caster(plan::RankPlan& rank, const experiment::Resolved& e)
@@ -46,7 +46,7 @@ class Caster {
   }
 
  private:
-  // Returns the parameters that an op multiplies by; null if none.
+  // Returns the op's access to the parameters that it multiplies by; null if none.
   const Access* factors(const Op& op) const {
     const bool passes = op.kind == OpKind::partial || op.kind == OpKind::forward ||
                         op.kind == OpKind::recompute || op.kind == OpKind::backward_input;
@@ -63,7 +63,7 @@ class Caster {
 
   void cast(plan::Program& program, std::vector<std::int32_t>& casts_before) {
     std::vector<Op> ops;
-    std::vector<Access> are_cast;  // casts that are still valid
+    std::vector<Access> are_cast;  // parameters whose casts are still valid
     std::int32_t casts = 0;
     for (Op& op : program.ops) {
       if (const Access* read = factors(op)) {
@@ -90,8 +90,8 @@ class Caster {
     return {cast_parameters_, parameters.first, parameters.count};
   }
 
-  // Returns a cast that precedes the op on its lane and has the op's dependencies, except those on
-  // samples.
+  // Returns the cast that must precede `op` on its lane. It has the dependencies of `op`, except
+  // those on samples.
   Op cast_for(const Op& op, const Access& source) const {
     Op cast;
     cast.kind = OpKind::cast;
@@ -107,8 +107,8 @@ class Caster {
     return cast;
   }
 
-  // Adjusts dependencies on compute ops for the added casts. A dependency on the previous instance
-  // may refer to any program, so it uses the largest number of casts of all programs.
+  // Adjusts dependencies on compute ops to the added casts. A dependency on the previous step may
+  // refer to any program, so it is increased by the largest number of casts of all programs.
   void shift_dependencies(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {
@@ -131,7 +131,7 @@ class Caster {
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId cast_parameters_;
-  // by program, by compute op (casts excluded): number of casts up to and before it
+  // number of casts before a compute op, by program and number of the op without casts
   std::vector<std::vector<std::int32_t>> casts_before_;
 };
 
@@ -183,8 +183,9 @@ class Scaler {
     return op;
   }
 
-  // For central_storage: the updating rank determines the scale and broadcasts it after the
-  // parameters; ranks that compute the loss wait for that of the previous step.
+  // For central_storage: the storage sets the loss scale and broadcasts it after the parameters.
+  // Devices wait for the scale of the previous step before they compute the loss. `judges`: true on
+  // the storage.
   void broadcast_scale(plan::Program& program, bool judges) const {
     const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
                                    [](const Op& op) { return op.kind == OpKind::broadcast; });

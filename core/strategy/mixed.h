@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Mixed precision, as a pass over a rank's finished plan of any strategy. Linear layers and
-// convolutions read the cast of their parameters in buffer "halves", at the same offsets as in the
-// source buffer. CAST runs before the first pass of a program that reads the parameters, and again
-// after they were overwritten or another unit took their place. So the cast always equals what the
-// pass would have read, and does not persist.
+// convolutions read a 16-bit cast of their parameters from buffer "halves", at the same offsets as
+// in the source buffer. An op CAST writes it before the first pass of a program that reads the
+// parameters. CAST runs again after the parameters were overwritten, or after another unit took
+// their place in the buffer. So the cast always equals the parameters that the pass would read, and
+// it need not persist between steps.
 //
 // In fp16 LOSS multiplies its gradient by the scale in "loss_scale", CLIP divides by it, and SCALE,
 // the last op of a step, sets the scale of the next step (run/bind/loss_scale.h).

@@ -14,14 +14,14 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// An access of the op with this number on its lane, counted from 1.
+// An access to a buffer, by op number `sequence` of its lane, counted from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  // all-gather: also depends on its own lane, because the rank has written only its part of the
-  // span, and peers may still read the rest
+  // true for an all-gather, which must also wait for earlier ops of its own lane: the rank has
+  // written only its part of the span, and peers may still read the rest
   bool gathers = false;
 
   bool conflicts(const OrderedTouch& other) const {
@@ -33,7 +33,7 @@ struct OrderedTouch {
   }
 };
 
-// The last access of a program to each span, by buffer.
+// Latest accesses of a program, by buffer and span.
 class Touches {
  public:
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
@@ -57,7 +57,7 @@ class Touches {
   std::vector<std::vector<OrderedTouch>> by_buffer_;
 };
 
-// Returns the accesses of an op: the root of a broadcast reads, all others write.
+// Returns the accesses of an op. In a broadcast, the root only reads, and all others only write.
 std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
   std::vector<OrderedTouch> list;
   const bool broadcasts = op.kind == plan::OpKind::broadcast,
@@ -71,9 +71,10 @@ std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32
   return list;
 }
 
-// Dependencies that each lane already implies. An op that reads a collective's result waits for its
-// receives; one that overwrites it also waits until peers have read its sends
-// (collective/expand.h). So the two kinds of dependency do not imply each other.
+// Dependencies that the lanes of a rank already have, directly or by an earlier op of the lane.
+// There are two kinds for a collective. An op that reads its result waits for its receives. An op
+// that overwrites its result also waits until peers have read its sends (collective/expand.h). So
+// neither kind implies the other.
 class WaitsOfLanes {
  public:
   explicit WaitsOfLanes(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
@@ -82,8 +83,9 @@ class WaitsOfLanes {
     wait(op, own.writes, {other.lane, other.sequence, 0});
   }
 
-  // A dependency on a lane in this instance implies that all its ops of earlier instances are
-  // complete. Collectives are renumbered by expansion, so all of them are waited for.
+  // Adds a dependency on an op of the previous step. A dependency on a lane in this step implies
+  // that the lane's ops of earlier steps are complete. Expansion renumbers the ops of a
+  // communication lane, so the op waits for all of them.
   void before(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
     if (known_[op.lane.index()].contains(
             {other.lane.value, 0, own.writes && communicates(other.lane)}))
@@ -114,11 +116,11 @@ class WaitsOfLanes {
   }
 
   const plan::RankPlan& rank_;
-  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>>
-      known_;  // by lane: sequence by {lane, steps back, also waits for peers}
+  // by lane: sequence number by {lane, steps back, also waits for peers}
+  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 
-// Calls `visit(op, its number on its lane)` in program order.
+// Calls `visit(op, number of the op on its lane)` in program order.
 template <class Ops, class Visit>
 void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
   std::vector<std::int32_t> count(lanes);
@@ -142,7 +144,7 @@ void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& pro
 }  // namespace
 
 void order_by_data(plan::RankPlan& rank) {
-  Touches of_all(rank.buffers.size());  // latest accesses over all programs
+  Touches of_all(rank.buffers.size());  // latest accesses by any program
   for (const plan::Program& program : rank.programs)
     for_each_op(rank.lanes.size(), program.ops, [&](const Op& op, std::int32_t sequence) {
       for (const OrderedTouch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);

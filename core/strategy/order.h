@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Derives dependencies from data accesses, so that strategies need not state them.
+// Derives dependencies from data accesses, so that strategies do not have to add them.
 #pragma once
 
 #include "core/plan/plan.h"
 
 namespace trainyard::strategy {
 
-// Adds to every op of a coarse plan dependencies on the ops of other lanes that access the same
-// elements, earlier in its program or in the previous instance of any program, unless both only
-// read. Dependencies that the op's lane already implies are omitted.
+// Adds dependencies to every op of a plan before collectives are expanded. An op then waits for ops
+// of other lanes that access the same elements, unless both only read. These are earlier ops of its
+// program, and ops of the previous step, whose program may be any. Dependencies that the op's lane
+// already implies are omitted.
 void order_by_data(plan::RankPlan& rank);
 
 }  // namespace trainyard::strategy

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers. Workers have a replica's step without its update; instead, their gradient is
-// pushed to the servers, share by share, during the backward pass. Before every round comes a turn:
-// the work assignment from the first server, and parameters of one version from every server. A
-// server has no steps; its programs run when a gradient has arrived, when an update is complete,
-// and when a worker may be answered.
+// Parameter servers. Workers have a replica's step without its update. Instead, they push their
+// gradient to the servers, share by share, during the backward pass. Before every round comes a
+// turn: the worker gets its work assignment from the first server, and parameters of one version
+// from every server. A server has no steps. Its programs run when a gradient has arrived, when an
+// update is complete, and when a worker may be answered.
 //
-// A worker pulls and pushes only the rows of a lookup table that its round uses. It knows them
-// after it has its turn; then it sends the list and is given these rows, of the same version as
-// everything else from that server. It pushes them in the same order.
+// A worker pulls and pushes only the rows of a lookup table that its round uses. It knows these
+// rows once it has its work assignment. Then it sends the list to the servers and receives the
+// rows, in the version of all other parameters from that server. It pushes the gradients of the
+// rows in the same order.
 //
-// Groups: one per server with all workers, for requests and answers; then one per share, of its
-// server and all workers.
+// Groups: first one per server, with all workers, for requests and answers; then one per share,
+// with its server and all workers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -49,7 +50,7 @@ std::vector<plan::Group> groups_of(const Serving& serving) {
   return groups;
 }
 
-constexpr std::size_t kMaxGroups = 64;  // channels of a transport
+constexpr std::size_t kMaxGroups = 64;  // maximum number of channels of a transport
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e, const Serving& serving) {
   if (e.servers < 1 || e.workers() < 1)

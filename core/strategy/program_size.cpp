@@ -11,10 +11,10 @@
 namespace trainyard::strategy {
 namespace {
 
-using Samples = std::vector<std::int64_t>;  // by replica
+using Samples = std::vector<std::int64_t>;  // number of samples by replica
 
-// Returns the micro-batches of the rank's replica or, if replicas call remotely, of all replicas
-// interleaved.
+// Returns the number of samples of each micro-batch of the rank's replica. If stages are called
+// remotely, returns those of all replicas, interleaved.
 std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
                                         const Samples& samples, std::int64_t most) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
@@ -29,8 +29,8 @@ std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
   return list;
 }
 
-// Returns the samples of all replicas by micro-batch number; with remote calls each number belongs
-// to one replica.
+// Returns the number of samples of all replicas together, by number of the micro-batch in its
+// replica.
 std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const Samples& samples,
                                           std::int64_t most) {
   const std::int64_t batch = e.document.training.batch_per_rank;

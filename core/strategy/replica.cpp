@@ -34,7 +34,7 @@ std::int32_t count_collectives(const Replica& parts) {
   return static_cast<std::int32_t>(count);
 }
 
-// Adds a training program for each batch size in an epoch.
+// Adds a training program for each batch size that occurs in an epoch.
 void add_training(const experiment::Resolved& e, const Replica& parts, plan::RankPlan& plan) {
   const data::Shares shares = e.shares();
   const auto stretches = shares.stretches();
@@ -61,8 +61,8 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
     return;
   }
-  // All ranks take part in every round while any of them has samples. All rounds but the last are
-  // equal.
+  // If layers are computed in common, all ranks take part in every round while any of them has
+  // samples. All rounds but the last are equal.
   const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
   const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) {
     return rows.all == batch * e.world();
@@ -98,9 +98,8 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
   if (group >= 0) add_lane(group);
   if (synchronizes) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
-  const bool compressed =
-      group >= 0 &&
-      experiment::compresses(e);  // peers then read encoded data, and gradients are private
+  // peers then read encoded data, never gradients
+  const bool compressed = group >= 0 && experiment::compresses(e);
   const Shared shared = group < 0 || compressed ? Shared::nothing
                         : averages_weights      ? Shared::parameters
                                                 : Shared::gradients;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Common part of data-parallel strategies: a full model on a rank, its buffers, and the compute ops
-// of a step. A strategy defines the groups that sum buckets; without groups nothing is sent.
+// of a step. A strategy adds the groups that sum buckets; without groups nothing is sent.
 #pragma once
 
 #include <vector>
@@ -10,22 +10,23 @@
 
 namespace trainyard::strategy {
 
-int moments(const experiment::OptimizerSpec& optimizer);  // number of moments per parameter
+// returns the number of moments per parameter
+int moments(const experiment::OptimizerSpec& optimizer);
 
 using experiment::Bucket;
 
 // Returns the plan of one rank: programs train and, if needed, tail, tail2, ..., evaluate and
-// evaluate_tail. Steps of different batch sizes in an epoch have separate programs, since gradients
-// include the global batch size: each sample has weight 1/batch. A rank without samples zeroes its
-// gradients and reduces with the others. `group`: group that sums every bucket, -1 for none. With
-// synchronized batch norm the next group sums its statistics; with vertical sharding the next one
-// exchanges rows. All these groups have the same ranks.
+// evaluate_tail. Steps with different batch sizes have separate programs, because gradients are
+// weighted by 1 / (global batch size). A rank without samples zeroes its gradients and reduces with
+// the others. `group`: group that sums every bucket; -1: none. With synchronized batch norm, the
+// group with the next number sums its statistics. With vertical sharding, the next one exchanges
+// rows. All these groups have the same ranks.
 plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank,
                        const std::vector<Bucket>& buckets, std::int32_t group);
 
-// Adds dependencies of loads: samples may be loaded when no op of the previous step reads the old
-// ones. The previous step may have more micro-steps than the waiting one, but at most as many as
-// the longest. `replica` does this; a strategy that drops ops must call it again.
+// Makes loads wait until no op of the previous step reads the old samples. That step may have run a
+// program with more micro-steps than this one, so the loads wait for as many as the longest program
+// has. `replica` calls this function; a strategy that drops ops must call it again.
 void order_loads(plan::RankPlan& rank);
 
 // Returns the plan of an evaluator: programs evaluate and evaluate_tail of one device, over all

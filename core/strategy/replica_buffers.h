@@ -15,7 +15,8 @@ enum class Shared { nothing, gradients, parameters };
 struct Slots {
   std::int32_t samples = 1;
   std::vector<std::int32_t> activations = {}, gradients = {},
-                            sums = {};  // by segment (`sums`: of batch norm); empty: one each
+                            // by segment (`sums`: those of batch norm); empty: one slot each
+      sums = {};
 
   std::int32_t of_activation(std::size_t s) const {
     return activations.empty() ? 1 : activations[s];
@@ -30,7 +31,7 @@ struct Flat {
 };
 Flat full_model(const experiment::Resolved& experiment);
 
-// Appends all buffers of the model of `experiment`. `synchronizes`: peers read batch norm sums.
+// Appends all buffers for the model of `experiment`. `synchronizes`: peers read batch norm sums.
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read,
                            bool synchronizes, std::vector<plan::Buffer>& list, const Slots& slots,
                            const Flat& flat);
@@ -38,8 +39,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_
                            bool synchronizes, std::vector<plan::Buffer>& list,
                            const Slots& slots = {});
 
-// Returns the slots by buffer, as in Replica. The buffers from add_buffers must be the rank's first
-// ones.
+// Returns the number of slots by buffer (`Replica::slots`). The buffers from add_buffers must be
+// the first of the rank.
 std::vector<std::int32_t> slots_by_buffer(const ReplicaBuffers& buffers, const Slots& slots,
                                           std::size_t count);
 

@@ -45,7 +45,7 @@ plan::Op ReplicaOps::count(std::int32_t update) const {
   return op;
 }
 
-// Computes the sums over the rank's samples, which are then reduced over all ranks.
+// Returns the op that computes batch norm sums over the rank's samples, which are then all-reduced.
 plan::Op ReplicaOps::statistics(int s) const {
   Op op = made(OpKind::statistics, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
@@ -54,7 +54,7 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-// Computes a segment's output, without batch norm sums.
+// Returns an op that computes a segment's output; the caller adds accesses for batch norm sums.
 plan::Op ReplicaOps::pass(OpKind kind, int s) const {
   Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
@@ -74,14 +74,15 @@ plan::Op ReplicaOps::forward(int s) const {
   return op;
 }
 
-// Running statistics were already updated in the forward pass.
+// Does not update running statistics: the forward pass has done so.
 plan::Op ReplicaOps::recompute(int s) const {
   Op op = pass(OpKind::recompute, s);
   if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));
   return op;
 }
 
-// Training updates running statistics from those of the batch; evaluation uses them.
+// Adds the access to running statistics: training updates them from those of the batch; evaluation
+// reads them.
 void ReplicaOps::with_running(Op& op) const {
   const Access running{b_.running.buffer, segment(op.segment).running,
                        2 * segment(op.segment).channels()};
@@ -91,7 +92,7 @@ void ReplicaOps::with_running(Op& op) const {
   (synchronizes(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
 }
 
-// Dropout depends only on the sample numbers and the step.
+// Adds the read of sample numbers, on which dropout depends, together with the step.
 void ReplicaOps::with_numbers(Op& op) const {
   op.reads.push_back(sample_numbers());
   op.reads.push_back({b_.rate.buffer, 1, 1});
@@ -117,7 +118,7 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   return op;
 }
 
-// Accumulates onto earlier micro-steps or a tied segment.
+// Makes the op accumulate into the gradient of earlier micro-steps or of a tied segment.
 void ReplicaOps::with_sum(Op& op) const {
   op.reads.push_back(segment_of(b_.gradients, op.segment));
   const std::int64_t elements = model_.owner(segment(op.segment)).elements;
@@ -155,7 +156,7 @@ plan::Op ReplicaOps::backward_input(int s) const {
   return op;
 }
 
-// Writes the gradient at a segment's output, or accumulates into it.
+// Makes the op write the gradient at a segment's output, or accumulate into it.
 void ReplicaOps::give(Op& op, int to, bool accumulates) const {
   if (accumulates) op.reads.push_back(gradient(to));
   op.writes.push_back(gradient(to));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops of a micro-step, and of the update after the last one: accesses and flops. The caller adds
-// dependencies.
+// Creates the ops of a micro-step, and of the update after the last one, with accesses and flops.
+// The caller adds dependencies.
 #pragma once
 
 #include "core/strategy/replica_spans.h"
@@ -14,15 +14,15 @@ class ReplicaOps : protected ReplicaSpans {
 
   using ReplicaSpans::ReplicaSpans;
 
-  Op load() const;  // all inputs of a replica
+  Op load() const;  // loads all inputs of a replica
   Op rate() const;
-  Op count(std::int32_t update) const;  // counts one more update in the step
+  Op count(std::int32_t update) const;  // returns the op that counts one more update in the step
   Op statistics(int s) const;
   Op forward(int s) const;
   Op recompute(int s) const;  // recomputes the output of forward
   Op loss() const;
   Op backward_input(int s) const;
-  // add `with_sum` to accumulate into the gradient
+  // the caller adds `with_sum` if the op accumulates into the gradient
   Op backward_weight(int s, bool last_of_step) const;
   void with_sum(Op& op) const;
   Op norm(int s) const { return norm(s, segment_of(b_.gradients, s)); }
@@ -33,25 +33,25 @@ class ReplicaOps : protected ReplicaSpans {
             const std::vector<Access>& moments) const;
 
   Op zero(const Access& span) const;  // fills the span with zeros
-  Op op_of(OpKind kind,
-           int segment) const;  // op of this micro-step on the compute lane, without accesses
+  // returns an op of this micro-step on the compute lane, without accesses
+  Op op_of(OpKind kind, int segment) const;
 
-  // Calls `add(op)` with the ops that recompute the run of dropped outputs ending with
-  // segment `s`, before the segment's backward pass.
+  // Calls `add(op)` with the ops that recompute dropped outputs before the backward pass of segment
+  // `s`: those of consecutive segments that end with `s`.
   template <class Add>
   void add_recomputation(int s, Add add) const {
     if (const experiment::Run* run = r_.recomputation.ending_with(s))
       for (const int t : run->again) add(recompute(t));
   }
 
-  // True if B has work. For batch norm, W runs before B, because the input gradient uses the sums
-  // that W computes.
+  // True if the segment has a backward op for its input gradient (B). For batch norm, the op for
+  // the weight gradient (W) runs before B, because B uses the sums that W computes.
   bool needs_backward_input(int s) const {
     return s > first() || (s == first() && activates(s)) || shards_columns(s);
   }
   bool adds_weight(int s) const {
     return micro_ > first_micro_ || adds_to_tied(s);
-  }  // accumulates into the gradient
+  }  // true if the segment accumulates into the gradient
 
  private:
   Op pass(OpKind kind, int s) const;

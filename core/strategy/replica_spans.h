@@ -30,22 +30,22 @@ class ReplicaSpans {
   std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
   bool compressed() const {
     return !r_.compression.encoded.empty();
-  }  // comm then works on encoded data, never on gradients
+  }  // communication then transfers encoded data, never gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
-  // no gradient is needed before this segment
+  // first segment with parameters; no gradient is needed before it
   int first() const { return model_.first_with_parameters; }
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
   bool computes_by_parameters(int s) const { return model_.owner(segment(s)).elements > 0; }
   bool is_tied(int s) const { return segment(s).tied_to >= 0; }
-  // True if a tied segment has already written its gradient term there.
+  // True if a tied segment has already written its term into the segment's gradient.
   bool adds_to_tied(int s) const {
     return std::any_of(
         model_.segments.begin(), model_.segments.end(),
         [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
   }
-  // True if no other segment of this rank writes the same gradient: it has its own, or the tied
-  // segment is on another rank.
+  // True if no other segment of this rank writes the same gradient: the segment is not tied, or the
+  // tied one is on another rank.
   bool has_separate_gradient(int s) const {
     return has_parameters(s) || (is_tied(s) && segment(s).apart);
   }
@@ -57,17 +57,18 @@ class ReplicaSpans {
   bool synchronizes(int s) const { return trains_ && synchronizes() && number_of_sums(s) >= 0; }
   bool shards_columns(int s) const {
     return r_.shards_columns() && s == 0;
-  }  // its rows are then those of all ranks
+  }  // the segment then computes the rows of all ranks
   bool sums_gradients(int s) const {
     return synchronizes(s) && s > first();
-  }  // its input gradient then depends on the samples of all ranks
+  }  // the input gradient then depends on the samples of all ranks
   bool reads_output(int s) const { return model::backward_needs_output(segment(s)); }
   bool reads_input(int s) const { return model::backward_needs_input(segment(s)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) {
     return by_segment[static_cast<std::size_t>(s)];
   }
 
-  // Returns the current micro-step's slot in a buffer with several slots.
+  // Returns the current micro-step's slot in a buffer that may have several. `room`: elements of a
+  // slot.
   Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
     return {buffer.buffer, micro_ % r_.slots_of(buffer.buffer) * room, count};
   }
@@ -90,7 +91,8 @@ class ReplicaSpans {
     return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1);
   }
 
-  // Returns the start of a segment in a flat buffer: as in the model, except for gathered units.
+  // Returns a segment's offset in a flat buffer. It is the offset in the model, unless the
+  // segment's unit is gathered to another place in the buffer.
   std::int64_t first_in(plan::BufferId flat, int s) const {
     const std::vector<std::int64_t>& moved =
         flat == b_.gradients.buffer ? moved_gradients_ : parameter_offsets_;
@@ -108,7 +110,8 @@ class ReplicaSpans {
   std::int64_t samples_ = 0;      // samples of this rank in the current micro-step
   bool trains_ = true;
   std::vector<std::int64_t> parameter_offsets_,
-      moved_gradients_;  // by segment: offset from its place in the model; empty: no offsets
+      // by segment: difference from the offset in the model; empty: no differences
+      moved_gradients_;
 };
 
 }  // namespace trainyard::strategy

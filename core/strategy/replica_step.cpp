@@ -68,8 +68,8 @@ class StepWriter : private ReplicaOps {
     if (!empty || r_.shards_columns()) input_free_ = compute_ops_;
   }
 
-  // Called when the step's gradient of a segment is complete. Without clipping, weights are updated
-  // and averaged immediately.
+  // Called when the gradient of a segment is complete for the step. If ranks average weights,
+  // updates and averages the segment immediately, unless gradients are clipped.
   void with_gradient(int s, std::int32_t bucket) {
     if (averages_weights() && !clips()) update_and_average(s, bucket);
     if (reduces_gradients() && s == span_of(bucket).first_segment) reduce(bucket);
@@ -91,8 +91,8 @@ class StepWriter : private ReplicaOps {
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
   }
 
-  // Visits segments from last to first, in the order of their gradients: `visit(segment, bucket
-  // number)`.
+  // Calls `visit(segment, bucket number)` from the last segment to the first, in the order of their
+  // gradients.
   template <class Visit>
   void for_each_segment(Visit visit) {
     for (std::size_t i = 0; i < r_.buckets.size(); ++i)
@@ -125,8 +125,8 @@ class StepWriter : private ReplicaOps {
     add(loss());
   }
 
-  // A rank without samples still contributes to common sums, and updates its running statistics
-  // from them.
+  // Adds the forward pass of a rank without samples. It still contributes to sums over all ranks,
+  // and updates its running statistics from them.
   void forward_without_samples() {
     for (int s = 0; s <= last(); ++s)
       if (synchronizes(s)) add_forward(s);
@@ -149,8 +149,8 @@ class StepWriter : private ReplicaOps {
     reduce_statistics(sums(s), number_of_sums(s));
   }
 
-  // Peers may read the sums of the last micro-step until its collectives are complete on both
-  // sides, so the first op that overwrites them waits.
+  // Makes the first op that overwrites batch norm sums wait for the collectives of the last
+  // micro-step, on both sides: until then, peers may read the sums.
   void after_last_statistics(Op& op) {
     if (!std::exchange(statistics_free_, true))
       op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0}
@@ -162,8 +162,8 @@ class StepWriter : private ReplicaOps {
   }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
 
-  // A bucket may be overwritten after its last reduction is complete on both sides, so the first op
-  // that writes it waits.
+  // Makes the first op that overwrites a bucket wait for its last reduction, on both sides: until
+  // then, peers may read the bucket.
   void after_last_reduction(Op& op, std::int32_t bucket) {
     if (!compressed() && std::exchange(overwritten_, bucket) != bucket)
       op.after.push_back({kComm, bucket + 1, 1});
@@ -194,8 +194,8 @@ class StepWriter : private ReplicaOps {
     reduce_statistics(of(b_.gradient_sums, s), number_of_sums(s) + 1);
   }
 
-  // A rank without samples in the step has zero gradients; one that has run out of samples adds
-  // zeros to the common sums.
+  // Adds the backward pass of a rank without samples. If it has none in the step, its gradients are
+  // zero. If it has only run out of them, it adds zeros to sums over all ranks.
   void backward_without_samples(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shards_columns(s)) {
@@ -241,9 +241,9 @@ class StepWriter : private ReplicaOps {
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
   std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
 
-  // Depends on the previous exchange of rows being complete on both sides, because peers may read
-  // its buffers until then. Everything else in a micro-step depends on its sums, to which all ranks
-  // contribute.
+  // Returns the dependency on the previous exchange of rows, on both sides: until then, peers may
+  // read its buffers. Everything else in a micro-step depends on the exchanged sums, to which all
+  // ranks contribute.
   Dependency gathered_last() const {
     return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0}
                       : Dependency{rows_lane(), Dependency::end, 1};
@@ -289,7 +289,8 @@ class StepWriter : private ReplicaOps {
         reduce_encoded(bucket, 1);
   }
 
-  // Peers may read the encoding of the last step until its collective is complete on both sides.
+  // Adds the encoding and the collective of a bucket. The encoding waits for the collective of the
+  // previous step, on both sides: until then, peers may read the old encoding.
   void reduce_encoded(std::int32_t bucket, std::size_t stage) {
     const Encoded& encoded = r_.compression.encoded[static_cast<std::size_t>(bucket)][stage];
     Op encode = strategy::encode(r_, bucket, stage);
@@ -303,7 +304,7 @@ class StepWriter : private ReplicaOps {
     collective(encoded.collective, kComm, r_.group, encoded.number, encoded.whole);
   }
 
-  // Later ops on the lane read the reduced gradient.
+  // Adds the decoding of a bucket. Later ops on the lane read the reduced gradient.
   void decode_before(int s, std::int32_t bucket) {
     if (!compressed() || s != span_of(bucket).last_segment) return;
     Op op = strategy::decode(r_, bucket);
@@ -319,7 +320,7 @@ class StepWriter : private ReplicaOps {
                {of.buffer, span_of(bucket).first, span_of(bucket).count});
   }
 
-  // Adds a collective on the results of all compute ops so far.
+  // Adds a collective that waits for all compute ops added so far.
   void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number,
                   const Access& whole) {
     Op& op = add(kind, lane);
@@ -353,13 +354,13 @@ class StepWriter : private ReplicaOps {
   }
 
   const SamplesOfStep& step_;
-  std::int32_t last_micro_ = 0,
-               last_own_micro_ = 0;  // of all ranks; of this rank, which has no samples after it
+  // last micro-step of the step, and the last one in which this rank has samples
+  std::int32_t last_micro_ = 0, last_own_micro_ = 0;
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
-  std::int32_t input_free_ = 0;    // number of compute ops after which the input is no longer read
+  std::int32_t input_free_ = 0;    // number of compute ops after which no op reads the input
   std::int32_t overwritten_ = -1;  // bucket that was written last
-  bool statistics_free_ = true;    // sums of the last micro-step are no longer read
+  bool statistics_free_ = true;    // true if no peer reads the sums of the last micro-step any more
 };
 
 }  // namespace

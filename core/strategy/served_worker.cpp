@@ -46,7 +46,8 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        program.ops.front().after.front().steps_back = 2;  // a turn runs between two rounds
+        // 2, because a turn runs between two rounds
+        program.ops.front().after.front().steps_back = 2;
     add("start", asks(0));
     add("turn", turn());
     if (s_.servers() > 1) add("last", last());
@@ -55,8 +56,9 @@ class WorkerPlan {
   }
 
  private:
-  // Under asynchronous rules a worker that asks takes the next batch, so every worker has the
-  // programs of a single worker that processes all batches.
+  // Returns the rank whose programs the worker has. Under asynchronous rules a worker takes the
+  // next batch of the epoch. So every worker has the programs of a single worker that processes all
+  // batches.
   std::int32_t sampling_rank(std::int32_t rank) const {
     return s_.rule.answers_after_update ? rank : 0;
   }
@@ -70,8 +72,8 @@ class WorkerPlan {
     return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
 
-  // Adds, for each share of a table, the list of rows that the round uses and these rows of its
-  // gradient.
+  // Adds two buffers for each share of a table: the list of the rows that the round uses, and these
+  // rows of the gradient.
   void add_lists() {
     lists_.resize(s_.shares.size()), packed_.resize(s_.shares.size());
     std::int64_t tables = 0;
@@ -107,7 +109,7 @@ class WorkerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Requests to all servers from `first` on.
+  // Returns requests to all servers from number `first` on.
   std::vector<Op> asks(int first) const {
     std::vector<Op> ops;
     for (int server = first; server < s_.servers(); ++server) {
@@ -164,7 +166,7 @@ class WorkerPlan {
     }
   }
 
-  // Returns the dependency on this share's list among the lists of a turn.
+  // Returns the dependency on the list of this share, among the lists that are sent in a turn.
   Dependency named(std::size_t share) const {
     const auto lists =
         std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1,
@@ -181,16 +183,16 @@ class WorkerPlan {
     return op;
   }
 
-  // Other servers do not know which turn is the last: their last answers may be of an earlier
-  // version.
+  // Returns the program "last", which pulls the final parameters. Only the first server knows which
+  // turn is the last; answers of the others may contain an earlier version.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        ops.push_back(push_list_op(
-            // all rows, as in the turn before; after the server knows that no gradient follows
-            i));
+        // lists all rows; sent after the request, from which the server knows that no gradient
+        // follows
+        ops.push_back(push_list_op(i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }
       ops.push_back(pull(i));
@@ -207,8 +209,8 @@ class WorkerPlan {
     }
   }
 
-  // Returns, by share, the number of compute ops after which its gradient of the last micro-step is
-  // complete or packed.
+  // Returns, by share, the number of compute ops after which the share's gradient is complete, or
+  // packed, in the last micro-step.
   std::vector<std::int32_t> full_dependencies(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
@@ -247,7 +249,7 @@ class WorkerPlan {
     return op;
   }
 
-  // Pushes a share when its gradient is complete.
+  // Adds the pushes. A share is pushed when its gradient is complete.
   void push_gradients(plan::Program& program) const {
     const std::vector<std::int32_t> after = full_dependencies(program);
     program.global_samples = scaled(program.global_samples);
@@ -262,7 +264,8 @@ class WorkerPlan {
     }
   }
 
-  // Returns the samples of an update, over which gradients are averaged.
+  // Returns the number of samples of an update, over which gradients are averaged. `samples`:
+  // number of samples in a step.
   std::int64_t scaled(std::int64_t samples) const {
     return s_.rule.answers_after_update
                ? std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers)
@@ -273,8 +276,8 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  std::vector<Access> lists_, packed_;         // by share, for tables
-  std::vector<LaneId> asks_, pushes_, pulls_;  // by server; by share
+  std::vector<Access> lists_, packed_;         // by share; only for tables
+  std::vector<LaneId> asks_, pushes_, pulls_;  // `asks_` by server; `pushes_` and `pulls_` by share
   LaneId turns_;
 };
 

@@ -17,8 +17,8 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr int kVersions =
-    3;  // versions of a server: one current, one still being sent, one being written
+// number of versions of a server: one current, one still being sent, one being written
+constexpr int kVersions = 3;
 
 class ServerPlan {
  public:
@@ -51,8 +51,8 @@ class ServerPlan {
     return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
 
-  // Adds, for each share of a table, the lists of all workers, contiguous, and likewise the rows
-  // they are given.
+  // Adds two buffers for each share of a table: the row lists of all workers, contiguous, and the
+  // rows to send to them.
   void add_lists(base::DType dtype) {
     for (const std::size_t i : own_) {
       const Share& share = s_.shares[i];
@@ -90,8 +90,8 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Calls `visit(index among this server's shares, number, start in the server's buffers,
-  // elements)`.
+  // Calls `visit(index among this server's shares, number of the share, offset in the server's
+  // buffers, elements)`.
   template <class Visit>
   void for_each_share(Visit visit) const {
     std::int64_t first = 0;
@@ -117,7 +117,8 @@ class ServerPlan {
     return ops;
   }
 
-  // If the op's bucket is a share of a table, adds the list of requested rows as its last read.
+  // If the op's bucket is a share of a table, makes the op transfer only listed rows. The list
+  // becomes its last read.
   void carries_named(Op& op) const {
     const auto list = wanted_.find(static_cast<std::size_t>(op.bucket));
     if (list == wanted_.end()) return;
@@ -126,13 +127,13 @@ class ServerPlan {
     op.row = s_.row_of(s_.shares[list->first]);
   }
 
-  // Synchronous rules have no stale gradients to compensate.
+  // True if the server compensates delays. Synchronous rules have no stale gradients to compensate.
   bool compensates() const {
     return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
            !s_.rule.answers_after_update;
   }
-  // Returns what a worker was given of the share; the first worker's stands for all, which follow
-  // it.
+  // Returns the copy of the share that the first worker was given. The copies for the other workers
+  // follow it.
   Access given(std::int64_t first, std::int64_t count) const {
     return {given_.buffer, first * s_.workers(), count};
   }
@@ -176,7 +177,7 @@ class ServerPlan {
     return op;
   }
 
-  // A worker that was answered sends the rows it wants, and is given them.
+  // Returns the program "named": an answered worker sends its row list and receives these rows.
   std::vector<Op> named() const {
     std::vector<Op> ops;
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
@@ -196,7 +197,8 @@ class ServerPlan {
   Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
-  std::map<std::size_t, Access> wanted_, handed_;  // by share, for tables
+  // row lists and rows to send, by share; only for tables
+  std::map<std::size_t, Access> wanted_, handed_;
 };
 
 }  // namespace

@@ -29,19 +29,20 @@ struct Serving {
   std::int64_t row_of(const experiment::Share& share) const {
     return share.table < 0 ? 1 : table_of(share).table[1];
   }
-  // Maximum number of rows that a round can name: at most the rows of the share, and at most the
-  // lookups of its samples.
+  // Returns the maximum number of rows that a round can list: no more than the share has, and no
+  // more than its samples look up.
   std::int64_t max_named(const experiment::Share& share) const;
 };
 
-// Returns the plan of a worker. In addition to a replica's buffers it has: wish and turn, for
-// requests and assignments (core/run/control/work_assignment.h); for each share of a table the list
-// rows.bN, which servers read, and packed.bN, the listed rows of the gradient; packed_rows, their
-// numbers by share.
+// Returns the plan of a worker. In addition to a replica's buffers it has "wish" and "turn", for
+// requests and work assignments (core/run/control/work_assignment.h). For each share of a table it
+// has the list "rows.bN", which servers read, and "packed.bN", the listed rows of the gradient.
+// "packed_rows" has the numbers of these rows, by share.
 plan::RankPlan server_worker(const Serving& serving, std::int32_t rank);
-// Returns the plan of a server. Buffers: params.v0 to v2, versions of its contiguous shares; grads,
-// moments and statistics of an update; for each share of a table, by worker, the list wanted.bN and
-// the rows handed.bN; with delay compensation, what it has given each worker.
+// Returns the plan of a server. Buffers: "params.v0" to "params.v2", versions of its contiguous
+// shares; "grads", moments and statistics of an update. For each share of a table, and each worker,
+// it has the row list "wanted.bN" and the rows to send, "handed.bN". With delay compensation, it
+// also has the parameters that it gave each worker.
 plan::RankPlan parameter_server_rank(const Serving& serving, int server);
 
 inline plan::LaneId add_lane(plan::RankPlan& rank, plan::LaneKind kind, std::int32_t group) {

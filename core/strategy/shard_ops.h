@@ -9,8 +9,9 @@ namespace trainyard::strategy {
 
 struct Shards {
   Units units;
-  plan::Access parameters = {};  // the rank's shards, contiguous; invalid if it has all parameters
-  plan::Access gradients = {};   // likewise
+  // the rank's shards of all units, contiguous; invalid if the rank has all parameters
+  plan::Access parameters = {};
+  plan::Access gradients = {};  // gradients of the same shards, in the same way
 };
 
 // Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their
@@ -19,7 +20,7 @@ void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan:
 
 class ShardOps : protected ReplicaOps {
  protected:
-  // `shards`: null without sharding; then the other functions must not be called.
+  // `shards`: null without sharding; no other function may be called then.
   ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
@@ -33,7 +34,8 @@ class ShardOps : protected ReplicaOps {
     return units().scatters ? shard_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit);
   }
 
-  // Visits from the last unit to the first: `visit(unit, segment that overlaps the rank's shard)`.
+  // Calls `visit(unit, segment)` for every segment that overlaps the rank's shard of a unit, from
+  // the last unit to the first.
   template <class Visit>
   void for_each_shard(Visit visit) const {
     for (std::int32_t u = units().count() - 1; u >= 0; --u) {
@@ -53,8 +55,8 @@ class ShardOps : protected ReplicaOps {
   static Access as_in_model(const Access& flat, const Unit& unit) {
     return {flat.buffer, unit.own.first, unit.own.count};
   }
-  // Returns the overlap of the rank's shard with a segment. `span`: as long as the shard; `own`:
-  // the shard in the flat model.
+  // Returns the part of the shard that lies in a segment. `span`: access to the shard; `own`: range
+  // of the shard in the flat model.
   static Access part_of(const Access& span, const experiment::ElementRange& own,
                         const model::Segment& segment);
 };

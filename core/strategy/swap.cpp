@@ -35,8 +35,8 @@ void for_each_access(const Op& op, Visit visit) {
   for (const Access& write : op.writes) visit(write, true);
 }
 
-// Compute ops of a program, counted from 1 as in dependencies, and their groups: consecutive ops of
-// one segment and micro-step.
+// Compute ops of a program, counted from 1 as in dependencies, and their groups. A group has
+// consecutive ops of the same segment and micro-step.
 class Timeline {
  public:
   Timeline(const plan::RankPlan& rank, const plan::Program& program) {
@@ -62,7 +62,8 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // Returns the number of ops complete when `groups` groups remain before that of this op.
+  // Returns the number of compute ops before the group that is `groups` groups ahead of the group
+  // of this op.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }
@@ -72,7 +73,7 @@ class Timeline {
   std::vector<std::int32_t> group_, first_;
 };
 
-// An op for the copy lane: `from`, the number of compute ops it waits for; `until`, the compute op
+// An op for the copy lane. `from`: number of compute ops that it waits for; `until`: compute op
 // that waits for it (0: none).
 struct Copy {
   Op op;
@@ -114,7 +115,7 @@ std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer)
   return pieces;
 }
 
-// Makes each piece but the first a separate buffer.
+// Makes each span but the first (`pieces_of`) a separate buffer.
 void split(plan::RankPlan& rank, plan::BufferId buffer) {
   const std::vector<Access> pieces = pieces_of(rank, buffer);
   if (pieces.size() < 2) return;
@@ -154,14 +155,14 @@ std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   return list;
 }
 
-// Access of a compute op to one buffer, with a single span.
+// Access of a compute op to a buffer, to one span only.
 struct Touch {
   std::int32_t sequence = 0;
   Access span;
   bool reads = false, writes = false;
 };
 
-// Returns nothing if an op accesses several spans.
+// Returns the accesses to a buffer by compute ops; nothing if an op accesses several spans of it.
 std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const Timeline& timeline,
                                              plan::BufferId buffer) {
   std::vector<Touch> touches;
@@ -183,7 +184,7 @@ class OffloadWriter {
  public:
   OffloadWriter(plan::RankPlan& rank, MemoryKind place) : rank_(rank), place_(place) {}
 
-  // Returns the home of an output's span, which is created on first use.
+  // Returns where a span of an output is offloaded to. Creates the buffer on first use.
   Access of(const Access& span) {
     if (homes_.size() < rank_.buffers.size()) homes_.resize(rank_.buffers.size());
     plan::BufferId home = homes_[span.buffer.index()];
@@ -201,7 +202,8 @@ class OffloadWriter {
  private:
   plan::RankPlan& rank_;
   MemoryKind place_;
-  std::vector<plan::BufferId> homes_;  // by buffer; invalid: not offloaded
+  // buffer to which a buffer is offloaded; invalid: not offloaded
+  std::vector<plan::BufferId> homes_;
 };
 
 void offload_outputs(const plan::Program& program, const Timeline& timeline, plan::BufferId buffer,
@@ -228,7 +230,7 @@ void offload_outputs(const plan::Program& program, const Timeline& timeline, pla
 
 struct Moment {
   plan::BufferId home, near;
-  std::int64_t room = 0;  // maximum number of elements of two consecutive updates
+  std::int64_t room = 0;  // elements of the device buffer: enough for any two consecutive updates
 };
 
 bool updates(const Op& op) { return op.kind == OpKind::update && op.segment >= 0; }
@@ -255,8 +257,8 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
   return moments;
 }
 
-// Redirects an update to the device copies of its moments, at the start or end of their room;
-// returns the home and device spans.
+// Makes an update use device copies of its moments, at the start or end of the device buffer.
+// Returns the spans of the offloaded moments and of the device copies.
 std::pair<std::vector<Access>, std::vector<Access>> use_device_copies(
     Op& update, const std::vector<Moment>& moments, bool at_end) {
   std::vector<Access> homes, near;
@@ -271,10 +273,10 @@ std::pair<std::vector<Access>, std::vector<Access>> use_device_copies(
   return {std::move(homes), std::move(near)};
 }
 
-// Alternates between the two ends of the room.
+// Adds the copies of moments. Updates alternate between the two ends of the device buffer.
 void offload_moments(plan::Program& program, const Timeline& timeline,
                      const std::vector<Moment>& moments, std::vector<Copy>& copies) {
-  std::vector<std::int32_t> done;  // compute op numbers of the updates so far
+  std::vector<std::int32_t> done;  // numbers of the compute ops that were updates, so far
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
     if (!updates(op)) continue;
@@ -298,8 +300,8 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
     return std::pair(a.from, a.op.kind != OpKind::swap_out) <
            std::pair(b.from, b.op.kind != OpKind::swap_out);
   });
-  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1,
-                                   0);  // by compute op: number of copies it waits for
+  // number of copies that a compute op waits for, by compute op
+  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1, 0);
   for (std::size_t c = 0; c < copies.size(); ++c) {
     Copy& copy = copies[c];
     copy.op.lane = lane;

@@ -59,7 +59,8 @@ void UnitOps::gather_for(int s) {
   for (; ahead_ < end; ++ahead_) gather(in_pass_[ahead_]);
 }
 
-// A unit with a permanent slot is gathered only in the first micro-step.
+// Gathers the parameters of a unit. If the unit has a permanent slot, gathers it only once, in the
+// first forward pass.
 void UnitOps::gather(std::int32_t u) {
   if (units().parameters.stays(u) && (pass_ == UnitPass::backward || micro_ > first_micro_)) return;
   const Unit& unit = units().at(u);
@@ -82,7 +83,8 @@ void UnitOps::gather_updated() {
 // Gradients
 // ------------------------------------------------------------------------------------------
 
-// First keeps the shards of earlier sums in the slot.
+// Frees the slot for the gradients of a unit: first adds the rank's shard of the sum that is still
+// there to its gradients.
 void UnitOps::free_gradient_slot(int s) {
   const std::int32_t u = shards_ == nullptr ? -1 : units().of(s);
   if (u < 0 || s != units().at(u).bucket.last_segment || units().gradients.stays(u)) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ops for units that are gathered and scattered (units.h), for a full model (fsdp) or a stage
-// (mesh_step.h). Parameters of a unit are gathered before its layers compute, some units ahead, if
-// a rank has only its shard. Gradients of a unit are reduce-scattered after the pass has finished
-// the unit, and added to the shard's sum of earlier micro-steps; if they are accumulated in place,
-// only in the last micro-step.
+// (mesh_step.h). If a rank keeps only its shard of the parameters, a unit is gathered before its
+// layers compute, some units ahead. Gradients of a unit are reduce-scattered after the pass has
+// finished the unit, and added to the shard's sum of earlier micro-steps. If gradients are
+// accumulated in place, this happens only in the last micro-step.
 //
 // All ranks that shard units run the same passes in the same order, with or without samples.
 #pragma once
@@ -18,8 +18,8 @@ namespace trainyard::strategy {
 
 class UnitOps : protected ShardOps {
  protected:
-  // `shards`: null without sharding; `line`: group of the ranks that shard. `micro_batches`:
-  // samples by number, in a step; the rank processes those of `callers`.
+  // `shards`: null without sharding. `line`: group of the ranks that shard. `micro_batches`: number
+  // of samples by micro-batch of a step; the rank processes those of its `callers`.
   UnitOps(const Replica& replica, const Shards* shards, const Line& line,
           const std::vector<std::int64_t>& micro_batches,
           const experiment::CallerSet& callers = {});
@@ -28,8 +28,8 @@ class UnitOps : protected ShardOps {
     return micro_batches_[static_cast<std::size_t>(micro)];
   }
 
-  // Kinds of collectives. Each unit has one number per kind; `norms` comes last and has two numbers
-  // without a unit.
+  // Kinds of collectives. Each unit has one collective number per kind. `norms` is the last kind;
+  // it has two more numbers, which belong to no unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
   std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
     return static_cast<std::int32_t>(way) * units().count() + unit;
@@ -45,25 +45,26 @@ class UnitOps : protected ShardOps {
   void begin_pass(UnitPass pass, int first_segment, int last_segment);
   void gather_for(int s);
 
-  // Gradients: call before and after each segment's backward pass, from the last to the first.
+  // Gradients: `free_gradient_slot` must be called before each segment's backward pass and
+  // `sum_gradient` after it, from the last segment to the first.
   void free_gradient_slot(int s);
   void sum_gradient(int s);
-  void keep_shards();  // keeps the local shard of everything that was summed
-  void sum_shards(
-      const Line& alike);  // sums with the ranks that hold the same shards, in other shard groups
+  void keep_shards();  // adds the rank's shards of all sums to its gradients
+  // sums over the ranks that hold the same shards, in other shard groups
+  void sum_shards(const Line& alike);
 
   // True if the segment's gradient accumulates over micro-steps in place.
   bool accumulates_gradient(int s) const {
     return shards_ == nullptr ? !learns_each_
                               : units().gradients.stays(units().of(model_.owner(s)));
   }
-  // True if the rank's full local gradient of the step exists somewhere, so that its norm can be
+  // True if the rank's full local gradient of the step exists at some time, so that its norm can be
   // reported.
   bool leaves_norms() const {
     return shards_ == nullptr || !units().scatters || taken_.size() == 1;
   }
-  // For a micro-step without samples: returns an op that zeroes gradients, where no others are
-  // stored.
+  // Returns an op for a micro-step without samples. It zeroes the segment's gradient, unless the
+  // gradient already has the sum of earlier micro-steps.
   Op zero_gradient(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }
   bool is_last_with_samples() const { return micro_ == last_with_samples_; }
@@ -72,13 +73,13 @@ class UnitOps : protected ShardOps {
 
   std::vector<Op> ops_;
   const std::vector<std::int64_t>& micro_batches_;
-  std::vector<std::int32_t> taken_;  // micro-batches of this rank
-  bool learns_each_ = false;         // each has a separate gradient
+  std::vector<std::int32_t> taken_;  // micro-batches that this rank processes
+  bool learns_each_ = false;         // each micro-batch has a separate gradient and update
 
  private:
   struct Summed {
     std::int32_t unit = 0;
-    bool adds = false;  // accumulates onto earlier micro-steps
+    bool adds = false;  // true: added to the sum of earlier micro-steps; false: overwrites it
   };
 
   void gather(std::int32_t u);
@@ -91,8 +92,10 @@ class UnitOps : protected ShardOps {
   std::int32_t last_with_samples_ = -1;
   UnitPass pass_ = UnitPass::forward;
   std::vector<std::int32_t> in_pass_;  // units, in order of the pass
-  std::size_t ahead_ = 0, begun_ = 0;  // number of units gathered; number in use or finished
-  std::deque<Summed> summed_;          // sums whose local shard is not yet kept
+  // positions in `in_pass_`: units gathered so far; units in use or finished
+  std::size_t ahead_ = 0, begun_ = 0;
+  // reduce-scattered units whose local shard is not yet in the rank's gradients
+  std::deque<Summed> summed_;
 };
 
 }  // namespace trainyard::strategy

@@ -14,15 +14,15 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Start of a segment's parameters.
+// Offset of a segment's parameters, which identifies the segment.
 using First = std::int64_t;
 
 bool has_backward(OpKind kind) {
   return kind == OpKind::backward_input || kind == OpKind::recompute;
 }
 
-// Lifetime of a stashed version: from before the update that overwrites it to the last op that
-// reads it.
+// Lifetime of a stashed version: it is stashed before op `update`, which overwrites the parameters,
+// and last read by op `last_reader`.
 struct Life {
   std::int32_t version = 0;
   std::size_t update = 0, last_reader = 0;
@@ -48,13 +48,13 @@ class Versions {
     return static_cast<std::int64_t>(most);
   }
 
-  // Return the index (from 0) of the stashed version that an op reads, or that an update would
-  // overwrite; -1: none.
+  // `read_by` returns the index (from 0) of the stashed version that an op reads; `ended_by` that
+  // of the version that an update would overwrite. -1: none.
   std::int64_t read_by(std::size_t op) const { return number_in(read_, op); }
   std::int64_t ended_by(std::size_t update) const { return number_in(ended_, update); }
 
  private:
-  using Numbers = std::map<std::size_t, std::int64_t>;  // by op
+  using Numbers = std::map<std::size_t, std::int64_t>;  // index of a stashed version, by op
 
   static std::int64_t number_in(const Numbers& numbers, std::size_t op) {
     const auto at = numbers.find(op);
@@ -91,10 +91,10 @@ class Versions {
   }
 
   plan::BufferId parameters_;
-  // ops; the version before the n-th update is n
+  // update ops in order; version n of the parameters exists before update n
   std::map<First, std::vector<std::size_t>> updates_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      forward_;  // versions by segment and micro-batch
+  // version that the forward pass used, by segment and micro-batch
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> forward_;
   std::map<First, std::vector<Life>> lives_;
   Numbers read_, ended_;
 };

@@ -35,7 +35,7 @@ std::int64_t products(const Replica& r, const MicroRows& of) {
   return 2 * of.all * r.shared_columns.columns.count * row_of(r);
 }
 
-// Returns the maximum number of rows in any micro-step or round.
+// Returns the maximum number of rows, of all ranks together, in any micro-step or evaluation round.
 std::int64_t max_rows(const experiment::Resolved& e) {
   std::int64_t most = experiment::rows_of_micro_steps(e, 0).front();
   for (const std::int64_t rows_of_round : experiment::rows_of_evaluation(e))
@@ -93,7 +93,7 @@ Op partial_products(const Replica& r, const MicroRows& of) {
   return op;
 }
 
-// Bias and activation, applied to the sum over columns.
+// Makes a forward op apply only bias and activation, to the sum over columns.
 void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
   forward.reads = {local_rows(r, r.shared_columns.sums, of), bias_of(r)};
   forward.flops = 2 * of.own * row_of(r);
@@ -103,7 +103,8 @@ void scatter_gradient_rows(const Replica& r, const MicroRows& of, Op& backward) 
   backward.writes.push_back(local_rows(r, r.shared_columns.gradients, of));
 }
 
-// The bias gradient is over local rows, the weight gradient over local columns.
+// Makes a backward op compute the bias gradient of the local rows, and the weight gradient of the
+// local columns.
 void take_columns_of_weight(const Replica& r, const MicroRows& of, Op& backward) {
   backward.columns = r.shared_columns.columns;
   backward.reads = {input_of(r, of), gradients_of(r, of),

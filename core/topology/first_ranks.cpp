@@ -18,9 +18,9 @@ void add_route(Names& names, const Network& network, DeviceId from, DeviceId to)
     names.insert({network.edges()[hop.edge.index()].from, network.edges()[hop.edge.index()].to});
 }
 
-// Returns the names of everything on the routes between these devices. Between two hosts, one
-// device of each is enough, because all leave over the host's bus. Without links between devices,
-// the devices of one host connect over its bus.
+// Returns the names of all hosts, devices, switches and links on the routes between these devices.
+// Between two hosts, one device of each is enough, because all devices leave over the host's bus.
+// If no links are drawn between devices, those of one host connect over its bus.
 Names on_routes(const Network& network, const std::vector<DeviceId>& devices) {
   Names names, all_devices;
   for (int device = 0; device < network.devices(); ++device)

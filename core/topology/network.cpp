@@ -12,8 +12,8 @@
 namespace trainyard::topology {
 namespace {
 
-// Latencies are summed in integer picoseconds, so that equal routes compare equal and the fewest
-// hops decide.
+// Converts a latency. Sums of integer picoseconds are exact, so that routes with equal latency
+// compare equal and the number of hops decides.
 std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); }
 
 }  // namespace
@@ -37,7 +37,7 @@ Network::Network(const Topology& topology) : topology_(topology) {
       const int device_node = add_node(device.name);
       devices_.push_back({&device, &host, static_cast<int>(h)});
       device_nodes_.push_back(device_node);
-      // A bus crossing uses two attachments, so each has half of the latency.
+      // A transfer over the bus uses two attachments, so each has half of its latency.
       add_edge({device.name, host.name, host.bus_bandwidth_bits_per_second,
                 host.bus_latency_seconds / 2, -1},
                device_node, host_node);
@@ -86,7 +86,7 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
   route.bandwidth_bits_per_second = std::numeric_limits<double>::infinity();
   if (from == to) return route;
 
-  // Dijkstra's algorithm over (latency, hops, node).
+  // Dijkstra's algorithm with costs (latency, hops, node).
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   struct Reached {
     std::int64_t latency = kNever;

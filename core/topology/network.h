@@ -21,18 +21,18 @@ struct Edge {
   std::string from, to;
   double bandwidth_bits_per_second = 0;
   double latency_seconds = 0;
-  int link = -1;  // index in Topology::links; -1 for a bus
+  int link = -1;  // index in Topology::links; -1: attachment to a bus
 };
 
 struct Hop {
   EdgeId edge;
-  bool forward = true;  // from Edge::from to Edge::to
+  bool forward = true;  // true: from Edge::from to Edge::to
 };
 
 struct Route {
   std::vector<Hop> hops;
-  double latency_seconds = 0;  // sum over the hops
-  // of the narrowest hop; infinite for a route of a device to itself
+  double latency_seconds = 0;  // sum of the hops' latencies
+  // bandwidth of the narrowest hop; infinite for a route of a device to itself
   double bandwidth_bits_per_second = 0;
 };
 
@@ -47,12 +47,14 @@ class Network {
   const Device& device(DeviceId id) const { return *devices_[id.index()].device; }
   const Host& host(DeviceId id) const { return *devices_[id.index()].host; }
   int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
-  std::vector<DeviceId> with_role(Role role) const;  // in drawing order
-  std::vector<DeviceId> workers() const;  // workers in drawing order, including the chief
-  std::vector<DeviceId> ranks() const;    // device by rank: workers, then servers, then evaluators
+  std::vector<DeviceId> with_role(Role role) const;  // returns devices in drawing order
+  std::vector<DeviceId> workers() const;  // returns workers in drawing order, including the chief
+  // returns devices by rank: workers, then servers, then evaluators
+  std::vector<DeviceId> ranks() const;
 
-  // Returns the route with the least latency, then the fewest hops. Devices of one host use its
-  // bus, or a link drawn between them. An unreachable device is a Problem that names both.
+  // Returns the route with the least latency; of several, one with the fewest hops. Devices of one
+  // host use its bus, or a link drawn between them. If there is no route, returns a Problem that
+  // names both devices.
   base::Result<Route> route(DeviceId from, DeviceId to) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 using base::Problem;
 using base::ProblemCode;
 
-// Collects names with their paths, and the host of each device.
+// Collects names with their paths in the document, and the host of each device.
 class NameCheck {
  public:
   explicit NameCheck(base::Problems& problems) : problems_(problems) {}

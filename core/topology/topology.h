@@ -24,7 +24,7 @@ enum class Role {
   // does not train: evaluates held-out samples from checkpoints; only for strategies with servers,
   // at most one
   evaluator,
-  idle,  // drawn, but without a rank
+  idle,  // drawn, but not a rank
 };
 
 struct Device {
@@ -33,11 +33,11 @@ struct Device {
   Role role = Role::worker;
   std::int64_t cores = 1;  // maximum number of a rank's threads
   std::int64_t memory_bytes = 4'000'000'000;
-  double peak_flops = 50e9;  // flop/s, fp32
+  double peak_flops = 50e9;  // fp32 flop/s
   double memory_bandwidth_bytes_per_second = 20e9;
-  double slow_down = 1;  // straggler: factor by which its compute takes longer
-  double jitter = 0;     // each step takes up to this fraction longer still, at random
-  // for a drawn gpu: CUDA index of this machine's GPU; -1: none, it runs emulated on the CPU
+  double slow_down = 1;  // factor by which compute is slowed, to emulate a straggler
+  double jitter = 0;     // each step is slower by a further random fraction, up to this
+  // for a drawn gpu: CUDA index of the GPU of this machine that runs it; -1: emulated on the CPU
   std::int64_t gpu = -1;
 
   bool operator==(const Device&) const = default;
@@ -51,10 +51,10 @@ inline bool is_on_gpu(const Device& device) {
 }
 inline bool runs(const Device& device) { return device.role != Role::idle; }
 
-// Class of a role in the numbering of ranks: first workers (with the chief), then servers, then
-// evaluators; within a class in drawing order.
+// Number of classes of roles in the numbering of ranks. Workers (with the chief) come first, then
+// servers, then evaluators; within a class, ranks are in drawing order.
 inline constexpr int kRankClasses = 3;
-constexpr int rank_class(Role role) {  // kRankClasses: no rank
+constexpr int rank_class(Role role) {  // returns kRankClasses for roles without a rank
   switch (role) {
     case Role::worker:
     case Role::chief: return 0;
@@ -69,7 +69,7 @@ struct Host {
   std::string name;
   std::string address;  // empty: this machine
   std::vector<Device> devices;
-  double bus_bandwidth_bits_per_second = 80e9;  // between the devices of the host
+  double bus_bandwidth_bits_per_second = 80e9;  // bandwidth between the devices of the host
   double bus_latency_seconds = 1e-6;
   double x = 0, y = 0;  // position on the canvas
 
@@ -83,9 +83,9 @@ struct Switch {
   bool operator==(const Switch&) const = default;
 };
 
-// Bidirectional; each direction has the full bandwidth.
+// A bidirectional link; each direction has the full bandwidth.
 struct Link {
-  std::string from, to;  // names of hosts, switches, or two devices of one host
+  std::string from, to;  // names of hosts or switches, or of two devices of one host
   double bandwidth_bits_per_second = 10e9;
   double latency_seconds = 50e-6;
 

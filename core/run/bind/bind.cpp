@@ -41,7 +41,7 @@ class Binder : BufferMap {
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (auto ok = fits(); !ok) return base::fail(ok.error());
-    const bool has_mean = plan_.buffer("mean").valid();  // the ranks have local parameters
+    const bool has_mean = plan_.buffer("mean").valid();  // ranks have parameters of their own
     averages_weights_ = std::any_of(
         plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
           return plan::purpose(program.name) == plan::Purpose::training &&
@@ -144,17 +144,18 @@ class Binder : BufferMap {
     return numbers != nullptr ? numbers->count : 0;
   }
 
-  // Returns an empty tensor if the rank does not load the buffer.
+  // Returns the tensor to which the op loads `buffer`; empty if the op does not load it.
   Tensor brought(const Op& load, const std::string& buffer) {
     const Access* place = find(load.writes, buffer);
     return place != nullptr ? tensor(*place) : Tensor{};
   }
 
-  // Returns the rank's samples in the op's micro-step. A rank may also load samples of others.
+  // Returns the number of this rank's samples in the op's micro-step. A load may also contain
+  // samples of other ranks, which do not count.
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
     const BoundLoad* load = program.load(op.micro);
-    // only samples of other ranks
+    // no load: only other ranks have samples in this micro-step
     return load != nullptr ? std::min(program.samples, load->samples) : 0;
   }
 
@@ -289,7 +290,8 @@ class Binder : BufferMap {
                    : model::evaluate(segment(op), tensors(op));
   }
 
-  // Recomputes with the sums of the forward pass, which has already updated the running statistics.
+  // Reuses the batch norm sums of the forward pass, which has already updated the running
+  // statistics.
   std::vector<compute::Op> recompute(const Op& op) {
     model::SegmentTensors t = tensors(op);
     t.state = {};
@@ -301,19 +303,20 @@ class Binder : BufferMap {
     return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
   }
 
-  // Returns the number of samples over which a loss averages its gradient. If each micro-batch is
-  // an update, that is the micro-batch, including its samples on other ranks.
+  // Returns the number of samples over which a loss averages its gradient: normally the samples of
+  // a step. If each micro-batch is an update, it is the samples of the micro-batch, including those
+  // on other ranks.
   std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
     return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
   }
 
-  // An op that reads summaries computes the loss over the classes of all ranks, of which this rank
-  // holds some. The gradient is the mean over the samples of an update.
+  // If the op reads summaries, classes are split among ranks, and the loss uses the summaries of
+  // all ranks. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    const std::int64_t rows =
-        op.reads.back().count;  // includes samples of other ranks if the rank receives outputs
+    // includes samples of other ranks if the rank receives outputs
+    const std::int64_t rows = op.reads.back().count;
     const double part = 1.0 / static_cast<double>(model_.labels()),
                  scale = part / static_cast<double>(samples_of_update(op));
     const Tensor outputs = with_rows(activation(last), rows, model_.classes),
@@ -346,8 +349,8 @@ class Binder : BufferMap {
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
-  // An op that reads the gradient accumulates, through a scratch buffer. The norm is that of the
-  // accumulated gradient.
+  // If the op reads the gradient, it accumulates: a scratch buffer receives the new gradient, which
+  // is then added. The norm is that of the accumulated gradient.
   std::vector<compute::Op> backward_weight(const Op& op) {
     model::SegmentTensors t = tensors(op);
     const Tensor sum = t.gradients,
@@ -362,8 +365,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Returns the tensors of a first layer split by columns, as far as the op accesses them. The
-  // gradients of the local rows follow those of all rows.
+  // Returns those tensors of a first layer split by columns that the op accesses. In their buffer,
+  // the gradients of all rows come first, then those of the local rows.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};
@@ -391,7 +394,7 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Updates a segment, or the rank's shard of it.
+  // Returns the op that updates a segment, or the rank's shard of it.
   compute::Op update(const Op& op) {
     const Tensor rate = named("rate");
     std::vector<Tensor> moments;
@@ -405,8 +408,8 @@ class Binder : BufferMap {
     return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
-  // Returns an update from every version slot to every other: [from * places + to]; also from a
-  // slot to itself, for a server without other readers (the virtual clock).
+  // Returns a server's update for every pair of version slots, at index [from * places + to]. The
+  // pairs include a slot and itself, for a server without concurrent readers (the virtual clock).
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
@@ -427,7 +430,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // The parameters of a rank without samples have weight zero, so their values do not matter.
+  // Returns the op that multiplies the rank's parameters by its weight in an average. A rank
+  // without samples has weight zero, so its parameters become zero.
   compute::Op weigh(const Op& op) {
     const Tensor own = part("params", op.writes.front());
     if (program_->samples == 0) return compute::Zero{own};
@@ -461,8 +465,8 @@ class Binder : BufferMap {
     return t;
   }
 
-  // Returns the parameters that the op reads: local current or saved ones, others, or their cast
-  // for products.
+  // Returns the parameters that the op reads: current ones, saved ones, an average, or a 16-bit
+  // copy for matrix products.
   Tensor parameters_of(const Op& op) {
     for (const char* name : {"halves", "mean", "centre", "snapshot", "stash", "params"})
       if (const Access* read = find(op.reads, name)) return tensor(*read);
@@ -494,8 +498,9 @@ class Binder : BufferMap {
     return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs);
   }
 
-  // Returns the op's access to a buffer that may hold the rows of several micro-steps; without an
-  // access, the start of the buffer.
+  // Returns the part of a buffer that the op accesses, as rows of `width` elements. A buffer may
+  // hold the rows of several micro-steps. If the op has no access to it, returns the buffer's first
+  // rows.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
     return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);
@@ -515,11 +520,11 @@ class Binder : BufferMap {
   compute::Compute& compute_;
   const plan::Program* program_ = nullptr;
   const Op* op_ = nullptr;
-  bool trains_ = false;       // the program trains
-  std::int64_t samples_ = 0;  // in the op's micro-step
+  bool trains_ = false;       // true if the program trains
+  std::int64_t samples_ = 0;  // samples of this rank in the op's micro-step
   std::int64_t gradient_samples_ = 0;
-  bool averages_weights_ = false;  // after some step
-  // each micro-step of the program is an update, not the step as a unit
+  bool averages_weights_ = false;  // true if some step ends with an average of weights
+  // true if each micro-step makes an update; false: one update per step
   bool updates_each_ = false;
 };
 

@@ -50,7 +50,8 @@ class CompressionBinder {
   compute::Op power_sgd(const model::Model& model, std::int64_t ranks) const {
     const Access& span = op_.kind == OpKind::encode
                              ? op_.reads.front()
-                             : op_.writes.front();  // bucket in the gradient or in the residual
+                             // access to the bucket: in the gradient or in the residual
+                             : op_.writes.front();
     auto layout = model::power_sgd_layout(model, span.first, span.count, recipe_.compression.rank);
     if (op_.kind == OpKind::decode) {
       const Tensor right = op_.reads.size() > 1 && named(op_.reads[1], "encoded")
@@ -94,7 +95,7 @@ class CompressionBinder {
   Tensor read(const char* buffer) const { return in(op_.reads, buffer); }
   Tensor written(const char* buffer) const { return in(op_.writes, buffer); }
 
-  // Empty if the layout has no matrices.
+  // Returns `found`, or an empty fp32 tensor if the layout has no matrices.
   static Tensor guess(const Tensor& found) {
     return found.empty() ? Tensor{base::DType::fp32, {0}, nullptr} : found;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Binds ops that carry named rows of a table: from the plan to addresses.
+// Binds ops that transfer only the table rows that a worker lists ("named rows"): from the plan to
+// addresses.
 #pragma once
 
 #include <functional>
@@ -8,12 +9,12 @@
 
 namespace trainyard::run {
 
-// Completes the binding of an op that deals with named rows. `address` maps the start of an access
-// to memory.
+// Completes the binding of an op that transfers, packs or lists named rows. `address` maps the
+// start of an access to memory.
 void bind_named_rows(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model,
                      const std::function<std::byte*(const plan::Access&)>& address, BoundOp& bound);
 
-// Returns the rows that a pull or give covers.
+// Returns the range of table rows that belong to a pull or give op.
 NamedRows table_of(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model);
 
 }  // namespace trainyard::run

@@ -41,8 +41,8 @@ std::vector<compute::Op> scatter_gradient_rows(const model::Segment& s,
   return ops;
 }
 
-// The product also computes a bias gradient over all rows, equal on every rank. It is replaced by
-// that of the local rows.
+// Computes the weight gradient over the rows of all ranks. The bias gradient that comes with it
+// covers all rows and is equal on every rank; it is replaced by that of the local rows.
 std::vector<compute::Op> backward_columns(const model::Segment& s, const model::SegmentTensors& t,
                                           const ColumnTensors& c) {
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's plan with everything resolved: addresses, prepared kernels, peers. The interpreter runs
-// it. It is flat, and running it needs no allocation and no name lookup.
+// A rank's plan with all names resolved to addresses, prepared kernels and peers. The interpreter
+// runs it without allocations and name lookups.
 #pragma once
 
 #include <functional>
@@ -24,19 +24,19 @@ struct LossScaling {
   double least = 1;
 };
 
-// Settings that the plan leaves to the experiment: the optimizer's update of a segment, the
-// learning rate, and others.
+// Settings that the plan does not contain: optimizer, learning rate, clipping and others.
 struct Recipe {
   std::function<compute::Op(const compute::UpdateInputs& common,
                             std::span<const compute::Tensor> moments, const compute::Tensor& step)>
       update;
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;  // 0: no clipping
-  bool stops_at_non_finite = false,
-       skips_non_finite = false;  // for gradients; if both are false, non-finite gradients are used
+  // reaction to non-finite gradients; if both are false, they are used
+  bool stops_at_non_finite = false, skips_non_finite = false;
   compute::compression::CompressionSpec compression;
-  compute::Multiplies multiplies = compute::Multiplies::full;  // in training and evaluation
-  std::int64_t seed = 0;                                       // seed of dropout
+  // precision of products in training and evaluation
+  compute::Multiplies multiplies = compute::Multiplies::full;
+  std::int64_t seed = 0;  // seed of dropout
   LossScaling loss_scaling = {};
 };
 
@@ -44,37 +44,37 @@ struct Recipe {
 struct BoundLoad {
   int micro = 0;
   std::int64_t samples = 0;  // samples of this rank
-  // if the rank holds only some columns, `input` has them for the samples of all ranks
+  // if the rank holds only some columns, `input` has these columns for the samples of all ranks
   compute::Tensor input, labels;
   compute::Tensor sample_numbers;  // numbers in the data set; empty if no op needs them
-  plan::Columns columns = {};      // none: all
+  plan::Columns columns = {};      // columns that are loaded; none: all
 
   std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
 };
 
-// Binding of an op that carries only the table rows that a list names
-// (core/run/input/named_rows.h), or that writes or carries the list.
+// Binding of an op that transfers only listed table rows (core/run/input/named_rows.h), or that
+// writes or transfers the list itself.
 struct NamedRows {
   std::int64_t first = 0, rows = 0;  // rows of the table in this share
   std::int64_t row_bytes = 0;
-  std::int64_t slot_count = 0;  // columns of a sample that name rows
-  std::int64_t most = 0;        // maximum number of rows in a list
-  std::int32_t* list =
-      nullptr;  // on a server: list of its first worker, followed by those of the others
-  std::int32_t* packed_rows = nullptr;  // pack and the following push: number of rows
-  // give: packed rows of the first worker, followed by those of the others
+  std::int64_t slot_count = 0;   // number of columns of a sample that contain row numbers
+  std::int64_t most = 0;         // maximum number of rows in a list
+  std::int32_t* list = nullptr;  // list of the rows; on a server one list per worker, in order
+  // for pack and the push after it: numbers of the packed rows
+  std::int32_t* packed_rows = nullptr;
+  // for give: packed rows to send, one block per worker, in order
   std::byte* handed = nullptr;
-  bool is_list = false;  // the op carries the list itself
+  bool is_list = false;  // the op transfers the list itself
 
   std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
   std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
 };
 
-// Copy of an offload or fetch: the bytes on the device, and their home in host memory or, from an
-// offset on, in a file.
+// Copy of an offload or fetch: bytes on the device, and where they are offloaded to: an address in
+// host memory, or an offset in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  const OffloadSpace* file = nullptr;  // null: host memory
+  const OffloadSpace* file = nullptr;  // null: offloaded to host memory
   std::int64_t offset = 0, bytes = 0;
 };
 
@@ -82,34 +82,35 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
-  int bucket = -1;  // encode and decode
-  // afterwards the segment's local gradient is complete and its norm known
+  int bucket = -1;  // for encode and decode
+  // the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
-  // all-reduces the statistics of updates, if each rank updates only a shard
+  // the op all-reduces the statistics of updates, because each rank updates only a shard
   bool leaves_statistics = false;
-  // writes the loss of its micro-step's samples, and the number of correct ones
+  // the op writes the loss of its micro-step's samples, and the number of correct ones
   bool leaves_loss = false;
-  bool leaves_first_loss = false;  // first op of the program that writes a loss
-  std::vector<std::unique_ptr<compute::Kernel>>
-      kernels;  // compute ops; a server's update: [from * places + to]
-  std::shared_ptr<const plan::Pairing>
-      pairing;  // offer and agree: selects one of `peers` in each step
+  bool leaves_first_loss = false;  // the op is the first of the program that writes a loss
+  // compute ops; for a server's update at [from * places + to]
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;
+  // for offer and agree ops: selects one of `peers` in each step
+  std::shared_ptr<const plan::Pairing> pairing;
   // Fields of sends and receives.
   int channel = 0;
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
   int local_position = -1;     // reduce_many: position of this rank's chunk in the sum
-  std::uint32_t transfer = 0;  // equal at both ends
-  int root = 0;                // coarse collective of an engine: position in the group
-  std::int64_t engine_bytes =
-      0;  // likewise: lower bound of bytes sent, by formula (core/collective/engine_cost.h)
-  std::byte* data = nullptr;       // sent or written bytes
-  const std::byte* own = nullptr;  // local operand that is added or copied; usually `data`
+  std::uint32_t transfer = 0;  // id of the transfer, equal at both ends
+  // collective that an engine runs as one op: root's position in the group
+  int root = 0;
+  // for such a collective: lower bound of bytes sent, by formula (core/collective/engine_cost.h)
+  std::int64_t engine_bytes = 0;
+  std::byte* data = nullptr;       // bytes that are sent or written
+  const std::byte* own = nullptr;  // local operand, which is added or copied; usually `data`
   std::int64_t bytes = 0, elements = 0;
   base::DType dtype = base::DType::fp32;
   NamedRows named;
-  std::vector<BoundCopy> copies;  // copies of OUT and IN
+  std::vector<BoundCopy> copies;  // copies made by an OUT (offload) or IN (fetch) op
 
-  // Payload exchanged with peers; for an engine, bytes sent by formula.
+  // Returns the payload bytes exchanged with peers; for an engine, the bytes sent by formula.
   std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
   // Returns the peers of the op in a step.
   std::span<const int> peers_in(std::int64_t step) const {
@@ -120,12 +121,13 @@ struct BoundOp {
 struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
-  std::vector<BoundLoad> loads;  // micro-steps in which the rank has samples
-  // parameters are averaged after this or a later step, with all ranks or with neighbors; the
-  // rank's gradient is then the mean over its own samples
+  std::vector<BoundLoad> loads;  // one load per micro-step in which the rank has samples
+  // true if parameters are averaged, with all ranks or with neighbors, after this or a later step;
+  // the rank's gradient is then the mean over its own samples
   bool averages_weights = false;
 
-  const BoundLoad* load(int micro) const {  // null if the rank has no samples in it
+  // returns null if the rank has no samples in the micro-step
+  const BoundLoad* load(int micro) const {
     const auto at = std::find_if(loads.begin(), loads.end(),
                                  [micro](const BoundLoad& one) { return one.micro == micro; });
     return at != loads.end() ? &*at : nullptr;
@@ -135,10 +137,10 @@ struct BoundProgram {
   }  // number of samples over which the gradient is a mean
 };
 
-// Bytes of an arena, and their purpose.
+// A range of bytes in memory, and its purpose.
 struct MemorySpan {
   MemoryPurpose part = MemoryPurpose::other;
-  const std::byte* begin = nullptr;  // null: not in host memory
+  const std::byte* begin = nullptr;  // null if not in host memory
   std::int64_t bytes = 0;
 };
 
@@ -147,24 +149,25 @@ struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters;  // local parameters: all of them, or a shard
   compute::Tensor metrics, local_norms, statistics, rate;
-  // statistics are summed over ranks after the updates, because each updates only a shard
+  // true if ranks all-reduce the statistics of updates, because each rank updates only a shard
   bool sums_statistics = false;
-  compute::Tensor factor;      // factor of the gradient in the update; empty if always 1
+  // factor of the gradient in the update, for example for clipping; empty if always 1
+  compute::Tensor factor;
   compute::Tensor loss_scale;  // fp64 [2] (core/run/bind/loss_scale.h); empty without loss scaling
-  // compression: squared error of the rank's term, by bucket; empty without compression
+  // for compression: squared error of what the rank sends, by bucket; empty without compression
   compute::Tensor squared_errors;
-  // local parameters: squared distance from the mean, by segment; empty if there are none
+  // if ranks have local parameters: squared distance from the mean, by segment; else empty
   compute::Tensor spread;
   // bytes of the gradient / bytes of its encoding, per rank; 0: no compression
   double compression_ratio = 0;
   // server: its share of the parameters, one tensor per version slot; an update reads one slot and
   // writes another
   std::vector<compute::Tensor> versions;
-  // server with delay compensation: what it last gave each worker, share by share; scratch for a
-  // compensated gradient
+  // for a server with delay compensation: the parameters last given to each worker, share by share;
+  // and scratch for a compensated gradient
   compute::Tensor given, compensated;
   std::vector<MemorySpan> memory;  // memory of all buffers, by purpose
-  // optimizer moments of all that the rank updates, wherever stored; may be empty
+  // optimizer moments of everything that the rank updates, on the device or offloaded; may be empty
   std::vector<compute::Tensor> moments;
   compute::Tensor state;  // persistent state besides parameters (model::Model::state); may be empty
 };
@@ -179,14 +182,14 @@ inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
                                  const model::Model& model);
 
-// A buffer that uses another rank's memory in this process, instead of the arenas.
+// A buffer that is bound to another rank's memory in this process, instead of the arenas.
 struct SharedBuffer {
   plan::BufferId buffer;  // invalid if nothing is shared
   std::byte* data = nullptr;
 };
 
-// Private arena. If `result_memory` is not null, it holds the first `result_bytes` of the layout,
-// and `memory` begins after them.
+// Private arena of a rank. If `result_memory` is not null, the first `result_bytes` of the layout
+// are there, and `memory` begins with the byte after them.
 struct PrivateArena {
   std::span<std::byte> memory;
   std::byte* result_memory = nullptr;
@@ -196,8 +199,8 @@ struct PrivateArena {
       : memory(others), result_memory(results) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
-// Arena that peers read. If `on_device` is not null, it holds the layout from `shared_host_bytes`
-// on; `memory` may then end there.
+// Arena that peers read. If `on_device` is not null, it holds the bytes of the layout from
+// `shared_host_bytes` on, and `memory` need only hold those before.
 struct SharedArena {
   std::span<std::byte> memory;
   std::byte* on_device = nullptr;
@@ -207,9 +210,10 @@ struct SharedArena {
       : memory(all), on_device(device) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
-// Binds a plan to memory. Arenas must have the sizes of `layout`, be zeroed (the optimizer's state
-// starts at zero) and outlive the result; likewise `offload_space` (null without offloading) and
-// the memory of `shared_buffer`. A kernel that cannot be prepared is a Problem that names the op.
+// Binds a plan to memory. Arenas must have the sizes of `layout` and be zeroed, because the
+// optimizer's state starts at zero. They must outlive the result; so must `offload_space` (null
+// without offloading) and the memory of `shared_buffer`. Returns a Problem that names the op if a
+// kernel cannot be prepared.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                              const model::Model& model, const Recipe& recipe,
                              compute::Compute& compute, const PrivateArena& private_arena,

@@ -28,11 +28,12 @@ struct BindingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  const std::string* offload_directory = nullptr;  // directory for buffers offloaded to disk
+  const std::string* offload_directory = nullptr;  // directory for files of offloaded buffers
 };
 
-// Binds `rank`. Its plan and shared memory must be set, and its private memory if other ranks use
-// it too. A kernel that cannot be prepared, or insufficient memory, is a Problem.
+// Binds `rank`, whose plan and shared memory must be set. Its private memory must also be set if
+// other ranks use it too. Returns a Problem if a kernel cannot be prepared or memory is
+// insufficient.
 base::Result<void> bind(BoundRank& rank, const BindingParts& parts,
                         const SharedBuffer& shared_buffer = {});
 

@@ -18,7 +18,8 @@ class BufferMap {
   // Returns a Problem if some buffer does not fit its memory.
   base::Result<void> fits() const;
 
-  // Returns all memory by purpose. Memory on a device other than the host has no address there.
+  // Returns the ranges of all memory, by purpose. Ranges on a device other than the host have no
+  // address.
   std::vector<MemorySpan> in_memory(bool on_device) const;
   // Returns the file to which the buffer is offloaded; null if there is none.
   const OffloadSpace* file_of(plan::BufferId id) const;
@@ -29,9 +30,10 @@ class BufferMap {
     return with_rows(tensor(access), access.count / columns, columns);
   }
 
-  // These return an empty tensor if the plan has no such buffer: a plan may do less than train.
+  // The following functions return an empty tensor if the plan has no such buffer: not every plan
+  // trains.
   compute::Tensor named(const std::string& name) const;
-  // first elements of the buffer
+  // returns the first elements of the buffer
   compute::Tensor flat(const std::string& name, std::int64_t elements) const;
   compute::Tensor part(const std::string& name, const plan::Access& access) const {
     return sub(named(name), access.first, access.count);

@@ -52,7 +52,8 @@ bool host_participates(const RankPlan& plan, std::size_t buffer) {
   });
 }
 
-// fp64 buffers are small results (losses, norms, sums over samples); they do not share addresses.
+// True if the buffer has small results in fp64: losses, norms, or sums over samples. Such buffers
+// do not share addresses with others.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
   return buffer.dtype == base::DType::fp64 &&
          buffer.elements <= 3 * static_cast<std::int64_t>(plan.buffers.size());
@@ -62,12 +63,12 @@ bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
 bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
   if (buffer.shared || buffer.place != plan::MemoryKind::device) return false;
-  const bool is_small =
-      is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
+  // int32: a list of table rows
+  const bool is_small = is_result(buffer, plan) || buffer.dtype == base::DType::int32;
   return plan::is_host_accessed(buffer.name) || (is_small && host_participates(plan, number));
 }
 
-// True if the host accesses a shared buffer only by copies, such as gradients, outputs and
+// True if the host only copies to or from the shared buffer, as for gradients, outputs and
 // parameters.
 bool is_host_copy_only(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
@@ -119,9 +120,9 @@ std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::
   return {plan.programs.size(), 0};
 }
 
-// Places the largest buffers first, so that small ones fill the gaps. Buffers of equal size are
-// tried in plan order and in order of their first write; the smaller result is kept. The latter is
-// optimal if all have equal sizes and one live range each.
+// Places the largest buffers first, so that small ones fill the gaps. Places buffers of equal size
+// first in plan order, then in order of their first write, and keeps the smaller result. Order of
+// first write is optimal if all buffers have equal sizes and one live range each.
 std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Liveness& lives,
                                    std::vector<std::size_t> order) {
   const auto largest_first = [&](std::size_t a, std::size_t b) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Loss scaling for fp16, in which a gradient below 6e-8 is 0 and one above 65504 infinite
 // (Micikevicius et al. 2018). LOSS multiplies its gradient by the scale, and CLIP divides by it.
-// SCALE sets the scale of the next step by the rule of torch.amp.GradScaler: halve it after a
-// non-finite gradient, whose update is skipped; double it after a number of consecutive finite
-// ones. Every rank decides by the factor of its update, which is equal on all ranks, so their
-// scales are equal.
+// SCALE sets the scale of the next step by the rule of torch.amp.GradScaler. It halves the scale
+// after a non-finite gradient, whose update is skipped, and doubles it after a number of
+// consecutive finite ones. All ranks keep the same scale, because they decide by the factor of the
+// update, which is equal on all ranks.
 #pragma once
 
 #include "core/run/bind/bound_plan.h"
@@ -14,7 +14,7 @@ namespace trainyard::run {
 // Contents of buffer "loss_scale".
 struct LossScale {
   double scale = 1;
-  double finite_steps = 0;  // consecutive, since the last change
+  double finite_steps = 0;  // number of consecutive finite steps since the last change
   bool operator==(const LossScale&) const = default;
 };
 

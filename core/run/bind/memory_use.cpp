@@ -46,7 +46,7 @@ MemoryPurpose part_of(const plan::Buffer& buffer) {
 
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
   std::vector<MemoryRegion> regions,
-      // on the device; and gradients in scratch, where activations may be at other times
+      // `regions`: on the device; `gradients`: in scratch, where other bytes count as activations
       gradients;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of a rank by purpose, derived from buffer names, as in binding. In scratch with shared
-// addresses, bytes that gradients use at any time count as gradients, the rest as activations.
+// Memory of a rank by purpose, which is derived from buffer names. Scratch buffers may share
+// addresses: bytes that gradients use at any time count as gradients, all others as activations.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 namespace trainyard::run {
 
 enum class MemoryPurpose {
-  parameters,   // gathered or local, and the versions of a server
-  gradients,    // of parameters
+  parameters,   // gathered or local ones, and the versions of a server
+  gradients,    // gradients of parameters
   moments,      // optimizer moments
-  activations,  // also their gradients, batch norm sums, and the samples of a step
+  activations,  // activations and their gradients, batch norm sums, and the samples of a step
   other,        // copies of parameters, encoded data, and results
-  host,         // offloaded to host memory; all before are on the device
+  host,         // offloaded to host memory; all purposes before this one are on the device
   disk,         // offloaded to disk
 };
 inline constexpr std::size_t kMemoryParts = 7;
@@ -34,12 +34,12 @@ struct MemoryRegion {
 // Returns the regions of a layout, which together contain every byte of every buffer.
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout);
 
-// Bytes by part.
+// Bytes by purpose.
 struct MemoryUse {
   std::array<std::int64_t, kMemoryParts> bytes{};
 
   std::int64_t of(MemoryPurpose part) const { return bytes[static_cast<std::size_t>(part)]; }
-  std::int64_t total() const;  // on the device
+  std::int64_t total() const;  // sum of all purposes on the device
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
 // "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"

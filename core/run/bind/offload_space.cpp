@@ -23,8 +23,8 @@ base::Problem problem(const std::string& where, const std::string& what, int err
   return said;
 }
 
-// Calls `move(bytes done)` until all bytes are done. It returns the number of further bytes,
-// like read(2) and write(2).
+// Calls `move(bytes done)` until all bytes are done. Like read(2) and write(2), `move` returns the
+// number of bytes that it moved.
 template <class Move>
 int move_all(std::size_t bytes, Move move) {
   for (std::size_t done = 0; done < bytes;) {

@@ -28,13 +28,13 @@ class OffloadSpace {
   // directory and the system's reason, if there is not enough space or the file cannot be created.
   static base::Result<OffloadSpace> make(const Layout& layout, const std::string& directory,
                                          const std::string& where);
-  OffloadSpace() = default;  // no memory
+  OffloadSpace() = default;  // an object without memory
 
-  // Addresses at an offset, as in the layout. The file is mapped, for readers between steps.
+  // Return the address at an offset of the layout. The file is mapped, for readers between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
   std::byte* disk(std::int64_t offset) const { return mapped_.get() + offset; }
 
-  // A Problem names the file's directory and the system's reason.
+  // Write or read the file. A Problem names the file's directory and the system's reason.
   base::Result<void> write(std::int64_t offset, std::span<const std::byte> bytes) const;
   base::Result<void> read(std::int64_t offset, std::span<std::byte> bytes) const;
 

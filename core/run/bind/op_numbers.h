@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maximum number of ops of a program: an event identifies an op by its number in the program.
+// Limit of the number of ops in a program: an event identifies an op by its number in the program.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace trainyard::run {
 inline constexpr std::size_t kMaxOps =
     std::size_t{std::numeric_limits<decltype(telemetry::Event::subject)>::max()} + 1;
 
-// Returns a Problem if a program of the rank is longer.
+// Returns a Problem if a program of the rank has more ops than the limit.
 base::Result<void> check_op_numbers(const plan::RankPlan& rank);
 
 }  // namespace trainyard::run

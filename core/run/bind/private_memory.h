@@ -17,7 +17,8 @@ class PrivateMemory {
   PrivateArena arena() const { return {{memory_.get(), bytes_}, result_memory_.get()}; }
 
  private:
-  compute::Memory memory_, result_memory_;  // `result_memory_` is null if `memory_` has all
+  // `result_memory_` is null if `memory_` holds all buffers
+  compute::Memory memory_, result_memory_;
   std::size_t bytes_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Limits the progress of a rank: the session raises the horizon, the interpreter waits at it.
-// Thread-safe.
+// Limits up to which step a rank may run (the horizon). The session raises the horizon; the
+// interpreter waits when it reaches it. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace trainyard::run {
 
 class Gate {
  public:
-  // Allows steps below `step`. `last`: the horizon is final. It never moves back. `single`: the
-  // user is single-stepping and inspects step `step` - 1.
+  // Raises the horizon: allows steps below `step`. The horizon never decreases. `last`: it is
+  // final. `single`: the user is single-stepping and inspects step `step` - 1.
   void open(std::int64_t step, bool last, bool single = false) {
     const std::lock_guard lock(mutex_);
     if (step > step_ && single) looked_at_ = step - 1;
@@ -24,7 +24,7 @@ class Gate {
     last_ = last_ || last;
     changed_.notify_all();
   }
-  void close() {  // stops immediately
+  void close() {  // stops the rank immediately
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_.notify_all();
@@ -36,7 +36,7 @@ class Gate {
     changed_.wait(lock, [&] { return closed_ || step < step_ || last_; });
     return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
   }
-  // Like wait_for, without waiting; nothing if it would wait.
+  // Like `wait_for`, but returns nothing instead of waiting.
   std::optional<Answer> ask(std::int64_t step) const {
     const std::lock_guard lock(mutex_);
     if (!closed_ && step >= step_ && !last_) return std::nullopt;
@@ -75,7 +75,7 @@ class Gate {
   }
   bool looked_at(std::int64_t step) const {
     return looked_at_.load(std::memory_order_relaxed) == step;
-  }  // `step` must have been admitted
+  }  // true if the user inspects `step`, a step below the horizon
   bool closed() const {
     const std::lock_guard lock(mutex_);
     return closed_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of the order in which a rank served others, passed from the rank's thread to the one that
-// sends it. No event is ever dropped, since a run can be replayed only with all of them.
+// Log of the order in which a rank served others. The rank's thread appends events; another thread
+// sends them. No event is ever dropped, because a replay needs all of them.
 #pragma once
 
 #include <mutex>
@@ -13,8 +13,8 @@
 
 namespace trainyard::run {
 
-// True if the order of arrivals at the rank determines results: a server or a passive rank. The
-// results of all other ranks follow from these.
+// True if results depend on the order in which messages arrive at the rank: it is a server, or a
+// passive rank of gossip. The results of all other ranks follow from the orders of these.
 inline bool keeps_order(const plan::RankPlan& rank) {
   return rank.rule.has_value() || rank.answers();
 }

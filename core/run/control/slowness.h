@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Intended duration of a rank's compute ops. A straggler's op takes a multiple of its real time,
-// with jitter per step. On a device paced to its drawn speed, an op takes the simulator's time, or
-// its real time if that is longer.
+// Intended duration of a rank's compute ops. An op of a straggler (a rank slowed on purpose) takes
+// a multiple of its real time, with jitter per step. On a device paced to its drawn speed, an op
+// takes the simulator's time, or its real time if that is longer.
 //
 // factor of a step = slow_down (1 + jitter u),
 //   u = uniform(seed, straggler, rank, step) in [0, 1)
@@ -19,13 +19,13 @@ struct OpTimes {
 };
 
 inline constexpr std::int64_t kMaxSleep =
-    2'000'000;  // ns: longest sleep before checking for a stop
+    2'000'000;  // maximum nanoseconds of a sleep before the thread checks for a stop
 
 class SlowdownModel {
  public:
   SlowdownModel(std::int64_t seed, int rank, double slow_down, double jitter, OpTimes drawn = {});
 
-  // Takes effect immediately. Any thread.
+  // Sets the slowdown, immediately. May be called by any thread.
   void set(double slow_down, double jitter);
 
   bool paced() const { return !drawn_.nanoseconds.empty(); }
@@ -34,7 +34,7 @@ class SlowdownModel {
   double factor(std::int64_t step) const;
   // Returns the intended nanoseconds of an op whose real time is `real_ns`.
   std::int64_t target_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
-  // Returns by how much the op exceeded the drawn device's time; 0 without pacing.
+  // Returns by how many nanoseconds the op exceeded the drawn device's time; 0 without pacing.
   std::int64_t lateness_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
 
  private:

@@ -10,14 +10,16 @@ namespace trainyard::run {
 
 class WorkAssigner {
  public:
-  // `evaluate_every_steps` 0: never. `done`: completed steps at the start.
+  // `evaluate_every_steps`: interval of evaluations; 0: never. `done`: completed steps at the
+  // start.
   WorkAssigner(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps,
                std::int64_t done = 0)
       : in_step_(rule.answers_after_update),
         every_(evaluate_every_steps),
         next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
 
-  // `done`: completed steps; `gradients`: gradients taken.
+  // Returns the next assignment. `done`: completed steps; `gradients`: number of gradients taken by
+  // the servers.
   WorkAssignment next(const plan::ArrivalQueue::Answer& given, std::int64_t done,
                       std::int64_t gradients) {
     WorkAssignment turn{in_step_ ? given.version : given.round, done, gradients};

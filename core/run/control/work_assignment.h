@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work assignment that the first server sends to a worker that asks, and the worker's request
-// (`wish`). Both are sent as fp64 numbers, which represent every count exactly.
+// Work assignment that the first server sends to a worker that asks for work, and the worker's
+// other requests (`wish`). Both are sent as fp64 numbers, which represent every count exactly.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 namespace trainyard::run {
 
 struct WorkAssignment {
-  std::int64_t step = 0;  // step of the round: selects its samples and is the step of its reports
-  std::int64_t done = 0;  // completed steps of the run when the parameters were sent
-  std::int64_t gradients = 0;  // gradients taken until then
+  // step of the round; determines its samples, and the worker reports under this step
+  std::int64_t step = 0;
+  std::int64_t done = 0;       // completed steps of the run when the parameters were sent
+  std::int64_t gradients = 0;  // gradients that the servers had taken by then
   bool last = false;           // no work is left: the worker may leave, with the final parameters
   bool evaluates = false;      // the worker first evaluates with these parameters
-  bool held = false;  // no worker was sent parameters for a while, because the run was paused
+  bool held = false;  // the run was paused, so that no worker was sent parameters for a while
 
-  static constexpr int kNumbers = 4;  // flags are stored as bits
+  static constexpr int kNumbers = 4;  // the last number contains the flags as bits
   void write(double* numbers) const {
     numbers[0] = static_cast<double>(step);
     numbers[1] = static_cast<double>(done);
@@ -35,8 +36,8 @@ struct WorkAssignment {
   }
 };
 
-// A wish is one number: the minimum number of gradients in the requested parameters, or kLeaves if
-// the worker leaves.
+// A wish is one number. kLeaves: the worker leaves. Otherwise the worker requests parameters that
+// include at least this many gradients.
 inline constexpr double kLeaves = -1;
 
 }  // namespace trainyard::run

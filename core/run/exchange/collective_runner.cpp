@@ -8,7 +8,8 @@
 namespace trainyard::run {
 
 namespace {
-constexpr std::chrono::microseconds kAbortSlice{2000};  // the abort word is checked between slices
+// between two waits of this length, the abort word is checked
+constexpr std::chrono::microseconds kAbortSlice{2000};
 }  // namespace
 
 CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound,
@@ -16,7 +17,8 @@ CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& 
     : plan_(plan), bound_(bound), exchange_(exchange), mean_of_(mean_of), frontier_(plan) {}
 
 base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
-  frontier_.admit(program, step);  // never full, since all earlier instances are complete
+  // cannot fail: the frontier is empty, since all earlier programs are complete
+  frontier_.admit(program, step);
   while (!frontier_.instance_complete(frontier_.admitted() - 1)) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
@@ -26,8 +28,8 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
   return {};
 }
 
-// Divides everything that was reduced: each element was written at least once, and no peer reads it
-// any more.
+// Divides all reduced elements by `mean_of_`. The program is complete: each element was written at
+// least once, and no peer reads it any more.
 void CollectiveRunner::divide(int program) {
   struct Part {
     std::byte *begin, *end;

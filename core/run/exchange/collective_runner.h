@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs programs that only communicate, with the frontier and exchange of a training step, to
-// benchmark collectives. Single-threaded.
+// Runs programs that only communicate, to benchmark collectives. Uses the frontier and exchange of
+// training steps. Single-threaded.
 #pragma once
 
 #include "core/plan/frontier.h"
@@ -12,13 +12,13 @@ namespace trainyard::run {
 class CollectiveRunner {
  public:
   // All arguments must outlive the runner. Every op of the plan must communicate, and the exchange
-  // must support it. `mean_of`: divisor of the sums at the end of a program (base::Reduction::mean
-  // on an exchange that only adds); 0: no division.
+  // must support it. `mean_of`: number by which sums are divided at the end of a program, for
+  // base::Reduction::mean on an exchange that only adds; 0: no division.
   CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange,
                    std::int64_t mean_of = 0);
 
-  // Runs `program` once, as step `step`, until all sends are consumed. All ranks of the plan must
-  // do the same.
+  // Runs `program` once, as step `step`, and returns when peers have consumed all sends. All ranks
+  // of the plan must do the same.
   base::Result<void> run(int program, std::int64_t step);
 
  private:

@@ -25,7 +25,7 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
   }
 }
 
-// Makes one call and waits until it is complete.
+// Makes one engine call and waits until it is complete.
 base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op,
                         const WarmUpCallbacks& onlooker) {
   auto completed = engine.completed(op.channel);
@@ -48,7 +48,7 @@ std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = submitted_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
-    at->second = *before;  // calls submitted earlier, by warm-up
+    at->second = *before;  // includes calls made during warm-up
   return at->second;
 }
 
@@ -60,8 +60,8 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
       return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
                          fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
-    std::uint64_t& handed =
-        handed_over(op.channel);  // read before this call, which may complete immediately
+    // must precede the call below, which may complete immediately
+    std::uint64_t& handed = handed_over(op.channel);
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
         !ok)
@@ -76,9 +76,9 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker) {
-  using CallSignature =
-      std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
-  std::map<CallSignature, std::pair<int, int>> ways;       // first program and op with such a call
+  // group, kind, root, elements
+  using CallSignature = std::tuple<int, CollectiveKind, int, std::int64_t>;
+  std::map<CallSignature, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)
     for (int i = 0; i < std::ssize(bound.programs[static_cast<std::size_t>(p)].ops); ++i) {
       const BoundOp& op =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives of a rank that an engine runs. An engine does not report waiting or traffic, so its
-// peer counts as ready at submission, and bytes come from a formula.
+// Collectives of a rank that an engine runs. An engine does not report waiting or traffic. So peers
+// count as ready when the call is submitted, and bytes come from a formula.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,20 @@ class EngineCalls final : public Exchange {
 
   comm::Collectives& engine_;
   base::Reduction reduction_;
-  std::map<int, std::uint64_t> submitted_;  // submitted calls, by group
+  std::map<int, std::uint64_t> submitted_;  // number of submitted calls, by group
 };
 
-// Callbacks during warm-up calls.
+// Functions that are called during warm-up.
 struct WarmUpCallbacks {
   std::function<void(int program, int op)> begins, ends;
-  std::function<base::Result<void>()> may_continue;  // checked while waiting for peers
+  // called while the rank waits for peers; a Problem ends the wait
+  std::function<base::Result<void>()> may_continue;
 };
 
-// Warms up an engine: makes one call for each distinct group, kind, root and length of the rank's
-// ops, in one order on all members. So connections and memory that an engine creates on first use
-// exist before training. Buffer contents are undefined afterwards.
+// Warms up an engine: makes one call for each distinct combination of group, kind, root and length
+// among the rank's ops. All members make the calls in the same order. So connections and memory
+// that an engine creates on first use exist before training. Buffer contents are undefined
+// afterwards.
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker);
 

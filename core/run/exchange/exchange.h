@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's communication ops in progress, over a transport (chunk by chunk) or an engine (coarse
-// collectives).
+// Communication ops of a rank that are in progress, over a transport (chunk by chunk) or an engine
+// (a collective is one op).
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ struct Transfer {
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
   std::int64_t bytes = 0;  // payload exchanged with peers
-  // of a send: complete when this many messages are consumed; of a coarse collective: number of the
-  // call in its group
+  // send: complete when the peer has consumed this many messages; collective of an engine: number
+  // of the call in its group
   std::uint64_t ticket = 0;
 };
 
@@ -34,13 +34,13 @@ class Exchange {
   // the time spent moving and summing bytes to `busy_ns`. Returns true if anything advanced.
   base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
 
-  // Returns a peer that some transfer waits for; -1 if there is none, or it is unknown.
+  // Returns a peer that some transfer waits for; -1 if no transfer waits, or the peer is unknown.
   virtual int waits_for() const = 0;
-  // Waits until transfers may advance, at most `limit`. Returns false on timeout.
+  // Waits until transfers may advance, but at most `limit`. Returns false on timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;
-  // Makes the current or next wait return immediately; any thread.
+  // Makes the current or next wait return immediately. May be called by any thread.
   virtual void wake() = 0;
-  // Fails after the rank or a peer aborted, or a peer died.
+  // Returns a Problem after the rank or a peer aborted, or a peer died.
   virtual base::Result<void> state() const = 0;
 
  protected:
@@ -48,7 +48,7 @@ class Exchange {
   std::uint64_t pass() const { return pass_; }  // number of the current `poll`
 
  private:
-  // Returns true if the transfer is complete.
+  // Advances one transfer. Returns true if it is complete.
   virtual base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) = 0;
 
   std::vector<Transfer> under_way_;

@@ -59,7 +59,8 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   });
 }
 
-// Servers and workers have no common steps, so their tags count messages.
+// Returns the tag of a message. Between servers and workers, which have no common steps, it
+// contains a message count instead of the step.
 comm::Tag Transfers::tag_of(const Transfer& transfer, std::uint64_t passed) const {
   const auto step =
       plan::serves(transfer.op->kind) ? passed : static_cast<std::uint64_t>(transfer.ready.step);
@@ -87,7 +88,7 @@ base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& 
   return complete;
 }
 
-// Copies received rows to their places and returns their size in bytes.
+// Copies received table rows to their places and returns the number of bytes.
 std::int64_t Transfers::take_rows(const BoundOp& op, const std::byte* rows) {
   const RowList list(op.named.list);
   if (list.wants_all()) compute_.copy(op.data, rows, op.bytes);

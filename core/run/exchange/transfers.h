@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's communication ops in progress, over a transport. A send is posted and stays in progress
-// until its peer has consumed it; a receive waits for its message and then reads it in place.
+// Communication ops of a rank that are in progress, over a transport. A send is posted and stays in
+// progress until its peer has consumed it; a receive waits for its message and then reads it in
+// place.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,8 @@ namespace trainyard::run {
 
 class Transfers final : public Exchange {
  public:
-  // Sums are combined by `reduction`; for a mean, the caller divides at the end.
+  // `reduction`: how received data is combined. For a mean, values are only summed; the caller
+  // divides at the end.
   Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation,
             base::Reduction reduction = base::Reduction::sum);
 
@@ -29,13 +31,14 @@ class Transfers final : public Exchange {
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
   std::int64_t take_rows(const BoundOp& op, const std::byte* rows);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
-  // Messages between two ranks on one channel keep their order, so a transfer waits until older
-  // ones of its line are posted or received.
+  // Messages to one peer on one channel, which keep their order: a transfer waits until older ones
+  // of its line are posted or received.
   struct Line {
-    std::uint64_t posted = 0, taken = 0;  // messages so far
+    // number of messages posted to the peer, and received from it
+    std::uint64_t posted = 0, taken = 0;
     std::uint64_t send_held_up = 0,
                   receive_held_up =
-                      0;  // number of the `poll` pass in which an older transfer was blocked
+                      0;  // last `poll` pass in which an older transfer of the line was blocked
   };
   Line& line(int peer, int channel);
   static std::span<const int> peers_of(const Transfer& transfer) {

@@ -11,23 +11,25 @@
 
 namespace trainyard::run {
 
-// Feeds evaluation with the rank's share of the held-out samples, one batch per call. A rank with
-// only some columns loads a batch of every rank's share, in order of ranks.
+// Loads the rank's share of the held-out samples for evaluation, one batch per call. If the rank
+// holds only some columns, a batch contains samples of all ranks' shares, in order of ranks.
 class HeldOut {
  public:
-  // First sample and count, for each rank whose samples are loaded. `own`: index of this rank.
+  // First sample and number of samples, for each rank whose samples are loaded. `own`: index of
+  // this rank's share.
   using Share = std::pair<std::int64_t, std::int64_t>;
   HeldOut(std::shared_ptr<const data::Dataset> dataset, std::vector<Share> shares, std::size_t own);
 
   void rewind() { done_.assign(shares_.size(), 0); }
   void load(compute::Compute& compute, const BoundLoad& into);  // loads the next batch
-  std::int64_t count() const { return shares_[own_].second; }   // samples of this rank's share
+  // number of samples in this rank's share
+  std::int64_t count() const { return shares_[own_].second; }
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;
   std::vector<Share> shares_;
   std::size_t own_;
-  std::vector<std::int64_t> done_;  // by share: samples loaded so far
+  std::vector<std::int64_t> done_;  // number of samples loaded so far, by share
   std::vector<std::int64_t> indices_;
   std::vector<float> features_;
   std::vector<std::int32_t> labels_;

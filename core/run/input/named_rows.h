@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Named rows of tables (plan::kListHead): the list, its construction, and copying rows between a
-// table and packed memory.
+// Named rows: the table rows that a worker needs in a round, which it lists for the servers
+// (plan::kListHead). This file builds the list, and copies rows between a table and packed memory.
 #pragma once
 
 #include <span>
@@ -36,26 +36,28 @@ class RowList {
   std::int32_t* memory_;
 };
 
-// gather_rows: packed[i] = table[numbers[i]]; scatter_rows: the reverse. `table`: start of the
-// share's rows.
+// gather_rows: packed[i] = table[numbers[i]]; scatter_rows: the reverse. `table`: first row of the
+// share.
 void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
                  std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
 void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
                   std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table);
 
-// Runs a `pack` op with its list.
+// Runs a `pack` op, which copies the rows of its list to packed memory.
 void pack_rows(compute::Compute& compute, const BoundOp& op);
 
-// Returns the bytes that an op sends or receives: those of the rows in its list, or else all.
+// Returns the bytes that an op sends or receives: those of the rows in its list, or all rows if it
+// has no list.
 std::int64_t bytes_carried(const BoundOp& op);
 
 // Determines the table rows that the samples of a round look up.
 class RowNames {
  public:
-  explicit RowNames(RoundInput& input) : input_(input) {}  // `input` must outlive it
+  explicit RowNames(RoundInput& input) : input_(input) {}  // `input` must outlive this object
 
-  // Returns the rows relative to the first row of the share, ascending and unique. Valid until the
-  // next call. Numbers that are not rows of the table are skipped.
+  // Returns the rows of a share that the samples of `step` look up, ascending and unique, relative
+  // to the first row of the share. Numbers that are not rows of the table are skipped. Valid until
+  // the next call.
   std::span<const std::int32_t> of(std::int64_t step, const NamedRows& table);
 
  private:
@@ -64,7 +66,7 @@ class RowNames {
   RoundInput& input_;
   std::int64_t step_ = -1;
   std::size_t samples_ = 0;
-  std::vector<float> columns_;  // of all samples of the step
+  std::vector<float> columns_;  // row numbers in all samples of the step
   std::vector<std::int32_t> numbers_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Samples of rounds that are not known in advance: loaded on request.
+// Loads the samples of rounds on request, because rounds are not known in advance.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,15 @@ void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& 
 
 class RoundInput {
  public:
-  // `rank`: its part of a round is loaded if the sampler shards steps; else the full round.
+  // `rank`: if the sampler shards steps, only this rank's part of a round is loaded; else the full
+  // round.
   RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank,
              std::int64_t max_samples);
 
-  // Valid until the next call with other arguments.
+  // Returns a batch, valid until the next call with other arguments.
   const data::Batch& take(std::int64_t step, int micro);
-  bool is_last_micro_step() const { return taken_.last; }  // last micro-step of its step
+  // true if the batch is the last micro-step of its step
+  bool is_last_micro_step() const { return taken_.last; }
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;

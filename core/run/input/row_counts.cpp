@@ -15,7 +15,7 @@ struct Counted {
   explicit Counted(RoundInput samples) : input(std::move(samples)) {}
   RoundInput input;
   RowNames names{input};
-  std::map<int, NamedRows> tables = {};  // by share
+  std::map<int, NamedRows> tables = {};  // tables by share
 };
 
 const plan::Program* turn_of(const plan::RankPlan& rank) {

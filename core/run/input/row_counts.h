@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Counts the table rows that the rounds of a plan's workers name, from the samples alone, without a
-// model.
+// Counts the table rows that each round of a plan's workers looks up, from the samples alone,
+// without a model.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace trainyard::run {
 
-// Returns the number of rows of share `share` that the samples of `worker` in `step` name. Empty
-// function: unknown; use the maximum of a list.
+// Returns the number of rows of share `share` that the samples of `worker` in `step` look up. If
+// the function is empty, the number is unknown; use the maximum length of a list.
 using RowCount = std::function<std::int64_t(int worker, std::int64_t step, int share)>;
 
-// Returns an empty function if no rows are named.
+// Returns an empty function if workers transfer full tables.
 RowCount row_counts(const plan::Plan& plan, const model::Model& model,
                     std::shared_ptr<const data::Dataset> dataset, const data::Sampler& sampler);
 bool names_rows(const plan::Plan& plan);

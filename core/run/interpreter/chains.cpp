@@ -15,7 +15,8 @@ std::vector<std::size_t> ops_on(const plan::Program& program, plan::LaneId lane)
   return all;
 }
 
-// Dependencies on the op's own lane are satisfied by the lane's order.
+// True if the op waits for ops of other lanes. The order of its own lane satisfies all other
+// dependencies.
 bool depends_on_peers(const plan::Op& op) {
   return std::ranges::any_of(op.after,
                              [&](const plan::Dependency& one) { return one.lane != op.lane; });

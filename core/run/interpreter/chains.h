@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chains of compute ops that are submitted to a device as one, where this is faster (CUDA graphs):
-// consecutive ops of the lane that wait for no other lane, and in which the host takes no part. The
-// results of an op may be sent and reported as soon as it is done, in a chain or not.
+// Chains of compute ops that are submitted to a device together, where this is faster (CUDA
+// graphs). A chain is a sequence of consecutive ops of the lane that wait for no other lane and
+// need no work by the host. The results of an op may be sent and reported as soon as the op is
+// done, in a chain or not.
 #pragma once
 
 #include <memory>
@@ -11,12 +12,14 @@
 
 namespace trainyard::run {
 
-// True if the host works when the op is submitted; the device must then be idle.
+// True if the host must do work when the op is submitted; the device must then be idle.
 bool needs_host(plan::OpKind kind);
-// True if the op overwrites results of an earlier op that the host has yet to read.
+// True if the op writes the loss buffer, from which the host must first have read the loss of an
+// earlier op.
 bool leaves_loss(const BoundOp& op);
 
-// A chain of ops of a program on a lane. `links_of` returns chains of at most `most` ops.
+// Range of a lane's ops that form a chain. `links_of` returns all chains of a program on a lane,
+// with at most `most` ops each.
 struct Links {
   std::size_t first = 0;  // index among the ops of the lane
   std::size_t count = 0;  // at least two

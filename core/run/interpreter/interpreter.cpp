@@ -15,7 +15,7 @@ using plan::LaneId;
 using plan::LaneKind;
 using plan::OpKind;
 
-constexpr int kPrefetched = 2;  // batches
+constexpr int kPrefetched = 2;  // number of batches loaded ahead
 
 bool loads_in(const plan::RankPlan& plan, plan::Purpose purpose) {
   return std::any_of(plan.programs.begin(), plan.programs.end(), [&](const plan::Program& program) {
@@ -32,7 +32,8 @@ plan::Columns columns_of(const BoundPlan& bound) {
   return {};
 }
 
-// Evaluates the rank's own samples; if it holds only some columns, loads those of all ranks.
+// Evaluates the rank's own share of samples. If the rank holds only some columns, loads the samples
+// of all ranks.
 HeldOut held_out_of(const InterpreterParts& parts, const plan::Columns& columns) {
   if (!columns.any()) return {parts.dataset, {parts.held_out}, 0};
   std::vector<HeldOut::Share> shares;
@@ -143,7 +144,8 @@ bool Interpreter::complete() const {
 }
 plan::StepPosition Interpreter::place() const { return state_->place; }
 
-// Input and offloading run on the rank's own threads, so waiting for them counts as progress.
+// Waits if the rank's own threads (input, offloading) or its device are working, and counts this as
+// progress: no peer is needed to continue.
 base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
@@ -185,7 +187,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   return step;
 }
 
-// A passive rank also answers while it waits at the gate.
+// Waits until the gate admits `step`. A passive rank continues to answer offers meanwhile.
 base::Result<Gate::Answer> Interpreter::State::wait_at_gate(std::int64_t step) {
   if (!answering) return parts.gate->wait_for(step);
   for (;;) {
@@ -196,8 +198,9 @@ base::Result<Gate::Answer> Interpreter::State::wait_at_gate(std::int64_t step) {
   }
 }
 
-// Answers all offers. Not while all ranks are meeting: earlier offers are already answered, and a
-// rank that asks has finished the meeting.
+// Answers all offers that have arrived; returns true if there were any. Does nothing during a
+// meeting (a mean of all ranks): offers of earlier steps are already answered, and a newer offer
+// comes from a rank that has finished the meeting.
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const AnsweredOffer& made) {
@@ -210,7 +213,7 @@ base::Result<bool> Interpreter::State::answer() {
   });
 }
 
-// Records the event at the current position.
+// Adds an event to the order log, at the current position.
 void Interpreter::State::log_answer(plan::Answer::Kind kind, int active, std::int64_t step) const {
   if (parts.order != nullptr && parts.plan->answers())
     parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
@@ -251,7 +254,8 @@ base::Result<void> Interpreter::State::run_once(const std::string& program, std:
   return admit(program, step).and_then([&] { return complete(frontier.admitted() - 1); });
 }
 
-// Returns the samples of a full micro-step; a step with more samples has further micro-steps.
+// Returns the number of samples of a full micro-step; a step with more samples has further
+// micro-steps.
 std::int64_t Interpreter::State::max_loaded() const {
   std::int64_t most = 1;
   for (const BoundProgram& program : parts.bound->programs)
@@ -259,7 +263,7 @@ std::int64_t Interpreter::State::max_loaded() const {
   return most;
 }
 
-// Runs a plan's "start" program, once and completely; its time counts for no step.
+// Runs the plan's "start" program once and waits until it is complete. Its time belongs to no step.
 base::Result<void> Interpreter::State::start(std::int64_t first_step) {
   const int program = parts.plan->program("start");
   if (program < 0 || frontier.admitted() > 0) return {};
@@ -273,14 +277,14 @@ std::int64_t Interpreter::State::share_of(std::int64_t step) const {
   return parts.share >= 0 && parts.share < shares.ranks() ? shares.samples(step, parts.share) : 0;
 }
 
-// Runs steps while the gate admits them without waiting.
+// Runs steps until the gate admits no more.
 base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
     parts.rank_progress->step.store(step, std::memory_order_relaxed);
     lap();
     while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
-    // The window may be full, because a lane moves past instances without ops for it only when it
-    // is polled.
+    // The frontier may be full. It moves a lane past programs that have no ops for it only when the
+    // lane is polled, so `progress` makes room.
     while (admitted == step && may_admit(step, step)) {
       if (const auto moved = progress(); !moved) return base::fail(moved.error());
       if (admit_step(step, step)) ++admitted;
@@ -310,14 +314,15 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
-  report_averages(step);  // includes those answered after the step
+  report_averages(step);  // includes offers that were answered after the step
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);
   return {};
 }
 
-// Runs a plan's "end" program after the last step, which may be before the schedule's end.
+// Runs the plan's "end" program after the last step that was run, which need not be the last of the
+// schedule.
 base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   if (parts.plan->program("end") < 0) return {};
   if (!averages_after(last_step))
@@ -326,8 +331,9 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   return run_once("end", last_step);
 }
 
-// Admits the next step early, so that its input and first compute overlap this step's
-// communication; but not across an evaluation, which must use the weights of its step.
+// True if step `next` may begin while `step` still runs, so that its input and first compute
+// overlap the communication of `step`. Not before an evaluation or average after `step`, which must
+// use the weights of `step`.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
   return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
@@ -341,7 +347,7 @@ bool Interpreter::State::admit_step(std::int64_t next, std::int64_t step) {
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   evaluating = true;
   loss_sum = correct = 0;
-  std::int64_t samples = 0;  // samples whose loss the rank computes
+  std::int64_t samples = 0;  // number of samples whose loss the rank computes
   held_out.rewind();
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int program = parts.plan->program(name);
@@ -355,7 +361,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     }
   }
   evaluating = false;
-  if (parts.evaluated) parts.evaluated(step);  // before the next step begins
+  if (parts.evaluated) parts.evaluated(step);  // called before the next step begins
   meter.evaluated(step, loss_sum, correct, samples, base::now_nanoseconds());
   return {};
 }

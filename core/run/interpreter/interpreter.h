@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs a bound plan: starts every op that the frontier allows, and waits only if none can run. One
-// thread runs all lanes of the rank. Compute runs in order, and communication advances between two
-// compute ops.
+// Interpreter of a bound plan: starts every op whose dependencies are met, and waits only if no op
+// can run. One thread runs all lanes of the rank. Compute runs in order, and communication advances
+// between two compute ops.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace trainyard::run {
 class ChunkSampler;
 class OrderLog;
 
-// An op of a program; -1: none.
+// Program and op in it, by index; -1: none.
 struct OpPosition {
   std::int32_t program = -1, op = -1;
 };
@@ -34,10 +34,10 @@ struct OpPosition {
 struct RankProgress {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::uint64_t> ops_done{0};
-  // op that is running or waited for, stored atomically with its program; none: at the gate, or
-  // about to be
+  // op that runs or that the rank waits for, stored atomically with its program; none while the
+  // rank is at the gate
   std::atomic<OpPosition> op{OpPosition{}};
-  std::atomic<std::int32_t> waits_for{-1};  // peer that is waited for
+  std::atomic<std::int32_t> waits_for{-1};  // peer that the rank waits for; -1: none
   std::atomic<std::int64_t> first_step_done_ns{0};
 };
 
@@ -58,17 +58,18 @@ struct InterpreterParts {
   Gate* gate = nullptr;
   RankProgress* rank_progress = nullptr;
   const SlowdownModel* slowness = nullptr;  // null: ops are not slowed
-  comm::Collectives* engine = nullptr;      // replaces the transport: runs coarse collectives
-  ChunkSampler* chunks = nullptr;           // null: no chunk values are recorded
+  // used in place of the transport if an engine runs collectives as single ops; else null
+  comm::Collectives* engine = nullptr;
+  ChunkSampler* chunks = nullptr;  // null: no chunk values are recorded
   // if false, the process runs several ranks, and its memory is not reported
   bool is_own_process = true;
   std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
-  // For a worker of servers, as in ServerParts; called before the worker computes, by its turn.
+  // Checkpoints of a worker of servers, as in ServerParts. `save` is called before the worker
+  // computes, when its assignment reaches such a step.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
-  int share = -1;  // share of each step's samples; -1: by rank
-  OrderLog* order =
-      nullptr;  // for a rank that keeps an order log (order_log.h); null: it is not recorded
+  int share = -1;             // index of the rank's share of each step's samples; -1: the rank
+  OrderLog* order = nullptr;  // log of a rank that keeps an order (order_log.h); null: not recorded
 };
 
 // True if a rank needs the data set.
@@ -80,26 +81,26 @@ class Interpreter {
   ~Interpreter();
 
   // Warms up the rank before training: runs each compute op on the device, each chain until it is a
-  // graph, sample loading, and each kind of engine call, on undefined memory contents. Some devices
-  // block all work on first use of a function (CUDA loads kernels and allocates memory then). That
-  // would deadlock if the work waits for peers (NCCL). Memory contents are undefined afterwards.
+  // graph, sample loading, and each kind of engine call. On first use of a function, some devices
+  // block all work (CUDA loads kernels and allocates memory then). In training this would deadlock
+  // if the blocked work waits for peers (NCCL). Memory contents are undefined afterwards.
   base::Result<void> warm_up();
 
   // Runs from step `first_step` until the schedule or the gate ends the run. Returns the number of
-  // completed steps. A failure names the op.
+  // completed steps. A Problem names the op that failed.
   base::Result<std::int64_t> run(std::int64_t first_step = 0);
 
-  // Alternative for a plan of an evaluator: evaluates all its held-out samples with the current
-  // parameters, and reports the result as of step `step`.
+  // Replaces `run` for an evaluator's plan: evaluates all its held-out samples with the current
+  // parameters, and reports the result under step `step`.
   base::Result<void> evaluate(std::int64_t step);
 
-  // Alternative for a thread that runs several ranks and decides which one proceeds
-  // (pair_training.h). Offers to the rank are then not answered.
+  // Replaces `run` for a thread that runs several ranks and decides which one proceeds
+  // (gossip_replay.h). The interpreter then answers no offers.
   void open(std::int64_t first_step);  // sets the first step
   // admits a program to run next
   base::Result<void> admit(const std::string& program, std::int64_t step);
-  base::Result<bool>
-  progress();  // runs what can run now, at most one compute op; false: a peer must proceed first
+  // runs what can run now, at most one compute op; returns false if a peer must proceed first
+  base::Result<bool> progress();
   bool complete() const;  // true if all admitted programs are complete
   plan::StepPosition place() const;
 

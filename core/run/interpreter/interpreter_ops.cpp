@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs ops: starts every op that may start, lane by lane, and reports them.
+// Ops of an interpreter: starts every op that may start, lane by lane, and reports completed ops.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ using plan::LaneId;
 using plan::OpKind;
 
 constexpr std::chrono::microseconds kInputSlice{100};
-constexpr std::int64_t kAwakeBefore = 60'000;  // nanoseconds; typical wake-up latency
+// nanoseconds by which a sleep ends early, for the typical wake-up latency
+constexpr std::int64_t kAwakeBefore = 60'000;
 
 }  // namespace
 
@@ -29,8 +30,8 @@ base::Result<bool> Interpreter::State::progress() {
   if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
-  // The next communication op must not wait for a compute op. But sends after the end of a step
-  // must not count in its traffic.
+  // Completed transfers may allow other communication ops to start, which must not wait for a
+  // compute op. Stops at the end of a step, whose traffic must not include later sends.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
     if (const auto more = move_transfers(); !more) return base::fail(more.error());
   auto answered = answer();
@@ -106,7 +107,7 @@ bool Interpreter::State::run_input() {
   return true;
 }
 
-// Returns false if the samples have not arrived.
+// Runs a load op. Returns false if its samples have not arrived yet.
 bool Interpreter::State::load(const Frontier::Ready& ready) {
   const BoundLoad& into = *bound_program(ready.program).load(bound(ready).micro);
   if (evaluating) {
@@ -127,7 +128,8 @@ base::Result<bool> Interpreter::State::run_compute() {
   return taken ? given || *taken : taken;
 }
 
-// Submits the next op before the device has finished earlier ones.
+// Submits the next compute op or chain, even before the device has finished earlier ones. Returns
+// true if it submitted any.
 bool Interpreter::State::submit_compute() {
   const auto ready = frontier.next_in_order(compute_lane);
   if (!ready) return false;
@@ -146,7 +148,7 @@ bool Interpreter::State::submit_compute() {
   return true;
 }
 
-// All ops of a chain may start when the first one may.
+// Submits a chain. All its ops may start when the first one may.
 void Interpreter::State::give(Chains::Chain& chain) {
   std::uint64_t mark = chain.given->enqueue(*queue);
   for (std::size_t i = 0; i < chain.ops.size(); ++i, ++mark) {
@@ -155,9 +157,9 @@ void Interpreter::State::give(Chains::Chain& chain) {
   }
 }
 
-// Returns false if the host takes part in the op, or if the op overwrites results that are read
-// when an earlier op completes. All other ops write their results once per step, and only one step
-// is in progress.
+// True if the op may be submitted before earlier ones are complete. False if it needs work by the
+// host, or overwrites a loss that the host reads when an earlier op completes. All other results
+// are written once per step, and only one step is in progress.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
   if (enqueue_uncaptured || computing.size() == kGiven || needs_host(op.kind)) return false;
@@ -212,8 +214,8 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
   return {};
 }
 
-// Counts the op before slowing it: an answer given meanwhile already includes its effect on the
-// parameters.
+// Advances `place`, the position of computation, past the op. Called before the op is slowed: an
+// answer given meanwhile already includes the op's effect on the parameters.
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
@@ -221,8 +223,8 @@ void Interpreter::State::count(const Frontier::Ready& computed) {
                                : plan::StepPosition{computed.step, place.ops + 1};
 }
 
-// Waits until the op that began at `begin_ns` has taken its intended time, and returns the waiting
-// time in nanoseconds. Meanwhile it answers offers without delay.
+// Slows an op: waits until the op that began at `begin_ns` has taken its intended time, and returns
+// the waiting time in nanoseconds. Meanwhile answers offers without delay.
 base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready,
                                                          std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
@@ -239,8 +241,8 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
     else
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kMaxSleep)));
-    parts.rank_progress->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // the rank is slow, but not hung
+    // the rank is slow, but not hung
+    parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   }
   lap();
   meter.record_slowed(parts.slowness->factor(ready.step), now_ns - done_ns,
@@ -253,8 +255,8 @@ void Interpreter::State::add_held_out() {
   correct += parts.bound->metrics.as<double>()[1];
 }
 
-// Called if nothing can run: waits for the device, a peer, or the next batch, and records the time
-// accordingly.
+// Called if no op can run: waits for the device, a peer, or the next batch. Adds the time to that
+// activity.
 base::Result<void> Interpreter::State::idle() {
   const bool computes = !computing.empty(),
              comm_waits = !computes && transfers && !transfers->empty();
@@ -307,7 +309,8 @@ void Interpreter::State::is_at(const Frontier::Ready& ready) {
   parts.rank_progress->op.store({ready.program, ready.op}, std::memory_order_relaxed);
 }
 
-// Adds the op to a Problem. A Problem from an abort elsewhere already names it.
+// Adds the current op to a Problem. Does not change a Problem from an abort elsewhere, which
+// already names its op.
 base::Problem Interpreter::State::in_op(base::Problem problem) const {
   if (transfers)
     if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
@@ -320,7 +323,8 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
   return problem;
 }
 
-// If several ops are submitted, the device does not report which one failed.
+// Adds the range of submitted ops to a Problem: if there are several, the device does not report
+// which one failed.
 base::Problem Interpreter::State::in_given_ops(base::Problem problem) const {
   if (computing.size() < 2) return problem;
   const auto token = [this](const Computing& one) {

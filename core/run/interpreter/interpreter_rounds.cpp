@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Worker of parameter servers: instead of steps it runs rounds, which a server assigns.
+// Worker of parameter servers: runs rounds, which the first server assigns, instead of steps. A
+// turn is the exchange with the servers between two rounds: the worker gets its next assignment and
+// parameters.
 #include "core/base/clock.h"
 #include "core/run/interpreter/interpreter_state.h"
 
 namespace trainyard::run {
 
-// Runs a worker of parameter servers turn by turn.
+// Runs a worker of parameter servers, round by round. Returns the number of completed steps.
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds =
       std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, max_loaded());
@@ -24,7 +26,8 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
   }
 }
 
-// Waits for a turn. The rank's reported step is the horizon meanwhile.
+// Waits until `turns` turns are complete, and returns the assignment. Meanwhile the rank reports
+// the horizon as its step, because it is idle.
 base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) {
   const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
   while (frontier.completed(op.lane) < turns) {
@@ -44,8 +47,8 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
     parts.save(saved * parts.save_every_steps);
   }
   if (turn.held) meter.begin_anew(now_ns);
-  // Other servers may never answer this turn, as no worker computes any more, so the worker
-  // requests their final parameters.
+  // The worker requests the final parameters explicitly. Other servers may never answer this turn,
+  // because no worker computes any more.
   if (turn.last && parts.plan->program("last") >= 0) {
     write_request(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;
@@ -61,9 +64,9 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
   return train_and_ask(turn.step);
 }
 
-// Opens the next turn immediately, like the first one. So a server's answer is read while another
-// server has not yet taken the gradient or wish. Otherwise servers and workers could deadlock, with
-// each server waiting for readers of the slot that it needs.
+// Trains a round. Opens the next turn before the round is complete, so that the worker reads a
+// server's answer even if another server has not yet taken its gradient. Otherwise servers and
+// workers could deadlock: each server could wait for readers of the version slot that it needs.
 base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   const std::string program = parts.schedule.program(step);
   if (auto ok = admit(program, step); !ok) return ok;
@@ -82,8 +85,8 @@ void Interpreter::State::write_request(double value) {
     *reinterpret_cast<double*>(op.data) = value;
 }
 
-// Lists the rows of the current turn. A worker that evaluates with the parameters, or ends with
-// them, wants all rows.
+// Writes the list of table rows that the current round needs. Lists all rows if the worker
+// evaluates with the parameters, or ends with them.
 void Interpreter::State::name_rows(const BoundOp& op) {
   const WorkAssignment turn = WorkAssignment::read(
       reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));

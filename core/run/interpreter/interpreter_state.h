@@ -25,7 +25,8 @@
 
 namespace trainyard::run {
 
-constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is checked between slices
+// between two waits of this length, the abort word is checked
+constexpr std::chrono::microseconds kWaitSlice{2000};
 constexpr std::size_t kGiven = 64;  // maximum number of compute ops submitted to a device
 constexpr std::size_t kLinks =
     kGiven / 2;  // maximum length of a chain, so that a second chain fits while the device runs one
@@ -38,20 +39,20 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;       // null: a single rank
   std::unique_ptr<OfferAnswerer> answering;  // null: not a passive rank
   std::unique_ptr<compute::Queue> queue;
-  // submits an op only after the previous one is done, because ops are slowed, or offers are
-  // answered between them
+  // true if an op is submitted only after the previous one is done, because ops are slowed, or
+  // because offers are answered between them
   const bool enqueue_uncaptured;
-  std::optional<Chains> chains;  // empty if `enqueue_uncaptured`
-  // A submitted op, and the queue's mark after it.
+  std::optional<Chains> chains;  // empty if ops are submitted one by one (`enqueue_uncaptured`)
+  // A submitted op, and a mark in the queue that is reached when it is complete.
   struct Computing {
     plan::Frontier::Ready ready;
     std::uint64_t mark = 0;
     std::int64_t begin_ns = 0;
   };
-  std::vector<Computing> computing;  // in order; at most kGiven
+  std::vector<Computing> computing;  // submitted ops in order; at most kGiven
   std::int64_t computed_ns = 0;      // end of the last completed op
   std::unique_ptr<data::InputPipeline> pipeline;
-  // instead of `pipeline`, for a worker that is assigned rounds
+  // used instead of `pipeline` by a worker that is assigned rounds
   std::unique_ptr<RoundInput> rounds;
   std::unique_ptr<RowNames> row_names;
   const plan::Columns columns;  // columns of the loaded samples; none: all
@@ -61,28 +62,31 @@ struct Interpreter::State {
   plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
-  // all ranks are forming their mean and evaluating; until the next step no answers are owed, and
-  // ranks without further steps may be gone
+  // true during a meeting: all ranks form their mean and evaluate. Until the next step no answers
+  // are due, and ranks without further steps may have left.
   bool meeting = false;
-  std::int64_t completing = -1;  // instance that must complete now; -1: none
+  std::int64_t completing = -1;  // number of the admitted program that must complete now; -1: none
   bool input_blocked = false;    // the input lane waits for its batch
-  // Number of admitted instances when the copy lane was last notified; -1: something advanced
-  // since. Notifying it whenever nothing advances would keep it busy forever.
+  // Number of admitted programs when the copy lane was last notified; -1: something has advanced
+  // since. The lane is not notified again while nothing advances, because that would keep it busy
+  // forever.
   std::int64_t copies_requested_at = -1;
   // time of the last clock reading, which ends one interval and begins the next
   std::int64_t now_ns = 0;
-  std::int64_t step_of_op = 0;  // current step; may be one ahead, as the next step begins early
+  // step of the op that runs; may be one ahead, as the next step begins early
+  std::int64_t step_of_op = 0;
   double loss_sum = 0, correct = 0;
-  std::int64_t asked = 0;  // offers to neighbors that were answered
-  // position of computation; the effects of an op are complete when it counts
+  std::int64_t asked = 0;  // number of offers of this rank that neighbors have answered
+  // position of computation: step, and number of its compute ops whose effects are complete
   plan::StepPosition place;
-  // by program: compute ops of a training step; 0 for other programs
+  // number of compute ops of a training step, by program; 0 for other programs
   const std::vector<std::int32_t> step_ops;
-  // worker of servers: instance of its training; later instances belong to the next round
+  // for a worker of servers: number of the admitted program that trains; later ones belong to the
+  // next round
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
-  std::int64_t saved = 0;  // checkpoints, in units of save_every_steps
-  std::unique_ptr<Offloading>
-      offloading;  // last, because it uses the frontier; null: no offloading
+  std::int64_t saved = 0;  // step of the last checkpoint / save_every_steps
+  // null: no offloading. Declared last, because its thread uses the frontier
+  std::unique_ptr<Offloading> offloading;
 
   explicit State(InterpreterParts p);
   ~State();  // waits until the device has finished all submitted ops
@@ -111,7 +115,7 @@ struct Interpreter::State {
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
   bool admit_step(std::int64_t next, std::int64_t step);
-  std::int64_t share_of(std::int64_t step) const;  // number of samples
+  std::int64_t share_of(std::int64_t step) const;  // returns a number of samples
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> wait_at_gate(std::int64_t step);

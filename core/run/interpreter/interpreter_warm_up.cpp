@@ -39,7 +39,8 @@ void Interpreter::State::load_nothing(const compute::Tensor& input) {
                               std::array<float, 256>{});
 }
 
-// Runs an op, and a chain twice more: in the second run the device captures it as a graph.
+// Runs an op, and the chain that begins with it twice: in the second run the device captures the
+// chain as a graph.
 base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& ready) {
   is_at(ready);
   for (const auto& kernel : bound(ready).kernels) kernel->enqueue(*queue);

@@ -19,8 +19,8 @@ OfferAnswerer::OfferAnswerer(const AnsweringParts& parts)
     asking_ranks_.push_back({&pairing, asked_from(pairing, parts.first_step)});
 }
 
-// Returns the first step, from `step` on, in which the active rank asks this rank; the end of the
-// run if there is none.
+// Returns the first step, from `step` on, in which the active rank makes an offer to this rank; the
+// end of the run if there is none.
 std::int64_t OfferAnswerer::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
   while (step < parts_.steps && pairing.partner(step) != parts_.plan->rank) ++step;
   return step;
@@ -43,8 +43,8 @@ Result<bool> OfferAnswerer::answer(const std::function<void(const AnsweredOffer&
   return any;
 }
 
-// An active rank makes no new offer before it has read the answer. So there is room for one answer,
-// and its buffer has no reader while it is written.
+// Answers the offer of one active rank. An active rank makes no new offer before it has read the
+// answer. So there is room for one answer, and no rank reads its buffer while it is written.
 Result<bool> OfferAnswerer::answer(std::size_t number,
                                    const std::function<void(const AnsweredOffer&)>& report) {
   AskingRank& asking_rank = asking_ranks_[number];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers offers of active ranks on a passive rank (plan/pairing.h). The passive rank atomically
-// replaces its parameters by the mean of both and sends the mean back. The rank's only thread does
-// this between any two of its ops, so no other op sees half-averaged parameters, and an active rank
-// waits for at most one op.
+// Answers offers of active ranks on a passive rank (asynchronous gossip, plan/pairing.h). An offer
+// contains the active rank's parameters. The passive rank atomically replaces its parameters by the
+// mean of both and sends the mean back. The rank's only thread does this between any two of its
+// ops. So no other op sees half-averaged parameters, and an active rank waits for at most one op.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct AnsweringParts {
   comm::Transport* transport = nullptr;
   compute::Compute* compute = nullptr;
   std::uint32_t generation = 0;
-  std::int64_t first_step = 0, steps = 0;  // of the run
+  std::int64_t first_step = 0, steps = 0;  // steps of the run
 };
 
 // An answered offer: its op in program "answer", and the step of the active rank.
 struct AnsweredOffer {
   int op = 0;
-  std::int64_t step = 0, begin_ns = 0, end_ns = 0, bytes = 0;  // `bytes`: both directions
+  std::int64_t step = 0, begin_ns = 0, end_ns = 0, bytes = 0;  // `bytes`: sum of both directions
 };
 
 class OfferAnswerer {
@@ -37,12 +37,12 @@ class OfferAnswerer {
   // Answers all offers that have arrived, and calls `report` for each. Returns true if there were
   // any.
   base::Result<bool> answer(const std::function<void(const AnsweredOffer&)>& report);
-  // Likewise, for one active rank, by the index of its pair.
+  // Like above, but answers only one active rank. `number`: index of its pair.
   base::Result<bool> answer(std::size_t number,
                             const std::function<void(const AnsweredOffer&)>& report);
 
-  // Returns the op that will answer an outstanding offer of this step or an earlier one; -1 if all
-  // are answered.
+  // Returns the op that answers an offer of `step` or an earlier step that has not been answered;
+  // -1 if all are answered.
   int next_answer(std::int64_t step) const;
   std::int64_t averages() const { return averages_; }  // number of averages so far
 

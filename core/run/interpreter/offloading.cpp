@@ -35,7 +35,8 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
 
 using Marks = std::vector<std::vector<bool>>;  // by program and op
 
-// Marks the op that satisfies a dependency, in a program that it may refer to.
+// Marks the op of `program` that satisfies a dependency, if the dependency may refer to this
+// program.
 void mark(const plan::Dependency& dependency, const plan::Program& program,
           std::vector<bool>& marks) {
   std::int32_t passed = 0;
@@ -48,7 +49,8 @@ void mark(const plan::Dependency& dependency, const plan::Program& program,
   if (last < program.ops.size()) marks[last] = true;
 }
 
-// Returns the ops that ops of a lane wait for. Steps back may refer to any program.
+// Returns the ops that a lane's ops wait for. A dependency on an earlier step may refer to any
+// program.
 Marks awaited_by(const plan::RankPlan& plan, plan::LaneId lane) {
   Marks marks;
   for (const plan::Program& program : plan.programs) marks.emplace_back(program.ops.size(), false);
@@ -103,7 +105,7 @@ void Offloading::notify_thread() {
 void Offloading::run() {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
-    // checked after reading `changes_`: a stop is set before the notification
+    // must follow the read of `changes_`: a stop is set before its notification
     if (stop_.load()) return;
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);
@@ -111,8 +113,8 @@ void Offloading::run() {
   }
 }
 
-// Waits until a copy has taken the drawn device's time. A straggler's copies are not slowed: only
-// its arithmetic is.
+// Waits until a copy has taken the drawn device's time. On a straggler, only arithmetic is slowed
+// further, not copies.
 void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
@@ -124,7 +126,7 @@ void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begi
         std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kMaxHoldTime));
 }
 
-// Returns false if no op may start, or after a failure.
+// Runs the next copy op. Returns false if none may start, or after a failure.
 bool Offloading::carry_out_next() {
   if (failure_) return false;
   const auto ready = frontier_.next(lane_);
@@ -137,7 +139,8 @@ bool Offloading::carry_out_next() {
   return done.has_value();
 }
 
-// Notifies the waiting thread, which waits for copies alone or in its exchange.
+// Records that an op ended, and wakes the rank's thread, which waits for copies only, or for its
+// exchange.
 void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
                       std::int64_t begin_ns) {
   {
@@ -153,7 +156,7 @@ void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<voi
   if (peers_ != nullptr) peers_->wake();
 }
 
-// Checks in this order, so that ops that completed before settling are seen.
+// Reads the counters before `ended_`. In this order, an op that completes in between is not missed.
 bool Offloading::under_way() const {
   if (settled_.load(std::memory_order_acquire) != changes_.load(std::memory_order_acquire))
     return true;

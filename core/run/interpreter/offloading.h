@@ -22,7 +22,7 @@ namespace trainyard::run {
 // Runs the copies of an OUT or IN, in order.
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
-// A completed op.
+// A completed op of the copy lane.
 struct CompletedCopy {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
@@ -30,17 +30,18 @@ struct CompletedCopy {
 
 class Offloading {
  public:
-  // `peers`: exchange in which the rank may also wait; its wait is woken when an op has completed.
+  // `peers`: exchange in which the rank's thread may also wait; a completed copy ends this wait.
   // Null for a single rank. `slowness`: paces copies; null: not paced.
   Offloading(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
              const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
              const SlowdownModel* slowness = nullptr);
-  ~Offloading();  // may run at any time; waits only for the op in progress
+  ~Offloading();  // stops the thread at any time; waits only for the op in progress
   Offloading(const Offloading&) = delete;
   Offloading& operator=(const Offloading&) = delete;
 
-  void notify_thread();  // notifies the thread: other lanes advanced, or an instance was admitted
-  // Notifies the thread if a copy waits for the completed op of another lane.
+  // tells the thread that other lanes advanced, or that a program was admitted
+  void notify_thread();
+  // Notifies the thread if a copy waits for op `ended` of another lane.
   void notify_after(const plan::Frontier::Ready& ended) {
     if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
       notify_thread();
@@ -49,8 +50,7 @@ class Offloading {
   // Moves the ops that completed since the last call into `ended`, in order. Returns true if there
   // were any.
   bool take(std::vector<CompletedCopy>& ended);
-  // True while an op is running or may start (pending notifications), or completed ops wait to be
-  // taken.
+  // True while the thread may have work, or completed ops wait to be taken.
   bool under_way() const;
   // Waits until an op has completed, at most `limit`.
   void wait(std::chrono::microseconds limit);
@@ -70,12 +70,12 @@ class Offloading {
 
   plan::Frontier& frontier_;
   const plan::LaneId lane_;
-  const std::vector<std::vector<bool>> awaited_;  // by program and op
+  const std::vector<std::vector<bool>> awaited_;  // ops that copies wait for, by program and op
   const BoundPlan& bound_;
   compute::Compute& compute_;
   Exchange* const peers_;
   const SlowdownModel* const slowness_;
-  // notifications, and the count up to which they are processed
+  // number of notifications, and how many of them the thread has processed
   std::atomic<std::uint32_t> changes_{0}, settled_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;

@@ -8,13 +8,14 @@ namespace trainyard::run {
 Staleness::Staleness(const plan::RankPlan& plan) {
   for (const plan::Program& program : plan.programs) {
     std::vector<int>& by_op = by_op_.emplace_back();
-    std::map<std::int32_t, int> forward;  // by micro-batch: updates before its forward pass
+    // number of updates before the forward pass, by micro-batch
+    std::map<std::int32_t, int> forward;
     int updates = 0;
     for (const plan::Op& op : program.ops) {
       if (op.kind == plan::OpKind::forward) forward.try_emplace(op.micro, updates);
       const bool counts = op.kind == plan::OpKind::rate && op.micro >= 0;
-      const auto passed =
-          forward.find(op.micro);  // missing if only other ranks have samples of the micro-batch
+      // not found if only other ranks have samples of the micro-batch
+      const auto passed = forward.find(op.micro);
       by_op.push_back(counts && passed != forward.end() ? updates - passed->second : -1);
       updates += counts ? 1 : 0;
     }

@@ -27,8 +27,8 @@ const std::byte* in_memory(const BoundOp& op) {
   return op.kind == OpKind::reduce_many ? op.own : op.data;
 }
 
-// Collects the ops of the first collective of each bucket. A bucket may have several in a program,
-// in order on its lanes; the first ends where an op repeats.
+// Collects the ops of the first collective of each bucket. A program may have several collectives
+// of a bucket, one after another. The first one ends where an op repeats.
 class FirstCollectives {
  public:
   using Key = std::pair<std::int32_t, std::int32_t>;  // group, bucket

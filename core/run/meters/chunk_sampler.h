@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Records sample values of a rank's buckets before and after their collectives, for a few steps: a
-// few elements of every chunk, evenly spaced. It samples steps 0, 1, 2, 4, 8, ... of training,
-// programs before the first step, and single steps of the user; of each bucket only the first
-// collective of a step. In other steps it costs a table lookup per op. It skips collectives of an
-// engine, byte-encoded payloads, and collectives with more ranks or chunks than can be played.
+// Records sample values of a rank's buckets before and after their collectives: a few elements of
+// every chunk, evenly spaced. It does so in training steps 0, 1, 2, 4, 8, ..., in programs before
+// the first step, and in single steps of the user. It records only the first collective of a bucket
+// in a step. In other steps it costs a table lookup per op. It skips collectives of an engine,
+// byte-encoded payloads, and collectives with more ranks or chunks than the workbench can play.
 #pragma once
 
 #include <vector>
@@ -17,41 +17,42 @@
 
 namespace trainyard::run {
 
-inline constexpr std::int64_t kSampledOfChunk = 4;  // elements, if the chunk has as many
-inline constexpr std::size_t kMaxSampledBytes =
-    std::size_t{1} << 18;  // per rank and run; recording stops when it is reached
+inline constexpr std::int64_t kSampledOfChunk = 4;  // number of elements, if the chunk has as many
+// limit per rank and run, after which recording stops
+inline constexpr std::size_t kMaxSampledBytes = std::size_t{1} << 18;
 
 bool sampled_step(std::int64_t step);
 
-// Returns the sampled elements of a bucket, ascending: for a chunk of c elements, those at c (2 i +
-// 1) / 2 n for i < n = min(c, kSampledOfChunk).
+// Returns the indices of a bucket's sampled elements, ascending. In a chunk of c elements they are
+// c (2 i + 1) / 2 n for i < n = min(c, kSampledOfChunk).
 std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket);
 
 class ChunkSampler {
  public:
-  // All arguments but `method` must outlive the sampler. `method`: used to expand the plan.
+  // All arguments but `method` must outlive the sampler. `method`: how the plan's collectives were
+  // expanded to sends and receives.
   ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
                const BoundPlan& bound, const collective::Method& method, const Gate& gate,
                telemetry::ChunkValueQueue& box);
 
-  // To be called for each communicating op, by the thread that runs it: before any of its data
-  // moves, and when it is complete.
+  // Must be called for each communication op, by the thread that runs it: `begins` before any of
+  // its data moves, and `ends` when it is complete.
   void begins(const plan::Frontier::Ready& op);
   void ends(const plan::Frontier::Ready& op);
 
  private:
-  // State of a bucket of a program.
+  // State of a bucket in a program.
   struct Bucket {
-    telemetry::ChunkValues values;  // all fields but step and values
+    telemetry::ChunkValues values;  // what is recorded; step and values are filled in later
     const std::byte* data = nullptr;
     int ops = 0;
-    std::int64_t instance = -1;  // instance in progress
-    int done = 0;                // completed ops of it
+    std::int64_t instance = -1;  // number of the admitted program that is in progress
+    int done = 0;                // number of its completed ops
   };
   struct Program {
     bool before_steps = false;
     std::vector<Bucket> buckets;
-    std::vector<int> bucket_of;  // by op; -1: not sampled
+    std::vector<int> bucket_of;  // bucket by op; -1: not sampled
   };
 
   Program sampled(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,

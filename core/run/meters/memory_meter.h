@@ -12,11 +12,12 @@ namespace trainyard::run {
 
 class MemoryMeter {
  public:
-  // `events` may be null: no reports. Without `is_own_process`, process memory is not reported.
+  // `events`: destination of reports; null: no reports. Without `is_own_process`, process memory is
+  // not reported.
   MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool is_own_process);
 
-  // Reports as of `step` at `now_ns`, if due: first immediately, then twice a second, or less often
-  // if measuring takes long.
+  // Reports under step `step` if a report is due at `now_ns`. The first report is due immediately,
+  // others twice a second, or less often if measuring takes long.
   void report_if_due(std::int64_t step, std::int64_t now_ns);
   void tell(std::int64_t step, std::int64_t now_ns);
 

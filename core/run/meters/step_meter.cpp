@@ -51,7 +51,8 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;  // later micro-steps are added
+    // the values of later micro-steps are added
+    if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }
@@ -97,8 +98,8 @@ void StepMeter::record_slowed(double factor, std::int64_t imposed_ns, std::int64
   late_ns_ += late_ns;
 }
 
-// Reports from the first slowed op on, even when nothing is slowed any more, so that a chart shows
-// the end.
+// Reports how much ops were slowed. Continues after the last slowed op, so that a chart shows the
+// end of the slowdown.
 void StepMeter::imposed_metrics(std::int64_t step) {
   if (!holds_back_) return;
   metric(Metric::imposed_seconds, step, base::seconds(times.imposed_ns));
@@ -143,17 +144,16 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
-    // readers divide traffic by the step's time and pair it with the samples: reported between the
-    // two
+    // must be between the two metrics: readers divide traffic by the step's time, and pair it with
+    // the samples that follow
     traffic_metrics(step);
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
-    imposed_metrics(
-        // only some ranks report these: their absence is known once the metrics that all ranks
-        // report arrive
-        step);
+    // must precede metrics that every rank reports: when these arrive without the former, readers
+    // know that this rank does not report them
+    imposed_metrics(step);
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
@@ -163,17 +163,17 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
-    // A rank of a virtual clock has neither process nor transport: its arenas are beside those of
-    // all others, and no time passes.
+    // A rank on the virtual clock has no process, transport or arenas of its own, and no real time
+    // passes.
     if (own_process_ || transport_ != nullptr) memory_.report_if_due(step, end_ns);
   }
   times = {end_ns};
 }
 
-// Reports gradient norms. A reduced gradient includes a prescale of 1 / global samples. A rank's
-// local norm is that of the mean over its own samples, or those of its share even if its program
-// counts none; it is zero without samples. The loss scale is removed. Ranks without gradients
-// report no local norm, and only ranks that update report the reduced norm.
+// Reports gradient norms, without the loss scale. The reduced gradient is the mean over all samples
+// of the step; only ranks that update report its norm. The local norm is that of the mean over the
+// rank's own samples, or over those of its share if its program counts none. It is zero without
+// samples. Ranks without gradients report no local norm.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;
@@ -183,7 +183,7 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                    : 1.0) /
       scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
-    if (model_.segments[s].elements == 0) continue;  // no parameters
+    if (model_.segments[s].elements == 0) continue;  // the segment has no parameters
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_)
@@ -213,8 +213,8 @@ void StepMeter::traffic_metrics(std::int64_t step) {
   }
 }
 
-// Totals are read per step, and rates use the time of steps. Traffic between two steps is reported
-// once more under the first, so that it is part of no rate.
+// Reports traffic between two steps. Readers compute a rate from the totals of two steps. So the
+// new totals are reported again under the earlier step, and the traffic is part of no rate.
 void StepMeter::traffic_between_steps() {
   for (std::size_t peer = 0; peer < reported_messages_.size(); ++peer) {
     const comm::Traffic traffic = reported_messages_[peer] > 0

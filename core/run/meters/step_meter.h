@@ -14,8 +14,8 @@
 
 namespace trainyard::run {
 
-// Nanoseconds of one step by activity of the rank's thread, each measured from the end of the one
-// before. The remainder of the step is spent reporting.
+// Nanoseconds of one step by activity of the rank's thread. Each activity is measured from the end
+// of the previous one. The remainder of the step is spent reporting.
 struct StepTimes {
   std::int64_t begin_ns = 0;
   std::int64_t compute_ns = 0, transfer_ns = 0, wait_ns = 0, input_ns = 0;
@@ -24,8 +24,8 @@ struct StepTimes {
 
 class StepMeter {
  public:
-  // `events` may be null: no reports. `transport` may be null: a single rank. Without
-  // `is_own_process`, the rank's memory is not reported.
+  // `events`: destination of reports; null: no reports. `transport`: null for a single rank.
+  // Without `is_own_process`, the rank's memory is not reported.
   StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model,
             const BoundPlan& bound, bool is_own_process);
 
@@ -34,31 +34,33 @@ class StepMeter {
   void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns,
                 std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
                 std::int64_t imposed_ns = 0);
-  // Records that a compute op was slowed, to `factor` times its time or to the drawn device's time,
-  // which it exceeded by `late_ns`.
+  // Records that a compute op was slowed: to `factor` times its real time, or to the drawn device's
+  // time. `late_ns`: time by which the op exceeded the latter.
   void record_slowed(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
   // Reports the staleness, in updates, of a gradient on a rank that updates after every
   // micro-batch.
   void stale(std::int64_t step, int rank, int versions, std::int64_t now_ns);
   // Saves an op's results before the next step can overwrite them.
   void capture(const BoundOp& op, std::int64_t step);
-  // Reports all metrics of a complete training step, and restarts `times` at `end_ns`. Without
-  // `learning_rate` if a server updates with its own. `share`: samples of the step that the rank
-  // processes, even if its program counts none.
+  // Reports all metrics of a complete training step, and restarts `times` at `end_ns`.
+  // `learning_rate`: nothing if servers update, with their own rate. `share`: samples of the step
+  // that the rank processes, even if its program counts none.
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program,
                  std::optional<double> learning_rate, std::int64_t share = 0);
-  // For a worker that names rows: records the bytes of a table's share, or of its list of rows, in
-  // this round or in the turn that opens the next one.
+  // For a worker that lists table rows: records the bytes of a table's share, or of its list of
+  // rows. `of_next_round`: they belong to the turn that opens the next round.
   void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
   // Restarts `times` at `now_ns` for the next step, so that time between steps (a pause, answers)
-  // counts for no step.
+  // belongs to no step.
   void begin_anew(std::int64_t now_ns);
-  // Reports an evaluation: sums over this rank's share. Restarts `times`.
+  // Reports an evaluation: `loss_sum` and `correct` are sums over this rank's share. Restarts
+  // `times`.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples,
                  std::int64_t end_ns);
-  // For a rank that averages in pairs: reports the number of averages so far.
+  // Reports the number of averages so far, on a rank that averages with one neighbor at a time.
   void averaged_in_pairs(std::int64_t step, std::int64_t averages);
-  // Reports the mean of all ranks' parameters. Restarts `times`.
+  // Reports the squared distance of the rank's parameters from the mean of all ranks. Restarts
+  // `times`.
   void averaged(std::int64_t step);
 
  private:
@@ -74,14 +76,14 @@ class StepMeter {
 
   struct Captured {
     double loss_sum = 0, correct = 0;
-    bool skipped = false;                         // its updates changed no weights
-    double loss_scale = 1;                        // loss scale of its gradients
+    bool skipped = false;                         // the updates of the step were skipped
+    double loss_scale = 1;                        // loss scale of the step's gradients
     std::vector<double> local_norms, statistics;  // by segment; three values by segment
-    std::vector<double> squared_errors;           // by bucket
+    std::vector<double> squared_errors;           // squared compression errors by bucket
   };
   Captured& captured(std::int64_t step) {
     return captured_[static_cast<std::size_t>(step & 1)];
-  }  // two steps may be in progress
+  }  // even and odd steps alternate, because two steps may be in progress
 
   telemetry::EventRing* events_;
   comm::Transport* transport_;
@@ -89,20 +91,20 @@ class StepMeter {
   const BoundPlan& bound_;
   bool own_process_;
   MemoryMeter memory_;
-  bool has_gradients_, updates_;  // the rank has such ops
+  bool has_gradients_, updates_;  // whether the rank has gradients, and updates parameters
   std::array<Captured, 2> captured_;
   struct Tables {
     std::int64_t full_bytes = 0, bytes = 0;
   };
-  Tables tables_, tables_of_next_;  // by round
-  bool holds_back_ = false;         // an op was slowed before
+  Tables tables_, tables_of_next_;  // bytes of tables in this round and in the next
+  bool holds_back_ = false;         // true once an op was slowed
   double factor_ = 1;
   std::int64_t late_ns_ = 0;
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t reported_step_ = 0;
-  std::vector<std::uint64_t> reported_messages_;  // messages in both directions at the last report,
-                                                  // by peer; 0: never reported
+  // number of messages in both directions at the last report, by peer; 0: never reported
+  std::vector<std::uint64_t> reported_messages_;
 };
 
 }  // namespace trainyard::run

@@ -62,8 +62,8 @@ base::Result<void> TextSampler::prepare() {
   return {};
 }
 
-// Computes the logits after each of the last characters, as many as fit in a sample. Later
-// positions hold arbitrary values, which no character attends to. Returns false if the device
+// Computes the logits after each of the last characters, as many as fit in a sample. Positions
+// after the text have arbitrary values, to which no character attends. Returns false if the device
 // failed.
 bool TextSampler::predict(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
@@ -75,8 +75,8 @@ bool TextSampler::predict(const std::vector<std::int32_t>& text) {
   return compute::finish(*queue_).has_value();
 }
 
-// Draws from the cumulative probabilities, softmax of the row's logits over the temperature; -1 if
-// these are not finite.
+// Draws a character from the softmax of the row's logits over the temperature. `uniform`: position
+// in the cumulative probabilities, in [0, 1). Returns -1 if the probabilities are not finite.
 std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uniform) const {
   std::vector<double> parts(static_cast<std::size_t>(parts_.model->classes));
   std::vector<std::byte> memory;

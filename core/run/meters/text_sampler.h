@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Generates text with a character-level language model: draws each character from the model's
-// prediction after the characters before it, as many as fit in a sample. It uses its own memory,
-// one sample at a time, and the current parameters.
+// Text sampler of a character-level language model. Draws each character from the model's
+// prediction after the preceding characters, as many of them as fit in a sample. Uses memory of its
+// own for one sample at a time, and the current parameters.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ class TextSampler {
     compute::Compute* compute = nullptr;
     compute::Tensor parameters, state;  // flat, in the model's layout
     compute::Multiplies multiplies = compute::Multiplies::full;
-    std::vector<std::string> vocabulary;  // by class, in UTF-8
+    std::vector<std::string> vocabulary;  // characters by class, in UTF-8
   };
-  // The model must have one label per input position.
+  // Creates a sampler. The model must have one label per input position.
   static base::Result<TextSampler> make(Parts parts);
 
-  // Deterministic for given parameters, seed and step, on every machine with equal arithmetic. The
-  // text starts as if after a line break. Temperature 0 takes the most likely character. Non-finite
-  // logits, or a stop request, end the text.
+  // Returns generated text. It is deterministic for given parameters, seed and step, on every
+  // machine with equal arithmetic. It starts as if after a line break. Temperature 0 selects the
+  // most likely character. Non-finite logits, or a stop request, end the text.
   std::string sample(std::int64_t characters, double temperature, std::uint64_t seed,
                      std::int64_t step, const std::stop_token& stop = {});
 

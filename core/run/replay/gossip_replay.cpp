@@ -39,7 +39,7 @@ struct GossipReplay::State {
     Gate gate;
     RankProgress rank_progress;
     std::unique_ptr<Interpreter> interpreter;
-    std::unique_ptr<OfferAnswerer> answering;  // null: an active rank
+    std::unique_ptr<OfferAnswerer> answering;  // null for an active rank
     bool ended = false;
 
     StepPosition place() const { return interpreter->place(); }
@@ -121,7 +121,7 @@ Result<void> GossipReplay::State::add_rank(int number) {
   return {};
 }
 
-// Runs the rank as far as possible without its peers; false if nothing could run.
+// Runs the rank until it needs a peer. Returns false if nothing could run.
 Result<bool> GossipReplay::State::go_on(Rank& rank) {
   for (bool any = false;; any = true) {
     const auto moved = rank.interpreter->progress();
@@ -158,7 +158,8 @@ Result<void> GossipReplay::State::begin_step(Rank& rank) const {
   return rank.interpreter->admit(parts.plan->schedule.program(step), step);
 }
 
-// Advances a passive rank, which never waits for others, op by op to the event's position.
+// Advances a passive rank op by op to the position of the event. A passive rank never waits for
+// others.
 Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event) {
   const StepPosition end{parts.plan->schedule.steps, 0};
   if (event.place > end)
@@ -181,7 +182,8 @@ Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event
   return {};
 }
 
-// Returns the index of the pair. The plan defines the partner of each step.
+// Returns the index of the pair that the event refers to. The plan defines the active rank's
+// partner in each step.
 Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
@@ -200,7 +202,7 @@ Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   return static_cast<std::size_t>(pair - pairs.begin());
 }
 
-// Replays an answer. It determines the full step of the active rank.
+// Replays an answer, and with it the complete step of the active rank.
 Result<void> GossipReplay::State::answer(const Answer& event) {
   const auto pair = pair_of(event);
   if (!pair) return base::fail(pair.error());
@@ -228,8 +230,8 @@ Result<void> GossipReplay::State::end(const Answer& event) {
   return all ? meet(event.place.step - 1) : Result<void>{};
 }
 
-// The log of a killed run may contain the end of all passive ranks, but not the answers of every
-// step.
+// Forms the final mean of all ranks. Fails if answers are missing: the log of a killed run may
+// contain the end of all passive ranks, but not the answers of every step.
 Result<void> GossipReplay::State::meet(std::int64_t last_step) {
   const StepPosition end{last_step + 1, 0};
   if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; }))
@@ -238,7 +240,7 @@ Result<void> GossipReplay::State::meet(std::int64_t last_step) {
   return together("average", last_step).and_then([&] { return together("end", last_step); });
 }
 
-// Runs a program on all ranks in turn, each as far as possible, until all are complete.
+// Runs a program on all ranks: runs each in turn as far as possible, until all are complete.
 Result<void> GossipReplay::State::together(const char* program, std::int64_t step) {
   for (const auto& rank : ranks)
     if (auto ok = rank->interpreter->admit(program, step); !ok) return ok;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replays asynchronous gossip of all ranks in one thread, with real numbers: follows the recorded
-// answers of passive ranks (plan::Answer) and computes the results of passive and active ranks.
-// Equal orders give bit-identical results, whatever their source.
+// Replays asynchronous gossip of all ranks in one thread, with real numbers. Follows the recorded
+// answers of passive ranks (plan::Answer), and computes the parameters of passive and active ranks.
+// Equal orders of answers give bit-identical results, whether recorded or generated.
 //
-// It uses the interpreter of real ranks, each of which proceeds only as far as the order allows.
-// Means of all ranks within a run and evaluations do not change parameters, so they are not
-// repeated; only the final mean is.
+// Each rank is run by its own interpreter, as in a real run, but only as far as the order allows.
+// Evaluations, and means of all ranks during the run, do not change the ranks' parameters and are
+// skipped. Only the final mean is formed.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,22 @@ struct PairTrainingParts {
   const plan::Plan* plan = nullptr;
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
-  std::vector<std::unique_ptr<compute::Compute>> computes;   // by rank
-  std::vector<std::unique_ptr<comm::Transport>> transports;  // by rank, all in one process
+  std::vector<std::unique_ptr<compute::Compute>> computes;  // devices, by rank
+  // transports within this process, by rank
+  std::vector<std::unique_ptr<comm::Transport>> transports;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
-  std::function<int(int rank)> share;  // as in InterpreterParts, like held_out
+  std::function<int(int rank)> share;  // `share` and `held_out`: as in InterpreterParts
   std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
-  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
-      initialize;  // sets the weights before the first step
+  // sets the weights before the first step
+  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;
   std::int64_t first_step = 0;
-  std::string offload_directory;  // for buffers offloaded to disk
+  std::string offload_directory;  // directory for buffers offloaded to disk
 };
 
 class GossipReplay {
  public:
-  // A kernel that cannot be prepared, or insufficient memory, is a Problem.
+  // Returns a Problem if a kernel cannot be prepared or memory is insufficient.
   static base::Result<std::unique_ptr<GossipReplay>> make(PairTrainingParts parts);
   ~GossipReplay();
 
@@ -43,7 +44,7 @@ class GossipReplay {
   base::Result<void> follow(const plan::Answer& event);
 
   compute::Tensor parameters(int rank) const;
-  std::int64_t steps() const;  // total over all ranks so far
+  std::int64_t steps() const;  // number of steps of all ranks so far
   bool over() const;           // true after all ranks finished their last step and the final mean
 
  private:

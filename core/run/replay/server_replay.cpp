@@ -40,12 +40,13 @@ base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
-// Returns the full gradient, also of a table.
+// Returns the address of the full gradient that an op pushes, even if it pushes only some rows of a
+// table.
 const std::byte* gradient_of(const BoundOp& pushes) {
   return pushes.kind == OpKind::pack ? pushes.own : pushes.data;
 }
 
-// Returns the worker's matching op for each op of a server, by bucket; null if there is none, as
+// Returns, for each op of a server, the worker's op for the same bucket; null if there is none, as
 // for requests.
 std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker,
                                     OpKind kind) {
@@ -68,23 +69,25 @@ struct ServerReplay::State {
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
     std::unique_ptr<RowNames> names;
-    std::map<int, std::int64_t> named;  // by share: number of rows that its round names
+    std::map<int, std::int64_t> named;  // number of rows that the round lists, by share
     std::unique_ptr<HeldOut> held_out;
-    WorkAssignment turn;  // current turn, computed or not
+    WorkAssignment turn;  // current assignment, computed or not
     std::vector<bool> has,
-        owes;  // by server: has given its share for this turn; has not yet taken the gradient
+        // by server: `has`: it gave its share for this turn; `owes`: it has not taken the gradient
+        // yet
+        owes;
     bool assigned = false;  // `turn` is assigned but not begun
-    bool joined = false;    // this worker joined, or an earlier one in its place
-    std::size_t left = 0;   // servers that saw it leave, of those that it had joined
-    std::int64_t step = 0;  // step that it has computed
+    bool joined = false;    // true once this worker, or one that it replaced, joined
+    std::size_t left = 0;   // number of servers that have seen the worker leave
+    std::int64_t step = 0;  // step that the worker computed last
     int program = -1;       // program of that step
-    // when all servers had given; when its previous gradient was taken
+    // times: all servers had given parameters; the previous gradient was taken
     std::int64_t given_ns = 0, ended_ns = 0;
   };
   struct Server {
     std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServerShare> share;
-    std::vector<int> held;  // synchronous rules: workers whose gradients wait for the update
+    std::vector<int> held;  // synchronous rules: workers whose gradients are held until the update
     std::vector<std::int64_t> stale;  // staleness of the gradients in the update
     std::vector<std::int64_t> dropped;
     std::int64_t version = 0, done = 0;
@@ -93,10 +96,11 @@ struct ServerReplay::State {
   std::vector<Worker> workers;
   std::vector<Server> servers;
   std::unique_ptr<compute::Queue> queue;
-  std::vector<std::int64_t> bytes;  // by sender and receiver
-  // A worker computes as soon as it has parameters, and only its gradient remains. So all workers
-  // can use the same memory, which then stays in the cache. Not if several servers give shares at
-  // different times, or if workers have state.
+  std::vector<std::int64_t> bytes;  // payload bytes, by sender and receiver
+  // True if all workers use the same memory, which then stays in the cache. This is possible
+  // because a worker computes as soon as it has parameters, and afterwards only its gradient is
+  // needed. It is not possible if several servers give shares at different times, or if workers
+  // have state.
   bool one_at_a_time = false;
   SharedMemory shared;
   std::int64_t gradients = 0;
@@ -116,7 +120,7 @@ struct ServerReplay::State {
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
   void copy(const BoundOp& pull, const std::byte* given) const {
-    // equal if the worker uses the server's memory
+    // addresses are equal if the worker uses the server's memory
     if (pull.data != given) parts.compute->copy(pull.data, given, pull.bytes);
   }
   Result<void> act(Worker& worker);
@@ -126,7 +130,7 @@ struct ServerReplay::State {
   void tell(int number, std::int64_t time_ns);
   void traffic_metrics(int number, std::int64_t time_ns);
   void metric(int server, Metric metric, double value, std::int64_t time_ns,
-              int index = 0);  // of the last step that the server completed
+              int index = 0);  // reports under the last step that the server completed
   void metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns,
                  int index);
   std::vector<const BoundOp*> pushed(int number, const Server& server) const;
@@ -251,8 +255,8 @@ void ServerReplay::State::joins(const ServerEvent& event) {
     parts.initialize(worker.rank->plan, worker.rank->bound);
 }
 
-// A lost worker may have been given parameters by some servers, and owe its gradient to others,
-// which still take it. After all servers saw it leave, another may join in its place.
+// Handles that one server has seen a lost worker leave. Other servers may still take its gradient.
+// After all servers have seen it leave, another worker may join in its place.
 void ServerReplay::State::leaves(const ServerEvent& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
@@ -353,7 +357,7 @@ Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.assigned = true;
-    // every server gives the final parameters once more
+    // every server will give the final parameters
     if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
@@ -381,8 +385,8 @@ void ServerReplay::State::copy_share(const Worker& worker, int number, int serve
       copy(*tables[op], share.given_by(share.named()->ops[op]));
 }
 
-// Counts the bytes of the lists of rows that a worker sends, and of the rows that it is given. The
-// replay copies all rows; those that a round does not read have no effect.
+// Counts the bytes of the row lists that a worker sends, and of the rows that it receives. The
+// replay itself copies all rows; rows that a round does not look up have no effect.
 void ServerReplay::State::count_rows(Worker& worker) {
   const int number = worker.rank->plan.rank;
   worker.named.clear();
@@ -404,7 +408,7 @@ void ServerReplay::State::count_rows(Worker& worker) {
         list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)),
         false);
     for (const std::int64_t carried : {given, rows * op.named.row_bytes})
-      worker.meter->carried_rows(op.named, carried, false);  // and pushed
+      worker.meter->carried_rows(op.named, carried, false);  // counted twice: pulled and pushed
   }
 }
 
@@ -440,7 +444,8 @@ Result<void> ServerReplay::State::evaluate(Worker& worker) {
   return {};
 }
 
-// Runs ops in the order of the plan's text, which respects its dependencies.
+// Runs a program's ops in the order in which the plan lists them, which respects their
+// dependencies.
 Result<void> ServerReplay::State::run(Worker& worker, const BoundProgram& program, bool evaluating,
                                       double* held_out) {
   for (const BoundOp& op : program.ops) {
@@ -473,8 +478,8 @@ void ServerReplay::State::load(Worker& worker, const BoundLoad& into, int micro)
 // Reports
 // ------------------------------------------------------------------------------------------
 
-// Reports a round, which begins when the previous gradient was taken: waiting for parameters, then
-// compute.
+// Reports a round. It begins when the worker's previous gradient was taken, and consists of waiting
+// for parameters, then compute.
 void ServerReplay::State::tell(int number, std::int64_t time_ns) {
   Worker& worker = workers[static_cast<std::size_t>(number)];
   if (!worker.meter) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Binds all ranks of a training with servers (served_training.h) to memory in one process, where
-// they may share it.
+// Binds all ranks of a training with servers (server_replay.h) to memory in one process, where
+// ranks may share it.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,9 @@ struct SharedMemory {
   std::span<std::byte> take(std::int64_t bytes);
 };
 
-// Binds a rank. It uses the private memory of `beside` if that is set and of equal size. `lender`:
-// the only server, whose parameters a worker may use in place; null: the worker has its own.
+// Binds a rank. `beside`: a rank whose private memory is used too if it has the same size; may be
+// null. `lender`: the only server, whose parameters a worker may use in place; null: the worker has
+// its own.
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
                              const BoundRank* lender = nullptr);

@@ -30,19 +30,20 @@ Result<std::int64_t> Server::State::run() {
     if (!moved) return base::fail(moved.error());
     if (!*moved) wait_idle();
   }
-  memory.tell(step_made(),
-              base::now_nanoseconds());  // final report: by now all version slots have been used
+  // final memory report: by now all version slots have been used
+  memory.tell(step_made(), base::now_nanoseconds());
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 
-// Saves the checkpoint that is due, if any; skipped multiples are not written.
+// Saves a checkpoint if one is due. If several steps complete at once, only the last due one is
+// saved.
 void Server::State::save() {
   if (parts.save_every_steps <= 0 || arrivals.steps() / parts.save_every_steps <= saved) return;
   saved = arrivals.steps() / parts.save_every_steps;
   parts.save(saved * parts.save_every_steps, arrivals.version());
 }
 
-// True if all workers joined and left, except lost ones.
+// True if every worker has joined and left, or is lost, and at least one has left.
 bool Server::State::over() const {
   const auto left = [](const Worker& one) { return one.last_sent && !one.here; };
   return std::all_of(workers.begin(), workers.end(),
@@ -50,9 +51,9 @@ bool Server::State::over() const {
          std::any_of(workers.begin(), workers.end(), left);
 }
 
-// Polls everything once; returns true if anything moved. The first worker polled rotates, for
-// fairness. A push and the next pull are one request: if the rule permits, a worker that pushed is
-// answered before the next worker is polled.
+// Polls the messages of all workers once; returns true if there were any. Each pass begins with
+// another worker, for fairness. A push and the pull after it are one request: if the rule permits,
+// a worker that pushed is answered before the next worker is polled.
 Result<bool> Server::State::pass() {
   if (const auto ok = disconnect_lost_workers().and_then([&] { return update_readers(); }); !ok)
     return base::fail(ok.error());
@@ -78,7 +79,7 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::receive_from(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  // read first, so that messages sent before the loss are still handled
+  // must precede the receive, so that messages sent before the loss are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;
@@ -86,8 +87,8 @@ Result<bool> Server::State::receive_from(int number) {
   return true;
 }
 
-// Under a synchronous rule the worker's gradient may wait for an update, which can still read it in
-// place.
+// Removes a lost worker. Under a synchronous rule, its gradient may wait for an update, which can
+// still read it in the receive buffer.
 void Server::State::mark_lost(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
@@ -96,8 +97,8 @@ void Server::State::mark_lost(int number) {
   from.reads = -1;
 }
 
-// The coordinator reports deaths that no connection detects, such as that of a worker that had not
-// connected yet.
+// Removes workers whose death the coordinator reports, because no connection detects it: for
+// example, a worker that had not connected yet.
 void Server::State::take_failed_workers() {
   for (const auto& [rank, generation] : parts.gate->take_failed_peers())
     for (std::size_t number = 0; number < workers.size(); ++number) {
@@ -131,13 +132,13 @@ Result<bool> Server::State::poll_messages(int number) {
   auto asked = receive_request(number);
   if (asked && !*asked && from.owes_rows) return receive_row_list(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.last_sent)
-    return asked;  // a worker that requests out of turn has pushed everything
+    return asked;  // a worker that has requested parameters out of turn has nothing more to push
   auto whole = has_full_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
 }
 
-// Handles a worker's wish: it joins, requests final parameters, or leaves.
+// Handles a worker's wish: the worker joins, requests final parameters, or leaves.
 Result<bool> Server::State::receive_request(int number) {
   Worker& from = worker(number);
   const auto message = front(from, 0);
@@ -163,7 +164,7 @@ Result<bool> Server::State::receive_request(int number) {
   return true;
 }
 
-// Returns the first message in a worker's line, if there is one.
+// Returns the first unread message of a worker on a channel, if there is one.
 Result<std::optional<std::span<const std::byte>>> Server::State::front(const Worker& from,
                                                                        std::size_t op) {
   const BoundOp& takes = arrival.ops[op];

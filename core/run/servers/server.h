@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server: gathers gradients on arrival, updates and answers by its rule
+// A parameter server: takes gradients, updates, and answers with parameters, according to its rule
 // (plan::ArrivalQueue makes all decisions). Single-threaded.
 //
 // Workers are sent an immutable version: an update reads one version slot and writes another
 // (BoundPlan::versions), and waits while all other slots are still being sent. Synchronous rules
-// sum the gradients in order of ranks, in place, when all have arrived, so that the sum does not
-// depend on arrival order. Other rules take each gradient on arrival, which frees its worker.
+// wait for all gradients and then sum them in place, in order of ranks, so that the sum does not
+// depend on the order of arrival. Other rules take each gradient on arrival, after which its worker
+// may continue.
 //
-// A worker that is lost (comm::Transport::has_lost) leaves. Gradients that it sent completely are
-// still taken, and its unfinished round goes to another worker. A process that takes its place
-// joins as at the start.
+// A worker whose connection is lost (comm::Transport::has_lost) is removed. Gradients that it sent
+// completely are still taken, and its unfinished round goes to another worker. A process that
+// replaces it joins as at the start.
 #pragma once
 
 #include "core/run/control/order_log.h"
@@ -23,7 +24,7 @@ struct ServerParts {
   std::int64_t evaluate_every_steps = 0;  // 0: never
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
-  // divides the learning rate by the mean staleness of the update's gradients
+  // true: divides the learning rate by the mean staleness of the update's gradients
   bool divides_by_staleness = false;
   compute::Compute* compute = nullptr;
   comm::Transport* transport = nullptr;
@@ -36,12 +37,13 @@ struct ServerParts {
   const SlowdownModel* slowness = nullptr;         // null: ops are not slowed
   int number = 0;                                  // index of the server, from 0
   OrderLog* order = nullptr;                       // null: the order is not recorded
-  std::int64_t first_step = 0, first_version = 0;  // completed steps and updates
+  std::int64_t first_step = 0, first_version = 0;  // steps and updates completed before this run
   std::int64_t save_every_steps = 0;               // 0: never
-  // Called between two updates when a multiple of save_every_steps is complete. `step`: that
-  // multiple, which names the checkpoint. It must copy what it saves.
+  // Called between two updates when a multiple of save_every_steps is complete. `step`: this
+  // multiple, which names the checkpoint. The function must copy what it saves.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
-  double delay_compensation = 0;  // lambda; used if the plan has memory for it
+  // lambda of delay compensation; used if the plan has memory for it
+  double delay_compensation = 0;
 };
 
 class Server {
@@ -53,7 +55,7 @@ class Server {
   // the parameters are in slot 0 of `versions`.
   base::Result<std::int64_t> run();
 
-  std::int64_t version() const;  // completed updates
+  std::int64_t version() const;  // number of completed updates
   // Returns the parameters of the last version.
   compute::Tensor parameters() const;
 

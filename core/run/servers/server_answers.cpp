@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers of a server, and the version slot of each. Workers are sent an immutable version.
+// Answers of a server, and the version slot from which each is sent. Workers are sent an immutable
+// version.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ int Server::State::find_free_slot() const {
   return -1;
 }
 
-// Waits for a free slot. A stopped worker blocks one slot, not those of the others.
+// Waits until a version slot is free and returns it. A worker that hangs blocks only the slot that
+// it reads.
 Result<int> Server::State::await_free_slot() {
   for (int place = find_free_slot();; place = find_free_slot()) {
     if (place >= 0) return place;
@@ -53,7 +55,7 @@ Result<void> Server::State::update_readers() {
   return {};
 }
 
-// True if a worker has consumed everything that a program's ops gave it.
+// True if a worker has consumed everything that this program's ops sent to it.
 Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program,
                                      const std::vector<std::uint64_t>& posted) {
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -78,8 +80,8 @@ Result<bool> Server::State::give() {
   return moved;
 }
 
-// When no work is left, gives waiting workers the final parameters and lets them leave. One of them
-// evaluates these.
+// Sends the final parameters to waiting workers when no work is left, and lets them leave. One of
+// them evaluates the final parameters.
 Result<bool> Server::State::send_final_answers() {
   if (!leads || !arrivals.is_exhausted()) return false;
   const Gate::Horizon horizon = parts.gate->horizon();
@@ -99,8 +101,8 @@ Result<bool> Server::State::send_final_answers() {
   return moved;
 }
 
-// The first server may have taken a gradient of a lost worker that never arrives here. True if some
-// present worker can still push.
+// True if some connected worker may still push. A gradient of a lost worker that the first server
+// has taken may never arrive here.
 bool Server::State::expects_gradients() const {
   return std::any_of(workers.begin(), workers.end(),
                      [](const Worker& one) { return one.here && !one.asks && !one.last_sent; });
@@ -113,8 +115,8 @@ Result<bool> Server::State::answer_out_of_turn() {
     if (!to.asks || to.reads >= 0 || awaits_row_list(to) ||
         (static_cast<double>(gathered) < to.request && expects_gradients()))
       continue;
-    // The worker may still wait for an answer to its last gradient, because the update needs others
-    // that will not arrive. Gives that answer first.
+    // The worker may also wait for an answer to its last gradient, because the update needs others
+    // that will not arrive. Sends that answer first.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
     else to.asks = false, to.last_sent = true;

@@ -11,8 +11,8 @@
 namespace trainyard::run {
 using telemetry::Metric;
 
-// Reports staleness or a dropped gradient under the step of the worker's own report; for dropped
-// gradients, that is the version it was computed from.
+// Reports staleness, or a dropped gradient, under the step that the worker uses in its own report.
+// For a dropped gradient, this is the version from which it was computed.
 void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push& push) {
   if (push.dropped)
     metric_of(push.pulled, Metric::dropped_gradients,
@@ -23,7 +23,7 @@ void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push&
   parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Logs an event. With the order of all servers' events, a run can be replayed.
+// Adds an event to the order log. A run can be replayed from the events of all servers.
 void Server::State::note(plan::ServerEvent::Kind kind, int number,
                          const std::function<void(plan::ServerEvent&)>& fill) {
   if (parts.order == nullptr) return;
@@ -46,7 +46,7 @@ void Server::State::metric_of(std::int64_t step, Metric metric, double value, in
                        telemetry::EventKind::metric});
 }
 
-// Waits if the op is to take longer than it did.
+// Reports an op. Waits first if the op is slowed or paced to take longer.
 void Server::State::report_op(const char* program_name, std::size_t op, std::int64_t begin,
                               std::int64_t bytes) {
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
@@ -58,8 +58,8 @@ void Server::State::report_op(const char* program_name, std::size_t op, std::int
   while (now < begin + target_end && !parts.gate->closed()) {
     std::this_thread::sleep_for(
         std::chrono::nanoseconds(std::min(begin + target_end - now, kMaxSleep)));
-    parts.rank_progress->ops_done.fetch_add(
-        1, std::memory_order_relaxed);  // the server is slow, but not hung
+    // the server is slow, but not hung
+    parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
     now = base::now_nanoseconds();
   }
   op_event(program_name, op, begin, now, bytes, now - done);
@@ -85,7 +85,8 @@ void Server::State::is_at(const char* program_name) {
   parts.rank_progress->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
 }
 
-// An idle server reports the horizon as its step, as far as it applies to it.
+// Waits for messages. Meanwhile the server reports the horizon as its step, because it is idle; the
+// first server reports its step count.
 void Server::State::wait_idle() {
   parts.rank_progress->op.store({}, std::memory_order_relaxed);
   parts.rank_progress->step.store(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables of which workers name rows.
+// Tables of which each worker needs only some rows in a round, and lists them for the servers.
 //
-// A worker names its rows after the first server has assigned it the next batch. That server has
-// already answered and keeps the answer's version slot unchanged; only briefly, since the worker
-// waits for no other rank before it names the rows. The other servers answer after they have the
-// names. If they reserved slots for workers that may still wait for their turn, workers on which
-// these depend could find no free slot.
+// First server: assigns the next batch, answers, and keeps the version slot of the answer. The
+// worker then sends its list of rows to every server without waiting for another rank, so the slot
+// is occupied only briefly. Other servers: reserve a slot when they receive the list. If they
+// reserved it earlier, waiting workers could occupy all slots, and the workers on which these
+// depend would find none.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -76,12 +76,13 @@ Result<bool> Server::State::receive_row_list(Worker& from) {
   return true;
 }
 
-// A worker that is lost before it names rows releases its slot.
+// Receives the row lists that have arrived. A worker that is lost before it sends its list releases
+// its slot.
 Result<void> Server::State::receive_all_row_lists() {
   take_failed_workers();
   for (Worker& one : workers) {
     if (!one.owes_rows || one.lost) continue;
-    // read first, so that messages sent before the loss are still handled
+    // must precede the receive, so that messages sent before the loss are still handled
     const bool lost = parts.transport->has_lost(one.rank);
     const auto heard = receive_row_list(one);
     if (!heard) return base::fail(heard.error());
@@ -102,7 +103,7 @@ Result<void> Server::State::send_rows(Worker& to, std::size_t op) {
   return {};
 }
 
-// Returns the op that takes the gradients of the same share.
+// Returns the index of the op in `arrival` that takes the gradients of the same share.
 std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
   const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
   return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -

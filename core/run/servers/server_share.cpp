@@ -15,7 +15,8 @@ const BoundProgram* ServerShare::named() const {
   return parts_.plan->program("named") < 0 ? nullptr : &program("named");
 }
 
-// Copies of what the workers were given are contiguous per share, with shares in order.
+// Returns where the server keeps the parameters that it gave a worker. The copies of all workers
+// are contiguous per share, with shares in order.
 std::byte* ServerShare::kept(const BoundOp& takes, int worker) const {
   return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers +
          takes.bytes * worker;
@@ -126,7 +127,7 @@ void ServerShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
   parts_.compute->sum(takes.dtype, takes.data + at, sources_, elements);
 }
 
-// Zeroes the rows of a gradient again after its update is made.
+// Zeroes the rows of a gradient that were written, after the update.
 void ServerShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
   zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));

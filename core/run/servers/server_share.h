@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data of a parameter server: its share of the parameters, and the update being gathered. Workers
-// are sent an immutable version: an update reads one version slot and writes another
-// (BoundPlan::versions).
+// Data of a parameter server: its share of the parameters, and the gradients gathered for the next
+// update. Workers are sent an immutable version: an update reads one version slot and writes
+// another (BoundPlan::versions).
 #pragma once
 
 #include <memory>
@@ -16,11 +16,12 @@ struct ServedShareParts {
   const plan::RankPlan* plan = nullptr;
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
-  // divides the learning rate by the mean staleness of the update's gradients, if that is more than
-  // 1
+  // true: divides the learning rate by the mean staleness of the update's gradients, if that is
+  // more than 1
   bool divides_by_staleness = false;
   compute::Compute* compute = nullptr;
-  double delay_compensation = 0;  // lambda; used if the plan has memory for it
+  // lambda of delay compensation; used if the plan has memory for it
+  double delay_compensation = 0;
 };
 
 class ServerShare {
@@ -30,35 +31,36 @@ class ServerShare {
   const BoundProgram& arrival() const { return program("arrival"); }
   const BoundProgram& update() const { return program("update"); }
   const BoundProgram& answer() const { return program("answer"); }
-  const BoundProgram* named() const;  // null if no table rows are named
+  const BoundProgram* named() const;  // null if workers transfer full tables
 
-  // Delay compensation: saves what a worker is given, from which its next gradient is computed.
-  // `keep` saves all of the current version. `save_given` saves what is given immediately;
-  // `keep_rows` then saves the rows of a table that the worker's list names, by op of `arrival`,
-  // from the version in slot `place`.
+  // Delay compensation: saves the parameters that a worker is given, from which it computes its
+  // next gradient. `keep` saves all parameters of the current version. `save_given` saves those
+  // that are given immediately. `keep_rows` later saves the table rows in the worker's list, from
+  // version slot `place`; `op`: index in `arrival`.
   void keep(int worker);
   void save_given(int worker);
   void keep_rows(std::size_t op, int worker, int place);
-  // Gathers gradients for the update, by op of `arrival`. `take` stores or adds one gradient
-  // (`first`: it is the first of the update). `add` overwrites with the sum of all.
+  // Gather gradients for the update; `op`: index in `arrival`. `take` stores or adds one gradient
+  // (`first`: it is the first of the update). `add` overwrites the sum with that of all
+  // `gradients`.
   void take(std::size_t op, const std::byte* gradient, bool first, int worker);
   void add(std::size_t op, std::span<const std::byte* const> gradients);
-  // Likewise for pushed data: for a table, only the rows that the worker's list names. All
-  // gradients of an update are of one kind.
+  // Like `take` and `add`, for data as workers push it: for a table, only the rows in the worker's
+  // list. All gradients of an update must be of the same form.
   void take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker);
   void add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
                   std::span<const int> workers);
 
   static std::int64_t bytes_pushed(const BoundOp& takes, int worker);
   static std::int64_t bytes_wanted(const BoundOp& gives, int worker);
-  // Returns the rows of version slot `place` that a worker's list names, packed and valid until the
-  // next call for this worker; or all rows in place.
+  // Returns the rows of version slot `place` that are in a worker's list, packed and valid until
+  // the next call for this worker. If the list has all rows, returns them in place.
   std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
 
   // Starts the update to version `version` in step `step`, from gradients of the given staleness,
-  // and returns its learning rate. Its ops run in order with `run_update`; `end_update` makes the
-  // result the current version. Slot `to` receives it and must have no reader; without readers it
-  // may be the current slot.
+  // and returns its learning rate. `run_update` must then run its ops in order, and `end_update`
+  // makes the result the current version. The result is written to slot `to`, which must have no
+  // reader. If no slot has a reader, `to` may be the current slot.
   double begin_update(std::int64_t version, std::int64_t step,
                       std::span<const std::int64_t> staleness, int to);
   base::Result<void> run_update(std::size_t op);
@@ -70,7 +72,7 @@ class ServerShare {
   compute::Tensor parameters() const {
     return parts_.bound->versions[static_cast<std::size_t>(place_)];
   }
-  // Returns the address, in the current version, of the data that an op of `answer` gives.
+  // Returns the address, in the current version, of the data that an op of `answer` sends.
   const std::byte* given_by(const BoundOp& op) const {
     return parameters().data + (op.data - parts_.bound->versions.front().data);
   }
@@ -79,7 +81,7 @@ class ServerShare {
   bool compensates() const { return !parts_.bound->given.empty(); }
   std::int64_t place_of(const BoundOp& takes) const {
     return takes.data - arrival().ops[1].data;
-  }  // offset in the share, bytes
+  }  // returns the op's offset in the share, in bytes
   std::byte* kept(const BoundOp& takes, int worker) const;
   void keep(const BoundOp& takes, int worker) const;
   const std::byte* compensated(const BoundOp& takes, const std::byte* gradient, int worker) const;
@@ -93,9 +95,9 @@ class ServerShare {
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
-  std::vector<std::vector<std::int32_t>>
-      touched_;                   // by op of `arrival`: nonzero rows of the gradient
-  std::vector<std::byte> zeros_;  // one row
+  // nonzero rows of the gradient, by op of `arrival`
+  std::vector<std::vector<std::int32_t>> touched_;
+  std::vector<std::byte> zeros_;  // zeros for one row
   int place_ = 0, to_ = 0;
 };
 

@@ -23,34 +23,36 @@ struct Server::State {
   struct Worker {
     int rank = 0, number = 0;
     std::vector<std::uint64_t> taken, posted,
-        handed;  // message counts by op of "arrival", of "answer" and of "named"
+        handed;  // numbers of messages, by op of "arrival", "answer" and "named"
     std::uint32_t generation = 0;
     bool here = false, asks = false, last_sent = false;
-    bool lost = false, forgotten = false;  // lost; its connection was reset
-    double request = 0;                    // of a worker that requests parameters out of turn
-    int reads = -1;                        // version slot that it is still reading; -1: none
-    bool owes_rows = false;                // rows of that slot are owed, once it has named them
-    bool has_list = false;                 // list of rows received
-    std::int64_t given_ns = 0;             // time of its last answer
+    // `lost`: the worker is lost; `forgotten`: its connection was reset
+    bool lost = false, forgotten = false;
+    double request = 0;  // wish of a worker that requests parameters out of turn
+    // version slot that the worker is still reading; -1: none
+    int reads = -1;
+    // the worker will get rows from that slot when it has listed them
+    bool owes_rows = false;
+    bool has_list = false;      // the worker's list of rows has arrived
+    std::int64_t given_ns = 0;  // time of the last answer to the worker
   };
   ServerParts parts;
   plan::ArrivalQueue arrivals;
   ServerShare share;
   MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
-  const BoundProgram* named;  // null: no named table rows
+  const BoundProgram* named;  // null: workers transfer full tables
   WorkAssigner turns;
   std::vector<Worker> workers;
-  // synchronous rules: workers whose gradients wait for the update, in order of arrival
+  // synchronous rules: workers whose gradients are held until the update, in order of arrival
   std::vector<int> held;
   std::vector<std::int64_t> stale;    // staleness of the gradients in the update
   std::vector<std::int64_t> dropped;  // number of dropped gradients, by worker
   std::vector<const std::byte*> sources;
-  int first_asked = 0;        // first worker of the next pass over all workers
-  std::int64_t gathered = 0;  // gradients taken since the start
-  std::int64_t last_step =
-      0;  // on servers other than the first: the first server's step count at the end
-  std::int64_t saved = 0;  // checkpoints, in units of save_every_steps
+  int first_asked = 0;         // first worker of the next pass over all workers
+  std::int64_t gathered = 0;   // number of gradients taken since the start
+  std::int64_t last_step = 0;  // final step count of the first server; only on other servers
+  std::int64_t saved = 0;      // step of the last checkpoint / save_every_steps
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)
@@ -87,7 +89,7 @@ struct Server::State {
   bool over() const;
   std::int64_t step_made() const {
     return std::max<std::int64_t>(0, arrivals.steps() - 1);
-  }  // the last one
+  }  // last completed step
   base::Result<bool> pass();
   base::Result<bool> receive_from(int number);
   base::Result<bool> poll_messages(int number);
@@ -128,7 +130,7 @@ struct Server::State {
   void note(plan::ServerEvent::Kind kind, int number,
             const std::function<void(plan::ServerEvent&)>& fill = {});
   void metric(telemetry::Metric metric, double value,
-              int index = 0);  // of the last completed step
+              int index = 0);  // reports under the last completed step
   void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
   void report_op(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradients and updates: gradients are taken on arrival, or summed when all are there; then follows
-// an update.
+// Gradients and updates of a server. Gradients are taken on arrival, or summed when all have
+// arrived; then follows an update.
 #include <algorithm>
 
 #include "core/base/clock.h"

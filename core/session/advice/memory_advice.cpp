@@ -38,7 +38,8 @@ Words words(const std::string& text) {
   return [text](const Resolved&) { return text; };
 }
 
-// Time limit for very large models, where each try takes long. No other try starts after it.
+// Time limit for the search, which is reached for very large models, where each try takes long. No
+// further try starts after it.
 constexpr std::chrono::seconds kPatience{10};
 
 constexpr const char* kRounded = "activations are rounded to 8 significant bits";
@@ -51,7 +52,7 @@ class FittingOptions {
                  const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
-      document_.strategy.algorithm = collective::Algorithm::automatic;  // As written by the user.
+      document_.strategy.algorithm = collective::Algorithm::automatic;  // The user wrote "auto".
     written_ = experiment::to_json(document_);
   }
 
@@ -90,8 +91,8 @@ class FittingOptions {
     return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
   }
 
-  // Returns the largest memory among the ranks that lack memory now; nothing if any rank does not
-  // fit.
+  // Considers only the ranks that lack memory now. Returns the largest memory among them with the
+  // settings of `other`, or nothing if one of these ranks still does not fit.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -117,7 +118,8 @@ class FittingOptions {
     return true;
   }
 
-  // Not for strategies that update after every micro-batch.
+  // Tries smaller micro-batches. Skips strategies that update after every micro-batch, because
+  // their updates would change.
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
@@ -141,8 +143,8 @@ class FittingOptions {
     return fmt::format("{} more operations", percent(experiment::recomputed_share(other)));
   }
 
-  // Offloads what is still on the device: activations, else moments, else both; to the host, which
-  // is faster than a disk.
+  // Tries to offload what is not offloaded yet: the activations alone, the moments alone, then
+  // both. The target is host memory, which is faster than a disk.
   void swap() {
     const Settings away = offload_settings();
     for (const std::string& one : away)
@@ -178,7 +180,7 @@ class FittingOptions {
                               kind == fsdp || kind == data_parallel);
   }
 
-  // The strongest option of each kind.
+  // The settings of one kind that save the most memory; `several` combines those of several kinds.
   struct StrongOption {
     Settings settings;
     Words other_cost;
@@ -216,7 +218,8 @@ class FittingOptions {
     });
   }
 
-  // If no single option fits: tries pairs, else all compatible options.
+  // Combines options if no single one fits: tries all pairs, then as many compatible options as
+  // possible.
   void several() {
     const std::vector<StrongOption> all =
         ways_.empty() ? strong_options() : std::vector<StrongOption>{};
@@ -260,7 +263,8 @@ class FittingOptions {
     return settings;
   }
 
-  // Shards among all replicas; in a mesh, among the ranks that hold the same part of the model.
+  // Tries to shard optimizer state, then gradients, then parameters. ddp becomes fsdp, which shards
+  // among all replicas. A mesh shards among the ranks that hold the same part of the model.
   void shares() {
     const bool mesh = document_.strategy.kind == StrategyKind::hybrid;
     if (!all_reduces() && (!mesh || experiment::mesh_of(e_).data < 2)) return;
@@ -282,8 +286,8 @@ class FittingOptions {
                : "the same bytes as ddp, half of them after the update";
   }
 
-  // Tries pipeline, tensor parallelism, and both, each with as many replicas as possible.
-  // Every replica then takes the micro-batches of several.
+  // True if the advice may try meshes: a pipeline, tensor parallelism, and both, each with as many
+  // replicas as possible. Each replica then takes the micro-batches of several former replicas.
   bool splits_more() const {
     return all_reduces() || experiment::splits_model(document_.strategy.kind);
   }
@@ -308,7 +312,8 @@ class FittingOptions {
     return !settings.empty() && add(settings, cost_of_mesh());
   }
 
-  // Returns nothing for the drawn mesh, and for one that cannot keep the global batch.
+  // Returns the settings that select the mesh; empty for the drawn mesh, and for one that cannot
+  // keep the global batch.
   Settings settings_for(const Mesh& mesh) const {
     const Mesh drawn = experiment::mesh_of(e_);
     const std::int64_t micro_batches = document_.training.accumulation_steps * drawn.data;
@@ -316,7 +321,8 @@ class FittingOptions {
     Settings settings = settings_of(mesh);
     if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory)
       settings.emplace_back("strategy.stages.partition=memory");
-    // A pipeline reduces nothing, so its fixed algorithm was not chosen by the user.
+    // If the drawn strategy fixes the algorithm (a pipeline reduces nothing), the user did not
+    // choose it.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data)
@@ -353,8 +359,8 @@ class FittingOptions {
     };
   }
 
-  // Tries schedules that hold fewer micro-batches. "naive" holds one, and only one device
-  // works at a time.
+  // Tries pipeline schedules that hold activations of fewer micro-batches. "naive" holds those of
+  // one micro-batch, but only one device works at a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;
     for (const char* schedule : {"1f1b", "naive"})
@@ -370,7 +376,7 @@ class FittingOptions {
   }
 
   const Resolved& e_;
-  const std::vector<std::int64_t>& lacking_;  // By rank.
+  const std::vector<std::int64_t>& lacking_;  // Missing bytes, by rank.
   const CostOfStep& cost_;
   topology::Network network_;
   experiment::Experiment document_ = e_.document;

@@ -14,21 +14,22 @@
 
 namespace trainyard::session {
 
-// Memory of the buffers of one rank, and of all by rank.
+// Return the memory of one rank's buffers, or of the buffers of all ranks, by rank.
 run::MemoryUse memory_of(const plan::Plan& plan, int rank);
 std::vector<run::MemoryUse> memory_of(const plan::Plan& plan);
 
-// Cost of a full step: seconds with devices and links as drawn, and payload sent by all ranks; -1
-// if an engine does not report it.
+// Cost of a full step: seconds with devices and links as drawn, and payload bytes sent by all
+// ranks. The bytes are -1 if an engine does not report them.
 struct StepCost {
   double seconds = 0;
   std::int64_t wire_bytes = 0;
 };
-// Cost from the simulator, passed in by the caller; a Problem if it cannot be simulated.
+// Function of the caller that simulates a step and returns its cost; a Problem if the experiment
+// cannot be simulated.
 using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolved& experiment)>;
 
 struct MemoryOption {
-  std::vector<std::string> settings;  // "PATH=VALUE" each, as for `--set`.
+  std::vector<std::string> settings;  // In the form "PATH=VALUE" of `--set`.
   std::string other_cost;             // Cost other than time and bytes.
   // Largest memory with these settings among the ranks whose device lacks memory for the drawn
   // experiment.
@@ -36,8 +37,8 @@ struct MemoryOption {
   std::optional<StepCost> step = std::nullopt;
 };
 
-// Returns options that fit, the fastest first if `cost` is given. The global batch never changes.
-// It tries, in this order:
+// Returns settings that fit, the fastest first if `cost` is given. The global batch never changes.
+// The function tries, in this order:
 //
 // - smaller micro-batches;
 // - activation checkpointing (recompute);
@@ -47,13 +48,13 @@ struct MemoryOption {
 // - model parallelism: pipeline, tensor or both, with as few devices per replica as possible;
 // - for pipelines: a schedule that holds fewer activations, and a partition by memory.
 //
-// Returns the option with the smallest change for each kind. Every option is checked with its full
-// plan, so applying exactly these settings fits. If no single option fits, tries pairs, then as
-// many options together as possible. For very large models, where each try takes long, stops after
-// a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an option
-// makes one, its text says so. Returns nothing if there are servers (parameter_server) or
-// evaluators. `lacking`: bytes by rank that its device lacks (`excess_bytes` in
-// memory_problems.h).
+// For each kind of option, returns the smallest change that fits. Every option is checked with its
+// full plan, so applying exactly these settings fits. If no single option fits, tries pairs, then
+// as many options together as possible. For very large models, where each try takes long, stops
+// after a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an
+// option makes one, the option's text says so. Returns nothing if there are servers
+// (parameter_server) or evaluators. `lacking`: by rank, the bytes that its device lacks
+// (`excess_bytes` in memory_problems.h).
 std::vector<MemoryOption> options_that_fit(const experiment::Resolved& experiment,
                                            const std::vector<std::int64_t>& lacking,
                                            const CostOfStep& cost = {});

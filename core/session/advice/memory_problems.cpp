@@ -23,7 +23,7 @@ std::string path_of(const topology::Topology& topology, const std::string& devic
 
 std::string said(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
 
-// "12 ms", "12 ms and 3.4 MB on links"
+// Returns "12 ms" or, if bytes are known, "12 ms and 3.4 MB on links".
 std::string said(const StepCost& step) {
   return step.wire_bytes >= 0
              ? fmt::format("{} and {} on links", base::format_seconds(step.seconds),
@@ -31,7 +31,7 @@ std::string said(const StepCost& step) {
              : base::format_seconds(step.seconds);
 }
 
-// "a=1 with b=2 and c=3"
+// Returns "a=1 with b=2 and c=3".
 std::string said(const std::vector<std::string>& settings) {
   std::string text = settings.front();
   for (std::size_t i = 1; i < settings.size(); ++i)
@@ -88,7 +88,7 @@ base::Problems find_memory_problems(const experiment::Resolved& e,
     const auto number = static_cast<std::size_t>(rank);
     if (lacking[number] == 0) continue;
     const topology::Device& device = network.device(e.ranks[number]);
-    // True if both look the same when rounded.
+    // If needed and available memory look the same when rounded, exact bytes are shown.
     const bool alike = said(memory[number].total()) == said(device.memory_bytes);
     const auto room = [alike](std::int64_t bytes) {
       return alike ? base::format_count(bytes) + " B" : said(bytes);

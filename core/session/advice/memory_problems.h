@@ -6,14 +6,14 @@
 
 namespace trainyard::session {
 
-// Returns by rank how many bytes its buffers exceed the memory of its device; 0 if they fit.
+// Returns by rank how many bytes the rank's buffers exceed the memory of its device; 0 if they fit.
 std::vector<std::int64_t> excess_bytes(const experiment::Resolved& experiment,
                                        const std::vector<run::MemoryUse>& memory);
 
 // Returns a Problem for each device whose memory is exceeded by its rank's buffers (parameters,
 // gradients, moments, activations, versions of a server), ordered by rank. Samples and program code
 // are not counted. The advice lists other settings for the same training that would fit, and what
-// each costs. With `cost` it includes the seconds and bytes of a step.
+// each costs. If `cost` is set, the advice includes the seconds and bytes of a step.
 base::Problems find_memory_problems(const experiment::Resolved& experiment,
                                     const std::vector<run::MemoryUse>& memory,
                                     const CostOfStep& cost = {});

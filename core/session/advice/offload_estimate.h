@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number of bytes that a plan offloads (strategy/swap.h), for display before a run.
+// Computes how many bytes a plan offloads (strategy/swap.h), for display before a run.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace trainyard::session {
 
-// Returns the bytes offloaded and fetched in a step, of the rank and program with the most.
+// Returns the bytes that are offloaded and fetched in a step: the largest value of any rank and
+// program.
 std::int64_t offloaded_bytes(const plan::Plan& plan);
 
-// Describes the offload in one line, including that nothing is idle long enough to be offloaded.
-// Returns nothing if offload is not requested.
+// Returns a line that describes the offload, or says that no value is idle long enough to be
+// offloaded. Returns nothing if offload is not requested.
 std::optional<std::string> offload_line(const experiment::Resolved& resolved,
                                         const plan::Plan& plan);
 

@@ -27,7 +27,7 @@ using compute::Tensor;
 constexpr const char* kManifestName = "manifest.json";
 constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors",
                            kUnfinishedManifest = "manifest.json.new-";
-constexpr const char* kWhole = "model";  // Part name of a checkpoint with a single part.
+constexpr const char* kWhole = "model";  // Name of the only part, if a checkpoint has one part.
 constexpr std::size_t kMaxManifestBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMaxHeaderBytes = std::int64_t{32} << 20;
 
@@ -82,7 +82,7 @@ std::optional<std::int64_t> step_of(const fs::path& path) {
   return whole ? std::optional(step) : std::nullopt;
 }
 
-// Returns the steps that have a directory, newest first.
+// Returns the steps N for which there is a directory `step-N`, newest first.
 std::vector<std::int64_t> steps_in(const fs::path& directory) {
   std::error_code error;
   std::vector<std::int64_t> steps;
@@ -175,7 +175,7 @@ Result<std::string> read_part_file(const fs::path& path, const CheckpointFile& f
   return content;
 }
 
-// Reads the file back, because an unreadable file must not become part of a checkpoint.
+// Writes a part and reads it back, because an unreadable file must not become part of a checkpoint.
 Result<void> write_part_file(const fs::path& path, const std::string& content,
                              const CheckpointFile& file) {
   if (auto ok = base::write_file_atomically(path, content); !ok) return ok;
@@ -217,8 +217,8 @@ bool is_complete(const fs::path& checkpoint) {
                                  });
 }
 
-// Removes the manifest first, so that a process killed halfway leaves no directory that looks like
-// a checkpoint.
+// Removes a checkpoint, its manifest first, so that a process killed halfway leaves no directory
+// that looks like a checkpoint.
 void remove_checkpoint(const fs::path& checkpoint) {
   std::error_code error;
   fs::remove(checkpoint / kManifestName, error);
@@ -226,7 +226,8 @@ void remove_checkpoint(const fs::path& checkpoint) {
 }
 
 // Removes all checkpoints except `newest`, which was just verified, and the complete one before it.
-// With `keeps_unfinished`, keeps later uncommitted ones, because they may still be in progress.
+// If `keeps_unfinished`, also keeps uncommitted checkpoints of later steps, because ranks may still
+// be writing them.
 void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished) {
   bool kept = false;
   std::error_code error;
@@ -259,7 +260,8 @@ Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info,
   return {};
 }
 
-// Checks that the manifest can be read back, with one sample entry for its files.
+// Checks that the manifest can be read back. Uses a sample entry in place of the checkpoint's
+// files.
 Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& info) {
   const std::string hash(16, '0');
   const auto parsed =
@@ -290,7 +292,8 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
                       const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
-  // Files may also hold data that was not requested: at most two moments.
+  // Limits what is read. Files may hold up to two optimizer moments, even if the caller does not
+  // request them.
   const std::int64_t max_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
                                  kMaxHeaderBytes * std::ssize(manifest->files);
   std::int64_t bytes = 0;

@@ -29,9 +29,9 @@ struct CheckpointInfo {
   std::string plan_hash;
 };
 
-// Tensors of a model in a checkpoint: parameters, training state besides parameters
-// (`model::Model::state`), and optimizer moments, each as long as the parameters. All are flat.
-// `state` may be empty for a model without state. Moments that are not passed are not read.
+// Tensors of a model in a checkpoint, all flat: parameters, training state besides parameters
+// (`model::Model::state`), and optimizer moments, each as long as the parameters. `state` may be
+// empty for a model without state. Moments that the caller does not pass are not read.
 struct CheckpointTensors {
   CheckpointTensors(const compute::Tensor& of_parameters, const compute::Tensor& of_state = {},
                     std::vector<compute::Tensor> of_moments = {})
@@ -41,7 +41,8 @@ struct CheckpointTensors {
   std::vector<compute::Tensor> moments;
 };
 
-// Flat buffers of `CheckpointTensors`. One writer supplies spans of them.
+// A flat buffer of `CheckpointTensors`. A writer that holds only a part passes spans of these
+// buffers.
 enum class CheckpointBuffer : std::uint8_t { parameters, state, moment1, moment2 };
 struct CheckpointSpan {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
@@ -63,7 +64,7 @@ base::Result<void> write_checkpoint(const std::filesystem::path& directory,
 
 // Writes one part of the checkpoint of `step`; each writer calls it for its own part. `name`
 // consists of letters, digits and '-'. The part has no effect until it is committed. `version`:
-// version of the content as counted by the writer.
+// steps that the writer has made, or updates if it is a server.
 base::Result<CheckpointFile> write_part(const std::filesystem::path& directory, std::int64_t step,
                                         const std::string& name, std::int64_t version,
                                         const model::Model& model,

@@ -13,8 +13,7 @@ namespace trainyard::session {
 struct CheckpointFile {
   std::string name, xxh64;
   std::int64_t bytes = 0;
-  std::int64_t version =
-      0;  // Version of the content as counted by its writer: steps, or updates of a server.
+  std::int64_t version = 0;  // Steps made by the writer of the part, or updates if it is a server.
 };
 
 struct CheckpointManifest {

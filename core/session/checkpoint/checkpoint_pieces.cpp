@@ -66,7 +66,7 @@ bool read_range(std::string_view& text, Range& range) {
   return last.ec == std::errc{} && !text.empty();
 }
 
-// Parses "100:250]" or "0:128,64:128]".
+// Parses the ranges of a name, "100:250]" or "0:128,64:128]", into `place`. False if malformed.
 bool read_ranges(std::string_view text, Place& place) {
   place.rows = {0, 1};
   place.row_elements = place.entry->shape.elements();

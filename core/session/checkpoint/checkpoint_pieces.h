@@ -9,7 +9,8 @@
 
 namespace trainyard::session {
 
-// Problem for a complete checkpoint that does not fit the model. `what` states the difference.
+// Returns the Problem for a complete checkpoint that does not fit the model. `what` states the
+// difference.
 base::Problem other_model(const std::filesystem::path& path, std::string what);
 
 // Splits spans of flat buffers into named tensors, which are views into the spans. Spans must lie

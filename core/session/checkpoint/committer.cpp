@@ -14,7 +14,8 @@ bool Committer::is_complete(const Parts& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
-// Discards incomplete checkpoints of older steps as soon as a newer one is complete.
+// Takes the report of a written part. As soon as a checkpoint is complete, discards incomplete ones
+// of older steps.
 void Committer::take(const Saved& saved) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
   Parts& parts = parts_[saved.step];
@@ -32,7 +33,7 @@ void Committer::take(const Saved& saved) {
 
 void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
-  const auto [step, files] = *whole_.rbegin();  // Committing only the newest is enough.
+  const auto [step, files] = *whole_.rbegin();  // Older complete checkpoints are skipped.
   whole_.clear();
   running_ =
       std::async(std::launch::async,

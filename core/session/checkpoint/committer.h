@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commits checkpoints once all parts have been written by ranks. Runs on its own thread, so the
+// Commits checkpoints once the ranks have written all parts. Runs on its own thread, so the
 // coordinator never waits for a disk.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace trainyard::session {
 
 class Committer {
  public:
-  // A checkpoint is complete with `parts` parts of parameters, one per rank, and if `with_state`
-  // also one part with the model's state besides parameters.
+  // A checkpoint is complete when it has `parts` parts of parameters, one per rank. If
+  // `with_state`, it also needs one part with the model's state besides parameters.
   Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
   void take(const Saved& saved);
@@ -33,7 +33,7 @@ class Committer {
 
  private:
   struct Parts {
-    std::map<int, CheckpointFile> of_parameters;  // By rank.
+    std::map<int, CheckpointFile> of_parameters;  // Parts of parameters, by rank.
     std::optional<CheckpointFile> state;
   };
   bool is_complete(const Parts& parts) const;
@@ -41,10 +41,10 @@ class Committer {
 
   std::filesystem::path directory_;
   std::string plan_hash_;
-  std::size_t count_;  // Number of parameter parts.
+  std::size_t count_;  // Number of parameter parts that a complete checkpoint has.
   bool with_state_;
-  std::map<std::int64_t, Parts> parts_;  // By step; incomplete checkpoints.
-  // By step; complete checkpoints that wait to be committed.
+  std::map<std::int64_t, Parts> parts_;  // Incomplete checkpoints, by step.
+  // Complete checkpoints that wait to be committed, by step.
   std::map<std::int64_t, std::vector<CheckpointFile>> whole_;
   std::future<Outcome> running_;
   std::int64_t committed_ = -1;

@@ -50,8 +50,8 @@ void PartWriter::take(const std::vector<CheckpointSpan>& spans, Copy& copy) cons
   }
 }
 
-// Never writes the same part twice: a commit removes files that its manifest does not name, and
-// would remove the second file while it is written.
+// Skips a part that has already been written. A commit removes files that its manifest does not
+// name, so it could remove the second file while this function writes it.
 base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version,
                                          const std::vector<CheckpointSpan>& spans) {
   std::unique_lock lock(mutex_);
@@ -63,7 +63,7 @@ base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version
       .map([&](const Saved& saved) { box_.put(saved); });
 }
 
-// The full file is built in memory.
+// Builds the file in memory before writing it, so memory may run out.
 base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version,
                                       const std::vector<CheckpointSpan>& spans) const try {
   return write_part(directory_, step, name_, version, model_, spans)

@@ -125,7 +125,7 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 namespace {
 
-// Returns the rank of the chief's replica that is in the same mesh position as `rank`.
+// Returns the rank of the chief's replica that has the same pipeline and tensor position as `rank`.
 int peer_in_chief_replica(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   experiment::MeshCoordinates at = mesh.place_of(rank);
@@ -133,13 +133,13 @@ int peer_in_chief_replica(const experiment::Resolved& e, int rank) {
   return mesh.rank_of(at);
 }
 
-// True if the rank is in the chief's replica, which has the running statistics that are saved.
+// True if the rank is in the chief's replica, whose running statistics are saved.
 bool is_of_chief(const experiment::Resolved& e, int rank) {
   return peer_in_chief_replica(e, rank) == rank;
 }
 
-// Returns the spans of the parameters that a rank holds, stored one after another without gaps; or
-// one span if the rank holds all.
+// Returns the checkpoint spans of the parameters that a rank holds. Its shards are stored one after
+// another in `parameters`. A rank that holds all parameters has one span.
 std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters) {
   std::vector<CheckpointSpan> spans;
@@ -168,8 +168,8 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 
 }  // namespace
 
-// If several ranks hold the same part, the ranks of the chief's shard group write; in a mesh, those
-// of the shard group of the rank at the same position in the chief's replica.
+// If several ranks hold the same shard, only one shard group writes: the chief's. In a mesh, it is
+// the shard group of the peer in the chief's replica (`peer_in_chief_replica`).
 bool writes_part(const experiment::Resolved& e, int rank) {
   const bool splits = experiment::splits_model(e.document.strategy.kind);
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
@@ -187,7 +187,7 @@ int count_parts(const experiment::Resolved& e) {
 
 namespace {
 
-// True if the rank only holds a copy of this tied parameter, whose segment is on another rank.
+// True if the parameter is tied, and the rank has only a copy of it: another stage has its segment.
 bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p) {
   const auto s = static_cast<std::size_t>(p.segment);
   return e.model.segments[s].apart &&
@@ -196,8 +196,9 @@ bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p)
 
 }  // namespace
 
-// Among ranks that share layers, the first writes what all have. A table that is in two stages is
-// written by the stage that has its segment.
+// Omits parameters that another rank writes. If a layer is split among tensor-parallel ranks, the
+// first rank writes the parameters that all of them hold in full. A tied table that is in two
+// stages is written by the stage that has its segment.
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters,
                                           const compute::Tensor& state) {

@@ -17,7 +17,7 @@ namespace trainyard::session {
 // damaged.
 base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
-// Initial state of a resumed run, complete.
+// Complete state with which a resumed run begins.
 struct InitialState {
   std::vector<std::byte> parameters, state;
   std::vector<std::vector<std::byte>> moments;
@@ -25,16 +25,17 @@ struct InitialState {
 };
 base::Result<InitialState> initial_state(const experiment::Resolved& e);
 
-// For ranks that hold only some of the parameters (`experiment::has_partial_parameters`): true if
-// the rank writes a part, the number of such ranks, and the spans that it writes. Running
-// statistics are written by the chief.
+// Functions for ranks that hold only some of the parameters (`experiment::has_partial_parameters`).
+// `writes_part`: true if the rank writes a part. `count_parts`: number of ranks that do.
+// `spans_of_part`: spans that the rank writes. The chief writes the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank);
 int count_parts(const experiment::Resolved& e);
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters,
                                           const compute::Tensor& state);
 
-// Returns the spans of a server's parameters and moments among all parameters.
+// Returns the positions of a server's parameters and moments in the full model, as checkpoint
+// spans.
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,
                                             const compute::Tensor& parameters,
                                             const std::vector<compute::Tensor>& moments);

@@ -71,7 +71,7 @@ bool read_offsets(const Json& value, std::size_t data_bytes, Entry& entry) {
   return entry.begin <= entry.end && entry.end <= data_bytes;
 }
 
-// True if dtype and shape need exactly `bytes`; safe against overflow.
+// True if a tensor of this dtype and shape has exactly `bytes` bytes; safe against overflow.
 bool makes(const NamedTensor& tensor, std::size_t bytes) {
   std::int64_t product = base::size_of(tensor.dtype);
   for (int i = 0; i < tensor.shape.dimensions; ++i)
@@ -144,7 +144,8 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
   std::size_t at = 0;
   for (const NamedTensor& tensor : tensors) {
     const std::size_t end = at + tensor.data.size();
-    // Appends without a search for duplicates, because names of the model are distinct.
+    // Appends to the JSON object without a search for duplicates, because tensor names are
+    // distinct.
     header.get_ref<Json::object_t&>().emplace_back(
         tensor.name, Json{{"dtype", tensor.dtype == DType::fp64 ? "F64" : "F32"},
                           {"shape", shape_json(tensor.shape)},
@@ -153,7 +154,7 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
   }
   std::string text = header.dump();
   text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes,
-              ' ');  // Aligns the data.
+              ' ');  // Padding that aligns the data.
   const std::uint64_t length = text.size();
   std::string file(reinterpret_cast<const char*>(&length), sizeof length);
   file.reserve(sizeof length + text.size() + at);

@@ -53,7 +53,7 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
-  void take(const PeerId& from, const Ask& ask);  // From a viewer.
+  void take(const PeerId& from, const Ask& ask);  // The sender is a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
   void refuse(const PeerId& unknown_peer, const Hello& hello);
@@ -69,7 +69,7 @@ class Coordination {
   Status status(std::uint64_t answers) const;
   std::string rank_state(const RankEntry& entry, const Progress& last) const;
 
-  // Failed ranks that the run continues without.
+  // Failed ranks, and whether the run continues without them.
   base::Problem add_earlier_losses(base::Problem problem, const RankEntry& entry) const;
   bool can_continue_without(const RankEntry& entry) const;
   void mark_lost(RankEntry& entry, const std::string& why);
@@ -96,14 +96,14 @@ class Coordination {
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
   std::string resume_advice() const;
-  std::optional<std::int64_t> resumable_step()
-      const;  // Step of the newest complete checkpoint that another run can resume from.
+  // Returns the step of the newest complete checkpoint, from which another run can resume.
+  std::optional<std::int64_t> resumable_step() const;
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
-  std::int64_t clock_ns() const;  // Clock of the recording.
+  std::int64_t clock_ns() const;  // Time on the clock of the recording.
   void record_state(const base::Json& fault = nullptr);
-  // True if this rank's step counts as the step of the run.
+  // True if the run's step is derived from this rank's step.
   bool counts(const RankEntry& entry) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
@@ -118,16 +118,16 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // Random number that frames of other runs on the data plane do not have.
   std::optional<Journal> journal_;
-  // Commits parts written by servers, or by ranks that each hold some layers. Otherwise the chief
-  // writes complete checkpoints.
+  // Commits parts that are written by servers, or by ranks that hold only some of the parameters.
+  // Not set if one rank, the chief, writes complete checkpoints.
   std::optional<Committer> committer_;
   // Generates text from committed checkpoints, if no rank has the full model.
   std::optional<TextGenerator> text_generator_;
   Pacer pacer_;
   LivenessMonitor liveness_monitor_;
   RankEntries entries_;
-  std::set<std::pair<PeerId, std::int32_t>>
-      peers_;  // Peers and the ranks they represent; one peer may represent several ranks.
+  // Peers and the ranks they represent; one peer may represent several ranks.
+  std::set<std::pair<PeerId, std::int32_t>> peers_;
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;

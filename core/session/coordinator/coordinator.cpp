@@ -30,16 +30,16 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
-constexpr std::int64_t kSecond = 1'000'000'000;      // Nanoseconds.
-constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Between two flushes of the recording.
+constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
+constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
-constexpr std::int64_t kTableTime =
-    kSecond;  // Time for the other ranks to report, once one rank reports a mismatch.
-constexpr std::int64_t kEndLimit = 5 * kSecond;  // For ranks to exit after they have finished.
-constexpr std::int64_t kAbortLimit = kSecond;    // For ranks to exit after an abort.
+// After the first report of a mismatch: time for the reports of the other ranks.
+constexpr std::int64_t kTableTime = kSecond;
+constexpr std::int64_t kEndLimit = 5 * kSecond;  // Time for ranks to exit after they finish.
+constexpr std::int64_t kAbortLimit = kSecond;    // Time for ranks to exit after an abort.
 constexpr std::int64_t kCommitLimit =
-    kSecond / 2;  // For a checkpoint whose parts are all written, when the run fails.
+    kSecond / 2;  // If the run fails: time to commit a checkpoint whose parts are all written.
 
 bool all_over(std::span<const RankEntry> entries) {
   return std::ranges::all_of(entries,
@@ -101,7 +101,7 @@ void Coordination::check_processes(std::int64_t now) {
     entry.reported_end = true;
     if (ended_) continue;
     if (entry.returning) abandon_rejoin(entry, *how);
-    else if (entry.lost) continue;  // It was killed because it did not respond.
+    else if (entry.lost) continue;  // This coordinator killed the unresponsive rank.
     else if (can_continue_without(entry)) mark_lost(entry, fmt::format("ended by {}", *how));
     else
       end(RunState::failed,
@@ -109,8 +109,8 @@ void Coordination::check_processes(std::int64_t now) {
   }
 }
 
-// Gives the death of a rank time to be noticed before a peer's report of it ends the run. The death
-// is the better explanation.
+// Ends the run because of a failure that a rank reported. Waits a moment first: if the report is
+// about a peer that died, the coordinator may notice the death itself, which explains more.
 void Coordination::check_failure_reports(std::int64_t now) {
   if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
@@ -148,7 +148,8 @@ void Coordination::check_heartbeats(std::int64_t now) {
                                    base::format_seconds(p_.unresponsive_seconds)));
   auto problem = liveness_monitor_.judge(pacer_.horizon(), now);
   if (!problem) return;
-  if (trained_ && drop_evaluators(problem->what)) return;  // The unresponsive rank is an evaluator.
+  // Training is over, so the rank is an evaluator.
+  if (trained_ && drop_evaluators(problem->what)) return;
   end(RunState::failed, std::move(problem));
   // An unresponsive rank does not react to an abort either.
   for (RankEntry& entry : entries_)
@@ -160,7 +161,7 @@ void Coordination::check_journal() {
   if (journal_->failure()) cannot_record(*journal_->failure());
 }
 
-// A run whose last checkpoint was not committed has failed.
+// Takes the outcome of commits. If the last checkpoint cannot be committed, the run has failed.
 void Coordination::check_commits() {
   const auto outcome = committer_ ? committer_->look() : std::nullopt;
   if (!outcome) return;
@@ -232,7 +233,7 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  // The observer gets the final state in `close`, where it may take its time.
+  // The observer gets the final state in `close`, where it may take its time: nothing waits for it.
   if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());
@@ -307,7 +308,7 @@ std::optional<std::int64_t> Coordination::resumable_step() const {
              : std::nullopt;
 }
 
-// Returns the end of the advice for a run that failed in training: how to resume it.
+// Returns the last sentence of the advice for a run that failed in training: how to resume it.
 std::string Coordination::resume_advice() const {
   if (const auto step = resumable_step())
     return fmt::format(
@@ -367,8 +368,9 @@ void Coordination::cannot_record(const Problem& problem) {
       "Free space, or make the run directory writable, and run again; what was recorded until now "
       "can be opened.";
   if (!ended_) return end(RunState::failed, said);
-  if (!ended_well(state_)) return;  // The first cause of the end is the better explanation.
-  state_ = RunState::failed;        // Trained, but the end of the recording is not on disk.
+  if (!ended_well(state_)) return;  // An earlier failure is the better explanation.
+  // Training is complete, but the end of the recording is not on disk.
+  state_ = RunState::failed;
   problem_ = said;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Coordinator: starts, steers and records a run. It is never on the data path. It grants horizons,
-// collects reports of ranks, watches their heartbeats, answers viewers, and writes the result.
-// Single-threaded.
+// Coordinator: starts, controls and records a run. It is never on the data path. It tells ranks up
+// to which step they may run (the horizon), collects their reports, watches their heartbeats,
+// answers viewers, and writes the result. Single-threaded.
 #pragma once
 
 #include <filesystem>
@@ -23,9 +23,9 @@ namespace trainyard::session {
 class RankHandle {
  public:
   virtual ~RankHandle() = default;  // Kills the rank if it still runs.
-  virtual std::optional<std::string>
-  ended() = 0;                // Returns how the rank ended; nothing while it runs.
-  virtual bool killed() = 0;  // True if it ended without a chance to report why.
+  // Returns how the rank ended; nothing while it runs.
+  virtual std::optional<std::string> ended() = 0;
+  virtual bool killed() = 0;  // True if a signal ended the rank, so that it could not report why.
   virtual std::int64_t process() const = 0;
   virtual void kill() = 0;
   virtual bool stall(
@@ -44,34 +44,34 @@ struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;
   // Starts a replacement for a failed rank; null if that is not possible.
   std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
-  // Sets the fraction of its bandwidth that a drawn link (by number) carries from now on; null if
-  // links are not imposed.
+  // Sets the fraction of its drawn bandwidth that link number `link` has from now on. Null if the
+  // run does not limit links to their drawn bandwidth.
   std::function<base::Result<void>(int link, double part)> set_link;
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
 
 struct CoordinatorParts {
-  experiment::Experiment given;  // As the user wrote it.
+  experiment::Experiment given;  // The experiment as the user wrote it.
   experiment::Resolved resolved;
   std::filesystem::path run_directory;  // Created by `make_run_directory`.
   ControlServer* server = nullptr;
   Launch launch;
   // Number of Ctrl-Cs so far: the first stops in order, the second immediately.
   std::function<int()> interrupts;
-  std::function<void(const Status& status, const telemetry::History& history)>
-      observe;                  // Called a few times a second.
-  std::int64_t started_ns = 0;  // Start of the coordinating program (CLOCK_MONOTONIC).
-  // Simulated with the drawn speeds; called once, when training is over.
+  // Called a few times a second.
+  std::function<void(const Status& status, const telemetry::History& history)> observe;
+  std::int64_t started_ns = 0;  // Start time of this process (CLOCK_MONOTONIC).
+  // Returns the step time simulated with the drawn speeds; called once, after training.
   std::function<std::optional<double>()> simulated_step_seconds;
   double unresponsive_seconds = 3;
   // Creates the device that generates text, if no rank has the full model; null if there is none.
   TextGenerator::MakeCompute make_compute = {};
-  base::Problems skipped =
-      {};  // Checkpoints that are newer than the one resumed from, but cannot be used.
+  // Checkpoints that are newer than the one resumed from, but cannot be used.
+  base::Problems skipped = {};
 };
 
 struct CoordinatorResult {
-  base::Json result;  // Result line of the command-line contract.
+  base::Json result;  // Result line that the command line prints.
   RunState state = RunState::failed;
   std::optional<base::Problem> problem;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Failed ranks: decides if the run continues, and restarts them. A restarted rank joins only after
-// every server has seen its predecessor leave. Otherwise a server would take messages of the
-// predecessor for messages of the new one.
+// every server has seen its predecessor leave. Otherwise a server could attribute messages of the
+// predecessor to the new process.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,8 +18,7 @@
 
 namespace trainyard::session {
 
-// True if training can continue without this rank: enough workers are left, or the rank is an
-// evaluator.
+// True if training can continue without this rank: it is an evaluator, or enough workers are left.
 bool Coordination::can_continue_without(const RankEntry& entry) const {
   if (!training() || entry.lost || !experiment::is_loss_allowed(p_.resolved, entry.identity.rank))
     return false;
@@ -33,7 +32,7 @@ std::int64_t Coordination::remaining_workers() const {
                        [](const RankEntry& one) { return !one.lost; });
 }
 
-// Adds to the problem of a worker that too few workers are left because others failed before it.
+// If too few workers are left, adds to the problem of a failed worker that others failed before it.
 base::Problem Coordination::add_earlier_losses(base::Problem problem,
                                                const RankEntry& entry) const {
   const std::int64_t lost = p_.resolved.workers() - remaining_workers();
@@ -50,7 +49,8 @@ bool Coordination::servers_finished() const {
                      [](const RankEntry& entry) { return entry.finished.has_value(); });
 }
 
-// Kills an unresponsive rank, because it may wake up after another rank has taken its place.
+// Marks the rank as lost and kills its process: an unresponsive one could wake up after a
+// replacement has started.
 void Coordination::mark_lost(RankEntry& entry, const std::string& why) {
   entry.lost = true;
   entry.stalled = false;
@@ -113,8 +113,8 @@ void Coordination::take(const PeerId& from, const Order& order) {
       ++entries_[static_cast<std::size_t>(event.worker)].departures_seen;
 }
 
-// Tells the servers that the rank is gone. It is not replaced until each server has confirmed that
-// it has seen the rank leave.
+// Tells the servers that the rank is gone. The rank is not replaced until every server has
+// confirmed that it has seen the rank leave.
 void Coordination::announce_gone(RankEntry& entry) {
   // Evaluators exchange no data with servers.
   if (p_.resolved.is_evaluator(entry.identity.rank)) return;
@@ -195,7 +195,7 @@ void Coordination::inject_fault(const Ask& ask) {
   }
 }
 
-// Changes the bandwidth of a drawn link, in both directions.
+// Changes the bandwidth of a drawn link, in both directions, on a viewer's request.
 void Coordination::inject_fault(const LinkBandwidth& asked) {
   const auto& drawn = p_.resolved.document.topology.links;
   const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();

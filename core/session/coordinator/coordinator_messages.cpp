@@ -40,7 +40,7 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   RankEntry& entry = entries_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != entry.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
-  if (!entry.peer.empty()) return;  // This is the connection of its heartbeats.
+  if (!entry.peer.empty()) return;  // This is the heartbeat connection.
   entry.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
   entry.software = said(hello.software);
@@ -157,8 +157,8 @@ void Coordination::take(const PeerId& from, const Ask& ask) {
   p_.server->send(from, status(ask.id));
 }
 
-// PayloadKind out a viewer's command. Commands given while ranks still start apply from the first
-// step on, except `stop`, which ends the run immediately. A stop cannot be reverted.
+// Carries out a viewer's command. While ranks still start, `stop` ends the run immediately; other
+// commands apply from the first step on. A stop cannot be reverted.
 void Coordination::carry_out(const Ask& ask) {
   if (ended_ || pacer_.stopping()) return;
   switch (ask.command) {
@@ -227,7 +227,7 @@ std::string Coordination::rank_state(const RankEntry& entry, const Progress& las
 
 // Reporting
 
-// Sets the state, and logs it unless a single step only leaves a pause to return to it.
+// Sets the state and logs a change. Does not log that a single step interrupts a pause.
 void Coordination::set_state(RunState state) {
   if (state != logged_ && !(logged_ == RunState::paused && state == RunState::pausing)) {
     say("info", std::string(base::name_of(state)));
@@ -255,7 +255,7 @@ std::int64_t Coordination::clock_ns() const {
   return virtual_time && latest_event_ns_ > 0 ? latest_event_ns_ : base::now_nanoseconds();
 }
 
-// In a run with servers only the first server counts, whatever step a worker is at.
+// In a run with servers, the first server counts the steps, whatever step a worker is at.
 bool Coordination::counts(const RankEntry& entry) const {
   return p_.resolved.servers == 0 || entry.identity.rank == p_.resolved.workers();
 }

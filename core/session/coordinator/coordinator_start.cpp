@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Starts a run: from the resolved experiment to started ranks.
+// Starts a run: starts the ranks of a resolved experiment.
 #include <fmt/core.h>
 
 #include <ctime>
@@ -28,27 +28,30 @@ namespace {
 using base::Json;
 using base::Result;
 
-// Returns the number of steps that run at the same time: one per worker for asynchronous servers,
-// else 1.
+// Returns the number of steps in progress at the same time: with asynchronous servers the number of
+// workers, else 1.
 int steps_together(const experiment::Resolved& resolved) {
   return resolved.servers > 0 && !experiment::is_lockstep(resolved.document.strategy.servers)
              ? resolved.workers()
              : 1;
 }
 
-// Seconds that a pause may take if each rank proceeds at its own speed. A smaller value would make
-// the fastest rank wait for the slowest between two meetings.
+// Returns how many seconds fast ranks may be ahead of the slowest; 0 if all ranks step together. A
+// pause takes up to this long. With a smaller limit, fast ranks of asynchronous gossip would wait
+// for the slowest rank between two global averages.
 double max_lead_seconds(const experiment::Resolved& resolved) {
   constexpr double kApart = 4;
   return experiment::is_asynchronous_gossip(resolved.document.strategy) ? kApart : 0;
 }
 
-// In steps; 0 if no training rank evaluates.
+// Returns the number of steps between evaluations by training ranks; 0: evaluators evaluate, or
+// there are no evaluations.
 std::int64_t evaluated_between(const experiment::Resolved& resolved) {
   return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps;
 }
 
-// NCCL ranks connect within a minute, or report themselves that they did not.
+// Returns the limits for the heartbeat check. NCCL ranks connect within a minute, or report that
+// they could not.
 LivenessLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   LivenessLimits limits;
@@ -122,8 +125,9 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// Adds to the header how many ranks report a step (which need not be the same ranks for every
-// step), and the interval of evaluations, each made by one rank.
+// Adds to the recording's header how many ranks report each step, and how many steps lie between
+// evaluations, each reported by one rank. The ranks that report need not be the same for every
+// step.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool is_lockstep = experiment::is_lockstep(servers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files written during a run: the recording and run.log, and in memory the history from which the
-// result is computed. Errors do not end the run here. The first write error is kept in `failure`,
+// Output of a run while it runs: the recording, run.log, and the history in memory, from which the
+// result is computed. A write error does not end the run here. The first one is kept in `failure`,
 // for the coordinator to handle.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace trainyard::session {
 
 inline constexpr const char* kOrderFile =
-    "order.try";  // In the run directory; frames as in a recording.
+    "order.try";  // File in the run directory, with frames as in a recording.
 
 struct LogEntry {
   std::string level, text;
@@ -37,20 +37,20 @@ class Journal {
   // Entries are written on arrival. Entries of two ranks may be out of order; their times show it.
   void log(const LogEntry& entry);
   void state(const base::Json& state);
-  // Writes metrics to the recording and the history, and ops only to the recording, because they
-  // are too many.
+  // Writes metrics to the recording and the history. Ops go only to the recording, because there
+  // are too many to keep in memory.
   void events(int rank, std::span<const telemetry::Event> events);
   // Drops payloads that do not decode as chunk values.
   void samples(int rank, std::span<const std::byte> values);
-  // Writes the order of events of a rank that keeps an order, to a separate file (order_file.h)
-  // that is created on first use.
+  // Writes events of a rank that keeps an order (`run::keeps_order`) to a separate file
+  // (order_file.h), which is created on first use.
   void order(int rank, std::span<const std::byte> events);
   void conclude() {
     history_.conclude();
   }  // Marks the history as complete, so that the result can be computed from it.
   void result(const base::Json& result);
   void flush();
-  void close();  // Nothing can be written afterwards.
+  void close();  // Closes the files; nothing can be written afterwards.
 
   const std::optional<base::Problem>& failure() const { return failure_; }
   const telemetry::History& history() const { return history_; }
@@ -64,7 +64,8 @@ class Journal {
 
   std::filesystem::path directory_;
   telemetry::RecordingWriter recording_;
-  base::Json order_header_ = base::Json::object();  // Identifies the run of the order file.
+  // Header of the order file, which identifies the run.
+  base::Json order_header_ = base::Json::object();
   std::optional<telemetry::RecordingWriter> order_;
   std::ofstream log_;
   std::int64_t started_ns_;

@@ -56,7 +56,8 @@ std::optional<Problem> LivenessMonitor::judge(std::int64_t horizon, std::int64_t
   return std::nullopt;
 }
 
-// Shifts deadlines by a pause of the watcher: heartbeats of that time may only be unread.
+// Shifts deadlines by the time that this process itself did not run. Heartbeats may have arrived in
+// that time and not been read yet.
 void LivenessMonitor::exclude_own_pause(std::int64_t now_ns) {
   const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
   looked_ns_ = now_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Liveness check: decides from heartbeats if a run is still alive, and if not, which rank is the
-// cause: one whose process ended, one that is unresponsive, or one at the end of the chain of
-// waiting ranks. Pure: times are arguments.
+// cause. This is a rank whose process ended, one that is unresponsive, or one at the end of the
+// chain of waiting ranks. Takes times as arguments, never from a clock.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,33 @@
 namespace trainyard::session {
 
 struct LivenessLimits {
-  double unresponsive_seconds = 3;     // Without a heartbeat: the rank is lost.
-  double hang_seconds = 20;            // Heartbeats, but no op completed anywhere: the run hangs.
-  double watcher_pause_seconds = 0.5;  // Longer pauses of the watcher itself are not counted.
-  // Replaces hang_seconds, if longer, while a rank has not completed its first op: ranks may still
-  // be connecting to each other.
+  double unresponsive_seconds = 3;  // After this long without a heartbeat, the rank is lost.
+  // The run hangs if heartbeats arrive, but no rank completes an op for this long.
+  double hang_seconds = 20;
+  // If this process itself pauses longer, the pause is not counted as silence.
+  double watcher_pause_seconds = 0.5;
+  // Longer time limit in place of hang_seconds while a rank has not completed its first op, because
+  // ranks may still be connecting to each other.
   double begin_seconds = 0;
 };
 
 class LivenessMonitor {
  public:
-  LivenessMonitor(std::vector<std::string> rank_names,
-                  LivenessLimits limits);  // Display names: "rank 2 (cpu2 on alpha)".
+  // First argument: display names, such as "rank 2 (cpu2 on alpha)".
+  LivenessMonitor(std::vector<std::string> rank_names, LivenessLimits limits);
 
-  // Starts the hang check: all ranks train from now on. Before that, only silence of ranks is
-  // checked, from their first heartbeat on.
+  // Starts the hang check: all ranks train from now on. Until then, a rank is only checked for
+  // missing heartbeats, from its first heartbeat on.
   void start(std::int64_t now_ns);
   void heard(const Progress& progress, std::int64_t now_ns);
   void done(int rank);  // The rank finished or failed: no more heartbeats are expected.
-  void again(int rank, std::int64_t now_ns);  // A new process takes the rank's place.
-  // Returns a Problem if the run is dead. Ranks at `horizon` have nothing to do and cannot hang.
+  // Starts to watch a new process that takes the rank's place.
+  void again(int rank, std::int64_t now_ns);
+  // Returns a Problem if a rank is unresponsive or the run hangs. Ranks that wait at `horizon` have
+  // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_unresponsive(int rank, std::int64_t now_ns) const;
-  // Returns the problem of a rank whose process has ended early: `how` as from `Process::ended`.
+  // Returns the problem of a rank whose process ended early. `how`: text from `Process::ended`.
   base::Problem died(int rank, const std::string& how) const;
 
   const Progress& last(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last; }

@@ -67,8 +67,9 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
   return std::max(horizon_, full_speed());
 }
 
-// Limits the horizon to the second-next evaluation. An evaluation may take longer than many steps
-// and is not in their measured time, so a stop waits for at most two.
+// Returns the horizon at full speed. It lies at most two evaluations ahead, because an evaluation
+// may take longer than many steps, and step times do not include it. So a stop waits for at most
+// two evaluations.
 std::int64_t Pacer::full_speed() const {
   // The slowest rank's step time is unknown before its first step.
   const bool apart = max_lead_seconds_ > 0 && slowest_ > 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Horizon policy of the coordinator: decides how far ranks may proceed. Grants reach a short time
-// ahead, so that a pause takes effect quickly and no rank ever waits for a grant. A pause, a stop
-// and the pace dial only withhold grants. All ranks get the same grants, so they always agree on
-// the step to stop at.
+// Horizon policy of the coordinator: decides up to which step ranks may run (the horizon). A grant
+// raises the horizon. Grants reach a short time ahead, so that a pause takes effect quickly and no
+// rank ever waits for a grant. A pause, a stop and a slower pace only withhold grants. All ranks
+// get the same grants, so they always agree on the step to stop at.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,8 @@ class Pacer {
   // `steps`: steps of the run. `seconds_per_step`: minimum duration of a step; 0: full speed.
   // `evaluate_every_steps`: interval of evaluations; 0: none. `together`: number of steps in
   // progress at the same time, one per rank; 1 if all ranks make one step together.
-  // `max_lead_seconds`: if every rank makes all steps at its own speed, how much of the slowest
-  // rank's time others may be ahead, which is also how long a pause takes; 0: all ranks have one
-  // pace.
+  // `max_lead_seconds`: how far fast ranks may be ahead of the slowest if every rank makes all
+  // steps at its own speed; a pause takes up to this long. 0: all ranks step at the same pace.
   Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
         int together = 1, double max_lead_seconds = 0);
 
@@ -59,14 +58,14 @@ class Pacer {
   double seconds_per_step_;
   std::int64_t evaluate_every_steps_, together_;
   double max_lead_seconds_;
-  // Recent duration of a step; of the slowest rank if ranks have their own speeds; 0: none measured
-  // yet.
+  // Recent duration of a step in seconds; 0: none measured yet. If ranks have their own speeds,
+  // that of the slowest rank.
   double step_seconds_ = 0;
   std::map<int, double> of_rank_;
   std::int64_t slowest_ = 0, horizon_ = 0;
   std::int64_t next_paced_ns_ = 0;
   bool paused_ = false, stopping_ = false, announced_last_ = false;
-  int single_steps_ = 0;          // Not granted yet.
+  int single_steps_ = 0;          // Requested single steps that are not granted yet.
   std::int64_t stepped_to_ = -1;  // Horizon of the last single step.
 };
 

@@ -63,9 +63,9 @@ std::optional<Problem> different_weights(const RankEntries& entries,
   std::string table;
   for (const int rank : alike) {
     const RankEntry& entry = entries[static_cast<std::size_t>(rank)];
-    if (!entry.finished) continue;  // It failed.
+    if (!entry.finished) continue;  // The rank failed.
     const std::string& weights = entry.finished->parameters_xxh64;
-    if (weights.empty()) continue;  // It holds no parameters.
+    if (weights.empty()) continue;  // The rank holds no parameters.
     distinct.insert(weights);
     table += fmt::format("{}{} {}", table.empty() ? "" : "; ", entry.name, weights);
   }

@@ -30,36 +30,36 @@ class GracePeriod {
 
 struct RankEntry {
   RankIdentity identity;
-  std::string name;  // "rank 2 (cpu2 on alpha)".
+  std::string name;  // Such as "rank 2 (cpu2 on alpha)".
   std::unique_ptr<RankHandle> handle;
-  PeerId peer;                                // Empty until its Hello.
-  std::string software, endpoint, plan_hash;  // Empty until reported.
+  PeerId peer;                                // Empty before its Hello message.
+  std::string software, endpoint, plan_hash;  // Empty until the rank reports them.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
+  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
   bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
-  bool wanted = false,
-       // For a failed rank. `wanted`: it shall be restarted. `returning`: it was restarted and is
-       // getting ready.
-      returning = false;
+  // Flags of a failed rank. `wanted`: a replacement is requested. `returning`: the replacement has
+  // started and is getting ready.
+  bool wanted = false, returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  int departures_seen = 0;  // Servers that have seen this rank, or an earlier process of it, leave.
-  int leave_confirmations_due = 0;  // Required before a replacement may join.
-  GracePeriod end;                  // Since its exit was noticed.
+  // Number of confirmations by servers that this rank, or an earlier process of it, left.
+  int departures_seen = 0;
+  int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
+  GracePeriod end;                  // Starts when its exit is noticed.
   std::optional<Finished> finished;
 };
 using RankEntries = std::vector<RankEntry>;
 
 std::uint64_t random_number();
-std::string new_token();  // Random token that cannot be guessed.
+std::string new_token();  // Returns a random token that cannot be guessed.
 
 // Display names by rank.
 std::vector<std::string> rank_names(const experiment::Resolved& experiment);
 
-// `any_differs`: true if any rank has reported a `value` other than `expected`. `all_reported`:
-// true if all ranks have reported theirs.
+// `any_differs`: true if some rank reported something other than `expected` in field `value`.
+// `all_reported`: true if every rank has reported the field.
 bool any_differs(const RankEntries& entries, std::string RankEntry::*value,
                  const std::string& expected);
 bool all_reported(const RankEntries& entries, std::string RankEntry::*value);
@@ -68,8 +68,8 @@ bool all_reported(const RankEntries& entries, std::string RankEntry::*value);
 base::Problem disagreement(const RankEntries& entries, const std::string& of,
                            std::string RankEntry::*value, const std::string& expected);
 
-// Compares final weights: replicas trained on the same samples must be bit-identical. Every rank
-// has finished; ranks without parameters are skipped.
+// Compares final weights when every rank has finished. Returns a Problem if replicas that trained
+// on the same samples are not bit-identical. Skips ranks without parameters.
 std::optional<base::Problem> different_weights(const RankEntries& entries,
                                                const std::vector<int>& alike);
 

@@ -25,7 +25,7 @@ std::string status_text(RunState state) {
   return state == RunState::finished ? "completed" : std::string(base::name_of(state));
 }
 
-// Time until every rank has done its first step.
+// Returns the seconds until the last rank completed its first step.
 Json first_step_seconds(const RunFacts& facts) {
   std::int64_t latest = 0;
   for (std::size_t r = 0; r < facts.finished.size(); ++r) {
@@ -49,13 +49,15 @@ RankTraffic totals(const Finished& finished) {
   return sum;
 }
 
-// Null for a rank that is a thread of a process, of which nothing is known.
+// Returns null for 0 bytes: the value is unknown, for example for a rank that is only a thread of a
+// process.
 Json known_bytes(double bytes) {
   return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json();
 }
 
-// Bytes are exact if the rank finished, plus those of earlier processes in its place. Otherwise
-// they are what telemetry received, or null if it received nothing.
+// Returns the result of one rank. If the rank finished, its bytes are exact, and include those of
+// earlier processes in its place. Otherwise they are the last values that telemetry received; null
+// if none.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty,
                const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};
@@ -93,7 +95,8 @@ Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
   return {{"payload", payload}, {"header", header}};
 }
 
-// Returns by how much paced ops took longer than on the drawn device, of the rank with the most.
+// Returns by how many seconds ops took longer than on the drawn device, in a run that is paced to
+// the drawn speeds: the value of the worst rank.
 double slower_than_drawn_seconds(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -110,9 +113,9 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
     visit(at->second);
 }
 
-// Staleness of every applied gradient, from the first server or from each stage, as in charts. If
-// there are no values, every gradient has the version it is applied to. Null for asynchronous
-// gossip, which has no versions.
+// Returns statistics of the staleness of all applied gradients, as reported by the first server or
+// by each stage. Without reported values, the staleness is 0. Null for asynchronous gossip, which
+// has no versions.
 Json staleness(const telemetry::History& history) {
   std::vector<double> values;
   for (const telemetry::SeriesKey& key :
@@ -130,9 +133,9 @@ Json staleness(const telemetry::History& history) {
           {"max", *std::max_element(values.begin(), values.end())}};
 }
 
-// Returns bytes of full tables / bytes transferred, over all rounds. All rounds have the same full
-// size, so this is the harmonic mean of their ratios. Nothing if full tables are pulled or there
-// are no tables.
+// Returns (bytes of full tables) / (bytes transferred), over all rounds. All rounds have the same
+// full size, so this is the harmonic mean of the rounds' ratios. Nothing if full tables are pulled
+// or there are no tables.
 std::optional<double> table_ratio(const telemetry::History& history) {
   double inverse = 0, rounds = 0;
   for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
@@ -156,7 +159,8 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
 }
 
 // Adds the largest observed memory of a rank's buffers by purpose, under the names used by `check`;
-// nothing if it was not measured. Also adds the total of the plan, all on the device.
+// adds nothing if it was not measured. Also adds the rank's total according to the plan, all of it
+// on the device.
 void add_memory(Json& json, const telemetry::History& history, int rank) {
   run::MemoryUse seen;
   Json parts;
@@ -212,7 +216,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
             {"status", status_text(facts.state)},
-            // A failed worker's last step, taken over by another worker, has no report.
+            // The step count of summaries misses the last step of a failed worker, which another
+            // worker took over.
             {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},
             {"wall_seconds", facts.wall_seconds}};

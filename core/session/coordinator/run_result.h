@@ -16,27 +16,31 @@ namespace trainyard::session {
 struct RunFacts {
   RunState state = RunState::failed;
   std::optional<base::Problem> problem;
-  double wall_seconds = 0;                        // From pressing Run to now.
-  std::int64_t started_ns = 0;                    // CLOCK_MONOTONIC.
-  std::vector<std::optional<Finished>> finished;  // By rank.
+  double wall_seconds = 0;      // Seconds since the user started the run.
+  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC.
+  // What each rank reported when it finished, by rank.
+  std::vector<std::optional<Finished>> finished;
   std::filesystem::path run_directory;
-  std::vector<bool> emulated;                    // By rank: its device is not the drawn one.
-  std::optional<double> simulated_step_seconds;  // Median, with the drawn speeds.
+  // By rank: true if it runs on another device than drawn.
+  std::vector<bool> emulated;
+  // Median step time simulated with the drawn speeds.
+  std::optional<double> simulated_step_seconds;
   data::ShardingKind sharding = data::ShardingKind::iid;
-  data::ShardTable shards;  // As in `experiment::Resolved`.
-  experiment::RunSpec run;  // Shows which drawn speeds were imposed.
+  data::ShardTable shards;  // Same as in `experiment::Resolved`.
+  experiment::RunSpec run;  // Settings of the run; they tell which drawn speeds it was limited to.
   experiment::CompressionSpec compression;
-  experiment::Engine engine = experiment::Engine::own;  // Other engines report no bytes.
+  experiment::Engine engine = experiment::Engine::own;  // Only `own` reports bytes.
   experiment::Multiplies multiplies = experiment::Multiplies::full;
-  std::optional<double> sent_ratio = {};  // As in `experiment::Savings`.
-  std::vector<std::string> duties = {};   // By rank: "worker" or another role.
+  std::optional<double> sent_ratio = {};  // Same as in `experiment::Savings`.
+  std::vector<std::string> duties = {};   // "worker" or another role, by rank.
   // By rank: its feature columns, if columns are assigned to ranks.
   experiment::ColumnTable columns = {};
-  std::int64_t first_step = 0;                 // Steps that were done before this run.
-  std::optional<std::int64_t> last_step = {};  // Last requested step of a completed run.
-  std::optional<std::int64_t> committed_step =
-      {};  // Step of the newest checkpoint that another run can resume from.
-  base::Problems skipped_checkpoints = {};  // Newer than the one resumed from, but not usable.
+  std::int64_t first_step = 0;                 // Steps that earlier runs had completed.
+  std::optional<std::int64_t> last_step = {};  // Last step of a completed run as requested.
+  // Step of the newest checkpoint that another run can resume from.
+  std::optional<std::int64_t> committed_step = {};
+  // Checkpoints that are newer than the one resumed from, but not usable.
+  base::Problems skipped_checkpoints = {};
   // For gossip: second largest absolute eigenvalue of the mixing matrix
   // (experiment/mixing_matrix.h).
   std::optional<double> lambda_2 = {};

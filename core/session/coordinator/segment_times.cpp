@@ -18,10 +18,11 @@ using experiment::Resolved;
 using plan::OpKind;
 
 constexpr int kRounds = 7;
-// Nanoseconds after which fewer rounds are enough.
+// After this many nanoseconds of measuring, fewer rounds are enough.
 constexpr std::int64_t kLongEnough = 3'000'000'000;
 
-// Experiment with a single micro-batch on one device, without recomputation and offload.
+// Returns the experiment with a single micro-batch on one device, without recomputation and
+// offload.
 Resolved alone(Resolved e) {
   e.global_batch = e.document.training.batch_per_rank;
   e.document.training.recompute_segments = 0;
@@ -94,11 +95,11 @@ class Measuring {
     return queue_->state().map([&] { return times; });
   }
 
-  // Returns the seconds of each segment.
+  // Runs the step once, and returns the seconds of each segment.
   std::vector<double> round() {
     std::vector<double> seconds(e_.model.segments.size());
     for (const run::BoundOp& op : program().ops) {
-      if (op.kind == OpKind::update) continue;  // All rounds use the same weights.
+      if (op.kind == OpKind::update) continue;  // Weights stay the same for all rounds.
       const std::int64_t begin = base::now_nanoseconds();
       for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
       static_cast<void>(compute::finish(*queue_));  // Errors are checked at the end.

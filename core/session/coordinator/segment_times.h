@@ -10,11 +10,11 @@
 
 namespace trainyard::session {
 
-// Returns the seconds per sample of every segment: forward and backward, and for the last one the
-// loss. Trains the full model on the first micro-batch on this machine, without updates, as the
-// fastest drawn device would. Each value is the median of a few rounds after a warm-up round. Needs
-// the memory of the full model meanwhile; opens the data set. `make_compute` as for ranks
-// (session/rank/rank.h).
+// Returns the seconds per sample of every segment: forward, backward, and for the last segment the
+// loss. Runs forward and backward passes of the full model on the first micro-batch on this
+// machine, with the settings of the fastest drawn device. Each value is the median of a few rounds
+// after a warm-up round. Temporarily needs the memory of the full model; opens the data set.
+// `make_compute`: as for ranks (session/rank/rank.h).
 base::Result<std::vector<experiment::SegmentTime>> measure_segments(
     const experiment::Resolved& experiment,
     const std::function<base::Result<std::unique_ptr<compute::Compute>>(

@@ -40,8 +40,8 @@ struct Hello {
 struct Assign {
   std::string resolved;  // JSON of the resolved experiment.
   std::uint32_t generation = 0;
-  std::uint64_t run_key =
-      0;  // Random number of this run, by which ranks recognize each other's frames.
+  // Random number of this run, by which ranks recognize each other's frames.
+  std::uint64_t run_key = 0;
   std::string run_directory;
 };
 
@@ -52,7 +52,7 @@ struct Planned {
 };
 
 struct Start {
-  std::vector<std::string> endpoints;  // By rank.
+  std::vector<std::string> endpoints;  // Endpoints of all ranks' data planes, by rank.
   std::string plan_hash;
 };
 
@@ -60,7 +60,7 @@ struct Start {
 struct Horizon {
   std::int64_t step = 0;
   bool last = false;
-  bool single = false;     // The step below `step` is a single step requested by a viewer.
+  bool single = false;     // A viewer requested a single step, the one before `step`.
   std::int32_t chief = 0;  // Rank that saves the state that all ranks share.
 };
 
@@ -69,31 +69,32 @@ struct Horizon {
 struct Progress {
   std::int32_t rank = -1;
   std::int64_t step = 0;        // Step in progress, or the next one.
-  std::uint64_t ops_done = 0;   // Grows as long as the rank makes progress.
+  std::uint64_t ops_done = 0;   // Counts completed ops; grows while the rank makes progress.
   std::string op;               // Token of the op that runs or waits; empty at the horizon.
-  std::int32_t waits_for = -1;  // Peer rank it waits for; -1: none.
+  std::int32_t waits_for = -1;  // Peer rank that this rank waits for; -1: none.
 };
 
 struct Events {
   std::int32_t rank = -1;
-  std::uint64_t dropped = 0;  // Total of events lost before they were sent.
+  std::uint64_t dropped = 0;  // Total number of events that were lost before they could be sent.
   std::vector<telemetry::Event> events;
 };
 
-// Values of chunks of a few steps.
+// Sampled values of collectives' chunks, for a few steps.
 struct Samples {
   std::int32_t rank = -1;
-  std::string values;  // Bytes, as in a frame of a recording (telemetry/chunk_values.h).
+  std::string values;  // Bytes in the format of a recording (telemetry/chunk_values.h).
 };
 
 // Events of a rank that keeps an order (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
-  // In the format of `plan::served_of`, or of `plan::answers_of` for a rank that answers.
+  // Events of a server in the format of `plan::served_of`, or of a passive gossip rank in that of
+  // `plan::answers_of`.
   std::string events;
 };
 
-// To servers: this rank is gone, and with it all its connections of this generation.
+// Message to servers: the process `generation` of this rank is gone, with all its connections.
 struct Gone {
   std::int32_t rank = -1;
   std::uint32_t generation = 0;
@@ -109,8 +110,8 @@ struct Saved {
   std::string problem;  // Empty if the part was written.
 };
 
-// To evaluators: the checkpoint of `step` is complete. `last`: training is over, and no checkpoint
-// follows.
+// Message to evaluators: the checkpoint of `step` is complete. `last`: training is over, and no
+// checkpoint follows.
 struct Committed {
   std::int64_t step = -1;  // -1: there is none yet.
   bool last = false;
@@ -137,10 +138,11 @@ struct RankTraffic {
 struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
-  std::string parameters_xxh64;         // Empty if the rank keeps no parameters.
-  std::uint64_t peak_memory_bytes = 0;  // Of its process; 0 if it has no process of its own.
+  std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
+  // Peak memory of its process; 0 if the rank is only a thread of a process.
+  std::uint64_t peak_memory_bytes = 0;
   std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
-  std::vector<RankTraffic> peers;       // By rank.
+  std::vector<RankTraffic> peers;       // Traffic with each peer, by rank.
 };
 
 struct Abort {
@@ -154,8 +156,9 @@ struct Slow {
   double slow_down = 1, jitter = 0;
 };
 
-// Sets the fraction `part` of its bandwidth that a drawn link carries in each direction from now
-// on, if links are imposed. 0: the link is cut, and its traffic waits.
+// From now on, link number `link` of the drawing has the fraction `part` of its drawn bandwidth, in
+// each direction. Requires a run that limits links to their drawn bandwidth. 0: the link is cut,
+// and its traffic waits.
 struct LinkBandwidth {
   std::int32_t link = -1;  // Number of the link in the drawing.
   double part = 1;
@@ -182,14 +185,14 @@ enum class Command : std::uint8_t {
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
-  double seconds_per_step = 0;  // For `set_pace`.
-  Slow slow = {};               // For `slow`.
-  std::int32_t rank = -1;       // For `kill`, `stall`, `wake`, `restart`.
-  LinkBandwidth link = {};      // For `link`.
+  double seconds_per_step = 0;  // For command `set_pace`.
+  Slow slow = {};               // For command `slow`.
+  std::int32_t rank = -1;       // For commands `kill`, `stall`, `wake`, `restart`.
+  LinkBandwidth link = {};      // For command `link`.
 };
 
-// State of a run. It has ended from `finished` on. `stopped`: ended in order before its last step,
-// on request.
+// State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order
+// on request, before its last step.
 enum class RunState : std::uint8_t {
   starting,
   running,
@@ -215,18 +218,18 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  double slow_down = 1, jitter = 0;  // As drawn, or as requested last.
+  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
 };
 
 struct Status {
-  std::uint64_t answers = 0;  // `id` of the Ask.
+  std::uint64_t answers = 0;  // `id` of the Ask that this Status answers.
   RunState state = RunState::starting;
   std::int64_t step = 0, steps = 0, horizon = 0;
   double seconds_per_step = 0;
   std::vector<RankStatus> ranks;
   std::optional<base::Problem> problem;
   std::string run_directory;
-  std::vector<LinkBandwidth> links = {};  // Links that differ from the drawing.
+  std::vector<LinkBandwidth> links = {};  // Links whose bandwidth differs from the drawing.
 };
 
 using Message =

@@ -6,8 +6,10 @@
 
 namespace trainyard::session {
 
-inline constexpr std::int64_t kStartLimit = 60'000'000'000;  // Nanoseconds for all ranks to start.
-// Nanoseconds without a message from the coordinator.
+// Time limit in nanoseconds until all ranks have started.
+inline constexpr std::int64_t kStartLimit = 60'000'000'000;
+// Time limit of a rank, in nanoseconds: it stops after this long without a message from the
+// coordinator.
 inline constexpr std::int64_t kLease = 10'000'000'000;
 
 }  // namespace trainyard::session

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Evaluator rank: is notified of checkpoints, reads the newest one, and evaluates it on the
-// held-out samples. Training ranks never wait for it. It skips checkpoints written while it
-// evaluates, except the last.
+// Evaluator rank: learns of new checkpoints from the coordinator, reads the newest one, and
+// evaluates it on the held-out samples. Training ranks never wait for it. Of the checkpoints
+// written during an evaluation, it evaluates only the last.
 #pragma once
 
 #include <condition_variable>
@@ -46,8 +46,8 @@ struct EvaluatorParts {
   run::Gate* gate = nullptr;
   run::RankProgress* rank_progress = nullptr;
   LatestCommit* committed = nullptr;
-  std::function<void(const base::Problem& problem)>
-      warn;  // Called for a checkpoint that could not be evaluated.
+  // Called for a checkpoint that could not be evaluated.
+  std::function<void(const base::Problem& problem)> warn;
 };
 
 // Evaluates checkpoints until the last is done, and returns the step of the last one. Returns a

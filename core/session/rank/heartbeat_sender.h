@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Heartbeats of a rank, or of all ranks in one process. A thread with its own connection reports a
-// few times a second which step and op they are in and what they wait for. It does so from the
-// assignment to the end, however busy the other threads are.
+// few times a second which step and op the ranks are in, and what they wait for. It does so from
+// the assignment to the end, however busy the other threads are.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ namespace trainyard::session {
 
 class HeartbeatSender {
  public:
-  // `hellos` prove that this connection also belongs to the ranks. At least one.
+  // `hellos`: first messages of the ranks, at least one. Sent again on this connection, they prove
+  // that it belongs to these ranks.
   HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
   ~HeartbeatSender();
   HeartbeatSender(const HeartbeatSender&) = delete;
   HeartbeatSender& operator=(const HeartbeatSender&) = delete;
 
-  // Enables naming of ops in heartbeats. `plan` must outlive this object.
+  // Makes heartbeats name the current op, from `plan`, which must outlive this object.
   void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
 
   run::RankProgress& rank_progress() { return rank_progress_; }

@@ -59,7 +59,7 @@ struct Prepared {
   std::unique_ptr<compute::Compute> compute;
   std::shared_ptr<const data::Dataset> dataset;
   std::optional<data::Sampler> sampler;
-  std::unique_ptr<DataPlane> data_plane;  // Null: a single rank, or an engine is used.
+  std::unique_ptr<DataPlane> data_plane;  // Null for a single rank, or if an engine is used.
   // Engine that executes collectives as single ops.
   std::unique_ptr<comm::BoundCollectives> bound_engine;
 
@@ -234,7 +234,8 @@ class Rank {
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
-  // Adds to an out-of-memory problem what the memory is for, and how to find settings that fit.
+  // Adds to an out-of-memory problem how much memory the rank needs for what, and how to find
+  // settings that fit.
   Problem with_accounts(Problem problem) const {
     const topology::Network network(p_.resolved.document.topology);
     const std::string& drawn =
@@ -282,10 +283,11 @@ class Rank {
     return interpret(recipe, *bound);
   }
 
-  // Fills the memory, which is zero until now, before the first step.
+  // Writes the initial state into the rank's memory, which is zero until now, before the first
+  // step.
   Result<void> begin(const run::BoundPlan& bound) {
     initialize(p_.resolved, p_.rank_plan, bound);
-    // Other ranks receive all their initial state.
+    // Ranks that do not load the saved state receive all of it from others.
     const bool takes_over =
         !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);
     if (p_.resolved.first_step == 0 || !takes_over) return {};
@@ -294,8 +296,9 @@ class Rank {
     });
   }
 
-  // True if state is initialized only after every op was executed once. The first use of a GPU
-  // operation may wait for all work on the GPU, and NCCL operations on it wait for peers.
+  // True if every op must be executed once before the state is initialized. The first use of a GPU
+  // function may wait for all work on the GPU; if that work includes NCCL operations that wait for
+  // peers, it deadlocks.
   bool warms_up() const { return uses_nccl() && p_.bound_engine; }
 
   Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
@@ -312,8 +315,8 @@ class Rank {
     return begin(*parts.bound);
   }
 
-  // Returns the memory that peers read: the arena of the transport if it has one, else memory that
-  // is sent from or used by an engine.
+  // Returns the memory that peers read. It is the arena of the transport if there is one, else
+  // memory of this rank from which it sends, or which an engine accesses.
   Result<run::SharedArena> shared_memory() {
     const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
                of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
@@ -325,7 +328,8 @@ class Rank {
             reached_ = std::move(reached);
             return run::SharedArena(arena, on_device);
           });
-    const bool splits = uses_nccl();  // NCCL accesses device memory; all others access host memory.
+    // NCCL accesses device memory; every other transport or engine accesses host memory.
+    const bool splits = uses_nccl();
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
     auto result_memory = p_.compute->allocate_host_visible(on_host, where()),
          others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
@@ -423,8 +427,9 @@ class Rank {
     if (engine_) engine_->abort(why);
   }
 
-  // Creates the writer of a rank that saves only a part: some layers, or, while others train, a
-  // server's share, or a worker's model state besides parameters.
+  // Creates the checkpoint writer of a rank that saves only a part; null if it saves none. The part
+  // is some of the layers; or, in training with servers, a server's share or a worker's model state
+  // besides parameters.
   std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
     if (has_shard()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
@@ -484,7 +489,7 @@ class Rank {
     });
   }
 
-  // Runs at idle priority, so that training ranks go first when cores are scarce.
+  // Runs an evaluator, at idle priority, so that training ranks go first when cores are scarce.
   Result<std::int64_t> evaluate(const run::InterpreterParts& parts, LatestCommit& committed,
                                 RankLink& link) {
     const sched_param none{};
@@ -505,8 +510,8 @@ class Rank {
           {identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
   }
 
-  // Offers the part for the text that is generated from all parts. If one part is skipped, there is
-  // no text for that step.
+  // Starts to save the rank's part for text generation, which needs the parts of all ranks. If one
+  // rank skips its part, there is no text for that step.
   void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
     static_cast<void>(writer.offer(steps, steps, local_part(bound)));
   }
@@ -515,7 +520,8 @@ class Rank {
     return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state);
   }
 
-  // Called while the link is still open, so that heartbeats continue however long the disk takes.
+  // Saves the final checkpoint. Called while the coordinator link is open, so that heartbeats
+  // continue however long the disk takes.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != p_.resolved.chief) return steps;
     std::vector<std::byte> parameters, state;
@@ -551,7 +557,7 @@ class Rank {
 
   bool uses_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
   bool evaluates() const { return p_.resolved.is_evaluator(identity_.rank); }
-  // True if it holds only some of the parameters.
+  // True if the rank holds only some of the parameters.
   bool has_shard() const { return experiment::has_partial_parameters(p_.resolved); }
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
@@ -590,9 +596,9 @@ class Rank {
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
   std::optional<run::SlowdownModel> slowness_;
-  std::optional<HeartbeatSender> heartbeat_sender_;  // Follows the plan in `p_`.
-  // Host and device memory. Must outlive the transport, which until its destruction sends what no
-  // op waited for.
+  std::optional<HeartbeatSender> heartbeat_sender_;  // Refers to the plan in `p_`.
+  // Host and device memory from which the transport sends. Must outlive the transport: until its
+  // destruction, it may send data that no op waits for.
   std::array<Memory, 2> send_memory_;
   std::unique_ptr<comm::Transport> transport_;
   std::shared_ptr<void> reached_;  // Mapping of the transport's arena for the device.

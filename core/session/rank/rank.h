@@ -24,7 +24,7 @@ namespace trainyard::session {
 
 struct RankIdentity {
   int rank = 0;
-  std::string token;     // Given by the launcher.
+  std::string token;     // Token from the launcher (see Hello).
   std::string endpoint;  // Address of the coordinator.
 };
 
@@ -32,14 +32,14 @@ struct RankIdentity {
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
-  virtual std::string endpoint() const = 0;  // Empty if peers need none.
-  // Memory for those shared buffers that the host only touches by copies (`run::Layout`), if they
-  // are on the device; else null.
+  virtual std::string endpoint() const = 0;  // Empty if peers need no address.
+  // Memory on the device for those shared buffers that the host only copies to or from
+  // (`run::Layout`); null if these buffers are in host memory.
   virtual std::byte* on_device() const { return nullptr; }
   virtual std::string not_on_device_reason() const {
     return "";
-    // Why the shared buffers could not be placed on the device: no memory left or no way to share
-    // it. Empty if they are, or were not meant to be.
+    // Returns why the shared buffers could not be placed on the device: no memory left, or no way
+    // to share it. Empty if they are on the device, or need not be.
   }
   virtual base::Result<std::unique_ptr<comm::Transport>> connect(
       const std::vector<std::string>& endpoints) = 0;
@@ -49,8 +49,9 @@ struct DataPlaneRequest {
   const experiment::Resolved* experiment = nullptr;
   int rank = 0;
   std::uint32_t generation = 0;
-  std::uint64_t run_key = 0;          // Random number that frames of other runs do not have.
-  int channels = 1;                   // Number of groups of the plan.
+  std::uint64_t run_key = 0;  // Random number that frames of other runs do not have.
+  // Number of the plan's groups, each of which uses one channel.
+  int channels = 1;
   std::size_t shared_bytes = 0;       // Size of the arena that peers read in place.
   std::size_t shared_host_bytes = 0;  // Leading bytes of the arena that the host accesses directly.
   compute::Compute* compute = nullptr;
@@ -63,13 +64,13 @@ struct EngineRequest {
   const std::vector<plan::Group>* groups = nullptr;
 };
 
-// Backends that app provides for a rank.
+// Functions with which the program supplies a rank's backends.
 struct RankServices {
   Connect connect;
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
       make_compute;
-  // Durations of ops on the drawn device, and of copies to the memory of its host; called for a run
-  // that is paced to the drawing.
+  // Returns how long ops take on the drawn device, including copies to the memory of its host.
+  // Called in a run that is paced to the drawn speeds.
   std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan,
                                            const topology::Device& device,
                                            const topology::Host& host)>
@@ -82,7 +83,7 @@ struct RankServices {
       make_engine;
 };
 
-// Runs the rank. Success: it finished, or stopped at the horizon as requested.
+// Runs the rank. Succeeds if the rank finished, or stopped at the horizon as requested.
 base::Result<void> run_rank(const RankIdentity& identity, const RankServices& services);
 
 }  // namespace trainyard::session

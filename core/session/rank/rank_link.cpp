@@ -12,10 +12,12 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-// A pause of this thread longer than this does not count as silence of the coordinator.
+// If this thread itself pauses longer than this many nanoseconds, the pause does not count as
+// silence of the coordinator.
 constexpr std::int64_t kOwnPause = 1'000'000'000;
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
-// Nanoseconds to wait for an abort caused by the failed rank's report.
+// Time in nanoseconds to wait, after a failure of a peer, for the coordinator's abort, which names
+// the cause.
 constexpr std::int64_t kOthersLimit = 1'000'000'000;
 constexpr std::size_t kBatch = 16'384;
 
@@ -32,7 +34,8 @@ void RankLink::close() {
   if (!thread_.joinable()) return;
   stop_.store(true);
   thread_.join();
-  // Gives a slow coordinator some time to catch up; after an abort there is no reason to wait.
+  // A slow coordinator gets some time to receive the last events; after an abort there is no reason
+  // to wait.
   const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
   while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
@@ -93,9 +96,9 @@ void RankLink::stop_everything(const base::Problem& reason) {
   if (parts_.engine != nullptr) parts_.engine->abort(reason);
 }
 
-// Sends events before progress, so that a step's events are known when its progress is. Returns
-// false if the connection accepts no more now. The batch is then kept and goes before anything
-// newer; meanwhile the ring fills up and counts the events that it drops.
+// Sends events before progress, so that the coordinator has a step's events when it learns of the
+// step. Returns false if the connection accepts no more now. The batch is then kept, to be sent
+// first the next time. Meanwhile the ring fills up and counts the events that it drops.
 bool RankLink::ship_events() {
   for (bool full = true; full; batch_.clear()) {
     if (batch_.empty()) parts_.events->read(batch_, kBatch);

@@ -28,18 +28,20 @@ struct RankLinkParts {
   run::Gate* gate = nullptr;
   const HeartbeatSender* heartbeat_sender = nullptr;  // Source of the rank's progress.
   telemetry::EventRing* events = nullptr;
-  comm::Transport* transport = nullptr;          // Null: a single rank.
-  run::SlowdownModel* slowness = nullptr;        // Null: never slowed down.
-  comm::Collectives* engine = nullptr;           // Replaces the transport.
+  comm::Transport* transport = nullptr;    // Null: a single rank.
+  run::SlowdownModel* slowness = nullptr;  // Null: never slowed down.
+  // Engine used in place of the transport; else null.
+  comm::Collectives* engine = nullptr;
   telemetry::ChunkValueQueue* values = nullptr;  // Null: no values of chunks are recorded.
-  run::OrderLog* order = nullptr;                // Null: the rank keeps no order.
-  SavedQueue* saved = nullptr;                   // Null: the rank saves nothing while it trains.
-  LatestCommit* committed = nullptr;             // Null: the rank reads no checkpoints.
+  // Null: the rank keeps no order (`run::keeps_order`).
+  run::OrderLog* order = nullptr;
+  SavedQueue* saved = nullptr;        // Null: the rank saves nothing while it trains.
+  LatestCommit* committed = nullptr;  // Null: the rank reads no checkpoints.
 };
 
 class RankLink {
  public:
-  // Uses `client` exclusively until it is closed. `client` must outlive it.
+  // `client` must outlive the link, which uses it exclusively until `close`.
   RankLink(RankLinkParts parts, ControlClient& client);
   ~RankLink();
   RankLink(const RankLink&) = delete;
@@ -51,8 +53,8 @@ class RankLink {
   void say(std::string level, std::string text);
   // Returns why the coordinator (or its silence) stopped this rank; nothing if it did not.
   std::optional<base::Problem> abort_reason() const;
-  // Waits up to a second for an abort from the coordinator: a rank that only knows that a peer is
-  // gone lets the coordinator state the cause.
+  // Waits up to a second for an abort from the coordinator. A rank that only knows that a peer is
+  // gone reports the coordinator's reason instead.
   void await_abort() const;
 
  private:
@@ -71,12 +73,12 @@ class RankLink {
   mutable std::mutex mutex_;
   std::optional<base::Problem> abort_reason_;
   std::int64_t reported_step_ = -1;
-  std::vector<telemetry::Event> batch_;  // Being sent.
-  std::optional<Samples> samples_;       // Being sent.
-  Order order_;                          // Being sent.
-  std::vector<Saved> saved_;             // Being sent.
-  std::vector<Log> log_;                 // Being sent; guarded by the mutex.
-  std::thread thread_;                   // Not joinable once closed.
+  std::vector<telemetry::Event> batch_;  // Events that are being sent.
+  std::optional<Samples> samples_;       // Message that is being sent.
+  Order order_;                          // Message that is being sent.
+  std::vector<Saved> saved_;             // Reports that are being sent.
+  std::vector<Log> log_;                 // Log lines that are being sent; guarded by the mutex.
+  std::thread thread_;                   // Not joinable after `close`.
 };
 
 }  // namespace trainyard::session

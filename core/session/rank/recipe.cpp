@@ -63,7 +63,7 @@ bool initializes(const plan::RankPlan& rank) {
     return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank &&
            wanted.span.buffer == parameters;
   };
-  const auto gives = [&](const plan::Op& op) {  // Engine: the broadcast is a single op.
+  const auto gives = [&](const plan::Op& op) {  // Engines run the broadcast as a single op.
     return op.kind == plan::OpKind::broadcast && op.peer != rank.rank &&
            op.writes.front().buffer == parameters;
   };
@@ -76,7 +76,7 @@ bool initializes(const plan::RankPlan& rank) {
 
 namespace {
 
-// Initializes the full parameters and copies the server's share.
+// Initializes the parameters of the full model in temporary memory, and copies the server's share.
 void initialize_share(const experiment::Resolved& e, int server, compute::Compute* device,
                       const Tensor& share) {
   const std::int64_t width = base::size_of(share.dtype);
@@ -91,7 +91,8 @@ void initialize_share(const experiment::Resolved& e, int server, compute::Comput
   }
 }
 
-// Copies the rank's parts of the initialized parameters, one after another without gaps.
+// Initializes the parameters of the full model in temporary memory, and copies the rank's shards,
+// one after another.
 void initialize_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
   const std::int64_t width = base::size_of(bound.parameters.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));

@@ -13,27 +13,29 @@ namespace trainyard::session {
 
 run::Recipe recipe(const experiment::Resolved& experiment);
 
-// True if the rank initializes its parameters. If the plan broadcasts them, only the root does.
+// True if the rank initializes its parameters. If the plan broadcasts them, only the broadcast's
+// root does.
 bool initializes(const plan::RankPlan& rank);
 
-// Returns the parts of a server, derived from those of an interpreter.
+// Returns what a `run::Server` needs; copies what it shares with an interpreter from `parts`.
 run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
                               const run::InterpreterParts& parts);
 
-// Returns the parts that compute a run with servers in one thread, without event sinks. Opens the
-// data set. The arguments must outlive the result.
+// Returns what is needed to compute a run with servers in one thread, without event sinks. Opens
+// the data set. The arguments must outlive the result.
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment,
                                                              const plan::Plan& plan,
                                                              const run::Recipe& recipe,
                                                              compute::Compute& compute);
 
-// Returns the same for asynchronous gossip, without compute devices and transports.
+// Returns what is needed to compute a run of asynchronous gossip in one thread, without compute
+// devices and transports. Opens the data set. The arguments must outlive the result.
 base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment,
                                                          const plan::Plan& plan,
                                                          const run::Recipe& recipe);
 
-// Returns how many table rows each round of each worker touches; empty if the plan names no rows.
-// Opens the data set.
+// Returns a function that counts the table rows that each round of each worker looks up; empty if
+// workers pull full tables. Opens the data set.
 base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment,
                                        const plan::Plan& plan);
 

@@ -29,7 +29,8 @@ std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& e
          sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
 }
 
-// Full model in its own memory, and the data set for its alphabet.
+// The full model in memory of its own, loaded from checkpoints, and the data set, which defines the
+// characters.
 class TextGenerator::CheckpointSampler {
  public:
   CheckpointSampler(std::filesystem::path checkpoints, experiment::Resolved experiment,
@@ -70,7 +71,7 @@ class TextGenerator::CheckpointSampler {
     if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
     const topology::Network network(e_.document.topology);
     topology::Device device = network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]);
-    device.gpu = -1;  // The GPU is used by the chief only.
+    device.gpu = -1;  // Only the chief uses the GPU.
     auto compute = make_compute_(device);
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text generation while a language model is trained (run/meters/text_sampler.h). A rank with all
-// parameters generates it from these. If no rank has all parameters, ranks write their parts as a
-// checkpoint after each evaluation. The process that commits it then generates text from the
-// checkpoint, in the background at idle priority.
+// Text generation while a language model is trained (run/meters/text_sampler.h). A rank that has
+// all parameters generates the text itself. If no rank has all, the ranks write their parts as a
+// checkpoint after each evaluation. The process that commits the checkpoint then generates text
+// from it, in the background at idle priority.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@
 namespace trainyard::session {
 
 bool generates_text(const experiment::Resolved& experiment);
-bool generates_text_from_checkpoints(
-    const experiment::Resolved& experiment);  // True if also no rank has all parameters.
+// True if text is generated, and no rank has all parameters.
+bool generates_text_from_checkpoints(const experiment::Resolved& experiment);
 
 // Returns the text of a log line of level "text": "after step 19:" and below it the text generated
 // with the current parameters.

@@ -29,9 +29,10 @@ using base::Result;
 // Nanoseconds between two polls of the connection.
 constexpr std::int64_t kServePeriod = 5'000'000;
 constexpr std::int64_t kShipLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
-// Server events between two sends, at most; each round leaves its ops and metrics in a ring.
+// Maximum number of server events between two sends. Every event adds ops and metrics to the event
+// rings.
 constexpr int kShipEvery = 16;
-constexpr std::size_t kRingEvents = 1 << 14;  // Per rank, between two sends.
+constexpr std::size_t kRingEvents = 1 << 14;  // Events that a rank may add between two sends.
 
 class VirtualRanks {
  public:
@@ -148,7 +149,7 @@ class VirtualRanks {
     return {};
   }
 
-  // Executes event by event, up to the horizon.
+  // Executes the events of the virtual clock one by one, up to the horizon.
   Result<void> follow() {
     while (!clock_->over()) {
       if (auto ok = serve(); !ok) return ok;
@@ -220,7 +221,7 @@ class VirtualRanks {
                        "See run.log, and run again."});
   }
 
-  // Polls the connection from time to time during computation.
+  // Polls the connection; called during computation, and limited to one poll per kServePeriod.
   Result<void> serve() {
     const std::int64_t now = base::now_nanoseconds();
     if (now - served_ns_ < kServePeriod || clock_ == nullptr) return {};
@@ -253,13 +254,13 @@ class VirtualRanks {
     if (const auto* abort = std::get_if<Abort>(&message)) aborted_ = abort->reason;
   }
 
-  // Sends events before progress. Returns false if the connection accepts no more now; the rest is
-  // sent first next time.
+  // Sends events, then progress. Returns false if the connection accepts no more now; what is left
+  // is sent first the next time.
   bool ship() {
     for (const RankIdentity& rank : ranks_) {
       telemetry::EventRing& ring = *rings_[static_cast<std::size_t>(rank.rank)];
       if (batch_.empty()) batch_of_ = rank.rank, ring.read(batch_);
-      else if (batch_of_ != rank.rank) continue;  // The pending batch of that rank goes first.
+      else if (batch_of_ != rank.rank) continue;  // The unsent batch of another rank goes first.
       if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_}))
         return false;
       batch_.clear();
@@ -272,7 +273,8 @@ class VirtualRanks {
     if (done() == reported_done_) return true;
     run::RankProgress& at = heartbeat_sender_->rank_progress();
     at.step.store(done(), std::memory_order_relaxed);
-    // Only the first server counts; its progress is reported immediately.
+    // The coordinator takes the run's step from the first server, so its progress is sent
+    // immediately.
     if (!client_->send(Progress{resolved_.workers(), done(),
                                 at.ops_done.load(std::memory_order_relaxed), "", -1}))
       return false;
@@ -280,7 +282,8 @@ class VirtualRanks {
     return true;
   }
 
-  // Empties the rings before one is full. Computation can wait, so nothing is lost.
+  // Sends the events of all rings before one is full. The computation waits for this, so no event
+  // is lost.
   Result<void> ship_all() {
     for (bool shipped = false; !shipped;) {
       if (auto ok = listen(std::chrono::milliseconds(0)); !ok) return ok;
@@ -305,16 +308,16 @@ class VirtualRanks {
   run::Recipe recipe_;
   std::string run_directory_;
   std::unique_ptr<compute::Compute> compute_;
-  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // By rank.
+  std::vector<std::unique_ptr<telemetry::EventRing>> rings_;  // One ring per rank.
   std::unique_ptr<run::ServerReplay> training_;
   std::unique_ptr<plan::ServerEventSource> clock_;
-  std::vector<telemetry::Event> batch_;  // Being sent.
-  std::vector<Order> orders_;            // By server: not sent yet.
+  std::vector<telemetry::Event> batch_;  // Events that are being sent.
+  std::vector<Order> orders_;            // Events not sent yet, by server.
   int batch_of_ = 0;
   std::optional<Problem> aborted_;
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
   std::int64_t served_ns_ = 0, heard_ns_ = 0, reported_done_ = -1;
-  int unshipped_ = 0;  // Events since the rings were emptied.
+  int unshipped_ = 0;  // Number of server events since the rings were emptied.
 };
 
 }  // namespace

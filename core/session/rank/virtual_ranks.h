@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All ranks of a run on the virtual clock, in one thread. The coordinator sees them as ordinary
-// ranks that share one connection. Their events have times of the virtual clock, counted from the
-// start of the ranks.
+// ranks that share one connection. Their events carry times of the virtual clock, which starts when
+// the ranks start.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ struct VirtualServices {
   Connect connect;
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
       make_compute;
-  // Creates the virtual clock of the drawing. Op events go to `on_event`, in virtual nanoseconds
-  // from 0. Experiment and plan must outlive the clock.
+  // Creates the virtual clock for the drawn devices and links. Op events go to `on_event`, in
+  // virtual nanoseconds from 0. Experiment and plan must outlive the clock.
   using OnEvent = std::function<void(int rank, const telemetry::Event& event)>;
   std::function<base::Result<std::unique_ptr<plan::ServerEventSource>>(
       const experiment::Resolved& experiment, const plan::Plan& plan, OnEvent on_event)>
       make_clock;
 };
 
-// Runs all ranks of the run. Success: they finished, or stopped at the horizon as requested.
+// Runs all ranks of the run. Succeeds if they finished, or stopped at the horizon as requested.
 base::Result<void> run_virtual_ranks(const std::vector<RankIdentity>& ranks,
                                      const VirtualServices& services);
 

@@ -16,8 +16,8 @@ using base::Result;
 using telemetry::Frame;
 using telemetry::FrameType;
 
-// Checks that the order belongs to this plan: events of another plan may decode, but mean something
-// else. Files of older versions do not name their plan and are accepted.
+// Checks that the order was recorded with this plan. Otherwise events might decode but have another
+// meaning. Files of older versions do not name their plan and are accepted.
 Result<void> is_of(const Frame& header, const std::string& plan_hash, const std::string& path) {
   const auto json = telemetry::json_of(header);
   if (!json) return base::fail(json.error());

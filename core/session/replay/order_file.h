@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reader of the order file of a run (written by journal.h).
+// Reader of a run's order file: the order in which servers or passive gossip ranks served others
+// (written by journal.h).
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 namespace trainyard::session {
 
 struct WrittenOrder {
-  // Encoded events by rank of the plan (plan/server_events.h, plan/answers.h); empty for a rank
-  // that keeps no order.
+  // Encoded events (plan/server_events.h, plan/answers.h), by rank; empty for a rank that keeps no
+  // order.
   std::vector<std::string> ranks;
   // True if the file ends within a frame, for example after a killed run. The rest is lost.
   bool torn = false;

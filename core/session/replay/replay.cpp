@@ -31,8 +31,8 @@ Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_direct
   });
 }
 
-// Hashes by rank; an entry is empty if the rank was gone at the end or holds no parameters. Empty
-// list if the run did not finish.
+// Returns the recorded hashes of final weights by rank; empty list if the run did not finish. A
+// hash is empty if the rank was gone at the end or holds no parameters.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
   const auto json = base::read_json(run_directory / "result.json");
   const auto ranks =
@@ -64,7 +64,8 @@ struct ReplayedRun {
   }
 };
 
-// Adds the final weights. If there are recorded hashes, only of ranks that have one.
+// Adds the final weights of the ranks to the result. If hashes were recorded, adds only ranks that
+// have one.
 template <class Parameters>
 void weigh(ReplayResult& outcome, const ReplayedRun& run, int ranks, const Parameters& parameters) {
   std::vector<std::string> recorded = recorded_hashes(run.directory);

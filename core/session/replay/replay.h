@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replays a recorded run whose ranks have no common steps, from its experiment and its order file:
-// for parameter servers the pushes and pulls in order, for asynchronous gossip the answers in
-// order. Computes every gradient and every update in one thread. On the same kind of machine the
+// Replays a recorded run whose ranks have no common steps, from its experiment and its order file.
+// For parameter servers, the order is that of pushes and pulls; for asynchronous gossip, that of
+// answers. Computes every gradient and every update in one thread. On the same kind of machine the
 // weights are bit-identical.
 #pragma once
 
@@ -30,12 +30,12 @@ struct ReplayResult {
   // Events that could not be replayed because an event that they depend on was not recorded, for
   // example in a killed run.
   std::int64_t skipped_events = 0;
-  std::vector<Weights>
-      weights;  // Ranks whose final weights are in the result; all ranks if there is no result.
+  // Final weights of the ranks named in the recorded result; of all ranks if there is none.
+  std::vector<Weights> weights;
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  const Weights& reported_weights()
-      const;  // Returns the first weights that differ, or the first of all.
+  // Returns the first weights that differ from the recording; if none do, the first weights.
+  const Weights& reported_weights() const;
   bool same() const {
     return reported_weights().parameters_xxh64 == reported_weights().recorded_xxh64;
   }
@@ -50,8 +50,8 @@ struct ReplayServices {
       make_transports;
 };
 
-// Replays a run. Returns a Problem if there is no run directory, if the run's weights depend on no
-// order, or if the order is missing, damaged, of another plan or impossible.
+// Replays a run. Returns a Problem if there is no run directory, or if the run's weights do not
+// depend on an order. Also fails if the order is missing, damaged, impossible, or of another plan.
 base::Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
                                       const ReplayServices& services);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Manifest of a sweep: one experiment, run on several numbers of ranks with several algorithms, one
-// run after another. The manifest grows while the sweep runs. Also computes the derived figures.
-// Pure functions.
+// run after another. The manifest grows while the sweep runs. This file also computes speed-up and
+// other figures from it. Pure functions.
 #pragma once
 
 #include <optional>
@@ -19,28 +19,28 @@ enum class SweepState { running, completed, failed, canceled };
 
 struct SweepVariant {
   std::int64_t ranks = 1;
-  collective::Algorithm algorithm =
-      collective::Algorithm::ring;  // As requested; irrelevant for one rank.
+  // Requested algorithm; without effect on one rank.
+  collective::Algorithm algorithm = collective::Algorithm::ring;
   VariantState state = VariantState::waiting;
-  std::string reason;     // Reason for failing or being left out.
-  std::string directory;  // Directory of its run, inside the sweep's directory; empty: not started.
-  double began_unix_seconds = 0;  // 0: not started.
-  double seconds = 0;             // Duration including start and end of its processes.
+  std::string reason;     // Reason why the variant failed or was left out.
+  std::string directory;  // Run directory, relative to the sweep's directory; empty: not started.
+  double began_unix_seconds = 0;  // Start time; 0: not started.
+  double seconds = 0;             // Duration, including start and end of the run's processes.
 
   // Measured values, valid if `state` is done.
-  collective::Algorithm used = collective::Algorithm::ring;  // Algorithm that `auto` resolved to.
-  std::int64_t measured_steps = 0;                           // Full steps after the warm-up.
-  std::int64_t step_samples = 0;  // Samples of one full step, over all ranks.
+  // Algorithm that ran, if `auto` was requested.
+  collective::Algorithm used = collective::Algorithm::ring;
+  std::int64_t measured_steps = 0;  // Full steps after the warm-up.
+  std::int64_t step_samples = 0;    // Samples of one full step, over all ranks.
   double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
-  std::int64_t sent_bytes = 0,
-               busiest_sent_bytes =
-                   0;  // Payload of the full run: of all ranks, and of the rank that sent the most.
+  // Payload sent in the full run: by all ranks, and by the rank that sent the most.
+  std::int64_t sent_bytes = 0, busiest_sent_bytes = 0;
   std::int64_t formula_sent_bytes = -1,
-               formula_busiest_sent_bytes = -1;  // The same by formula; -1: no formula known.
-  double simulated_step_seconds = 0;             // From the drawn speeds; 0: not simulated.
+               formula_busiest_sent_bytes = -1;  // Both values by formula; -1: no formula known.
+  // Step time simulated with the drawn speeds; 0: not simulated.
+  double simulated_step_seconds = 0;
   std::int64_t emulated_ranks = 0;
-  std::string
-      shared_cores_caveat;  // Caveat to show beside its times; empty: each rank had its own cores.
+  std::string shared_cores_caveat;  // Shown beside the times; empty: each rank had its own cores.
 
   experiment::Variant wanted(experiment::Scaling scaling, std::int64_t steps) const {
     return {ranks, algorithm, scaling, steps};
@@ -55,18 +55,22 @@ struct Sweep {
   SweepState state = SweepState::running;
   experiment::Scaling scaling = experiment::Scaling::weak;
   std::int64_t steps = 50;          // Steps of each run.
-  std::int64_t warm_up_steps = 10;  // First steps, which are not measured.
+  std::int64_t warm_up_steps = 10;  // Steps at the start that are not measured.
   std::int64_t drawn_ranks = 1;
-  std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_line`.
-  // `experiment::equivalence_caveats` of the full drawing; empty: equivalent to one device.
+  // Line that tells which drawn speeds the runs were limited to (`experiment::speeds_line`).
+  std::string speeds;
+  // Caveats of the experiment on all drawn ranks (`experiment::equivalence_caveats`); empty:
+  // training is equivalent to one device.
   std::string equivalence_caveat;
-  // Meaning of algorithm and simulated time for gossip; empty for other strategies.
+  // For gossip: text that explains what algorithm and simulated time mean; empty for other
+  // strategies.
   std::string gossip;
   std::vector<SweepVariant> variants;
   std::string xxh64;  // Checksum of this document's text with this field empty.
 };
 
-// User request. Empty lists mean: 1, 2, 4, ... and all drawn ranks; the experiment's algorithm.
+// Request of the user. Empty lists select the defaults: 1, 2, 4, ... and all drawn ranks; the
+// experiment's algorithm.
 struct SweepRequest {
   std::vector<std::int64_t> ranks = {};
   std::vector<collective::Algorithm> algorithms = {};
@@ -74,13 +78,15 @@ struct SweepRequest {
   std::int64_t steps = 50;
 };
 
-// Parse "1,2,4" and "ring,direct"; "all" means all algorithms except auto. Results are sorted and
-// unique; algorithms in the order of their table.
+// Parses "1,2,4" (ranks) or "ring,direct" (algorithms); "all" means all algorithms except auto.
+// Results are sorted and unique; algorithms are in the order of their table.
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-std::vector<std::int64_t> default_ranks(std::int64_t drawn);  // 1, 2, 4, ... and all drawn ranks.
-std::int64_t warm_up_steps(std::int64_t steps);               // A fifth of the steps, at most ten.
+// Returns 1, 2, 4, ... and the number of drawn ranks.
+std::vector<std::int64_t> default_ranks(std::int64_t drawn);
+// Returns a fifth of the steps, at most ten.
+std::int64_t warm_up_steps(std::int64_t steps);
 
 // Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
 // one_device. Fast for any drawing.
@@ -96,20 +102,22 @@ base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepR
 // of this machine.
 struct Scaled {
   double samples_per_second = 0;
-  double speed_up = 0;                            // samples/s relative to the baseline.
-  double efficiency = 0;                          // Speed-up / (ranks / ranks of the baseline).
-  double step_bytes = 0, busiest_step_bytes = 0;  // Payload sent per step, mean over the run.
+  double speed_up = 0;    // samples/s relative to the baseline.
+  double efficiency = 0;  // Speed-up / (ranks / ranks of the baseline).
+  // Mean payload sent per step: by all ranks, and by the rank that sends the most.
+  double step_bytes = 0, busiest_step_bytes = 0;
   std::optional<double> formula_step_bytes, formula_busiest_step_bytes;
-  bool equals_formula = false;  // True if both equal the formula exactly.
+  bool equals_formula = false;  // True if both values equal the formula exactly.
 };
 
 // Returns the baseline of speed-ups: the fastest of the finished variants with the fewest ranks.
 // Nothing while none has finished.
 std::optional<std::size_t> baseline(const Sweep& sweep);
-std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // By variant.
+std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // Figures by variant.
 
 struct SweepProgress {
-  std::int64_t runs = 0, over = 0;     // Without variants that were left out.
+  // Number of runs, and of ended ones; without variants that were left out.
+  std::int64_t runs = 0, over = 0;
   std::optional<std::size_t> running;  // Index of the variant.
   // Estimated from the duration of finished runs; nothing while none has finished.
   std::optional<double> seconds_left;

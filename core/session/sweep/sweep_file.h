@@ -27,16 +27,16 @@ std::filesystem::path default_sweeps_directory();
 base::Result<std::filesystem::path> make_sweep_directory(const std::filesystem::path& directory,
                                                          const std::string& experiment_name);
 
-base::Result<void> write_sweep(const Sweep& sweep,
-                               const std::filesystem::path& directory);  // Writes atomically.
+// Writes the manifest atomically.
+base::Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& directory);
 // Reads the manifest. Refuses one that is torn, of another kind or version, or edited by hand.
 base::Result<Sweep> read_sweep(const std::filesystem::path& directory);
 
 // Lock held by the process that runs a sweep. The system releases it however that process ends.
 class SweepLock {
  public:
-  static base::Result<SweepLock> take(
-      const std::filesystem::path& directory);  // Refused while another process holds it.
+  // Takes the lock; refused while another process holds it.
+  static base::Result<SweepLock> take(const std::filesystem::path& directory);
   ~SweepLock();
   SweepLock(SweepLock&& other) noexcept;
   SweepLock& operator=(SweepLock&&) = delete;

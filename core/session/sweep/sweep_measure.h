@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Extracts the figures of a sweep from the run directory of a variant.
+// Reads the measured values of a variant from its run directory.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace trainyard::session {
 
-// Measured steps that have the largest number of samples. Short steps at the end of an epoch, and
-// steps that some rank did not report, are left out.
+// Measured steps with the largest number of samples. Shorter steps at the end of an epoch are left
+// out, and so are steps that some rank did not report.
 struct FullSteps {
-  std::vector<double> seconds;  // per step: the duration on the slowest rank
-  std::int64_t samples = 0;     // of one step, over all ranks
+  std::vector<double> seconds;  // duration of each step on the slowest rank
+  std::int64_t samples = 0;     // samples of one step, over all ranks
 };
 // Returns the full steps from `from_step` on.
 FullSteps full_steps(const telemetry::History& history, std::int64_t from_step);
@@ -23,7 +23,8 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step);
 base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
                            const std::filesystem::path& run_directory);
 
-// Returns why a run that ended with `how` ("exit status 3") has no result, from its output.
+// Returns why a run has no result, from its output. `how` describes how its process ended ("exit
+// status 3").
 std::string failure_reason(const std::filesystem::path& run_directory, const std::string& how);
 
 }  // namespace trainyard::session

@@ -74,7 +74,7 @@ class Sweeping {
     return report();
   }
 
-  // Runs the variant until its process exits. Returns a Problem if it left no result.
+  // Runs the variant and waits until its process exits. Returns a Problem if the run has no result.
   base::Result<void> train(const SweepVariant& one) {
     const fs::path directory = p_.directory / one.directory;
     const auto document =

@@ -12,9 +12,9 @@
 namespace trainyard::session {
 
 struct SweepParts {
-  Sweep sweep;                      // From `make_sweep`.
-  experiment::Experiment whole;     // With absolute data paths.
-  std::filesystem::path directory;  // From `make_sweep_directory`, locked.
+  Sweep sweep;                      // Manifest from `make_sweep`.
+  experiment::Experiment whole;     // The experiment, with absolute data paths.
+  std::filesystem::path directory;  // Directory from `make_sweep_directory`, locked.
   std::string program;              // Path of trainyard-cli.
   // Number of Ctrl-Cs so far: each is forwarded to the current run, and no other run starts.
   std::function<int()> interrupts;
@@ -22,8 +22,8 @@ struct SweepParts {
   std::function<void(const Sweep&)> observe;
 };
 
-// Runs the sweep and returns its final manifest: canceled, failed if any variant failed, else
-// completed. Returns a Problem if the manifest cannot be written.
+// Runs the sweep and returns its final manifest, with a state of canceled, failed (if any variant
+// failed) or completed. Returns a Problem if the manifest cannot be written.
 base::Result<Sweep> run_sweep(SweepParts parts);
 
 }  // namespace trainyard::session

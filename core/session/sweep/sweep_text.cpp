@@ -30,7 +30,7 @@ std::string seconds_or_dash(double seconds) {
   return seconds > 0 ? base::format_seconds(seconds) : "-";
 }
 
-// Returns "equal" if the bytes match the formula, else by how much they differ.
+// Compares sent bytes with the formula: returns "equal", or the difference.
 std::string against_formula(const SweepVariant& variant, const Scaled& figures) {
   if (!figures.formula_step_bytes) return "-";
   if (figures.equals_formula) return "equal";

@@ -26,21 +26,21 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-std::string explanation(SweepColumn column);  // Meaning of the figure, with its formula.
-// Cells by column; "-" if nothing was measured. `figures` as from `scaled`.
+std::string explanation(SweepColumn column);  // Returns what the figure means, with its formula.
+// Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
-// "ring", or "auto (direct)" once resolved; empty for one rank.
+// Returns "ring", or "auto (direct)" once resolved; empty for one rank.
 std::string series_name(const SweepVariant& variant);
 
 std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
-std::string baseline_text(
-    const Sweep& sweep);  // "speed-up against 1 rank"; empty while no variant has finished.
-std::string measurement_text(
-    const Sweep& sweep);  // "median of the full steps after 10 of warm-up, of 50"
-std::vector<std::string> caveats(
-    const Sweep& sweep);  // Caveats to show beside the times: EMULATED, shared cores, speeds.
+// Returns "speed-up against 1 rank"; empty while no variant has finished.
+std::string baseline_text(const Sweep& sweep);
+// Returns text such as "median of full steps, 50 steps with 10 of warm-up; evaluation off".
+std::string measurement_text(const Sweep& sweep);
+// Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
+std::vector<std::string> caveats(const Sweep& sweep);
 
-// One line per variant, full precision, units in the header.
+// Returns one line per variant, with full precision and units in the header.
 std::string to_csv(const Sweep& sweep);
 base::Json to_json(const SweepVariant& variant, const std::optional<Scaled>& figures);
 

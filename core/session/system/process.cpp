@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kPipe = 4096;  // Minimum capacity of a pipe.
 
-// Pipe that holds a complete text. The system limits its length, usually to 1 MiB.
+// Pipe filled with a complete text, for a child's standard input. The system limits the text's
+// length, usually to 1 MiB.
 class Input {
  public:
   explicit Input(const std::string& text) {
@@ -71,8 +72,8 @@ class SpawnPlan {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
-  // Moves descriptors by way of numbers above all of them, because the target number of one may be
-  // the source number of another.
+  // Passes descriptors to the child. First duplicates them to numbers above all sources and
+  // targets, because the target number of one may be the source number of another.
   void keep(const std::vector<std::pair<int, int>>& descriptors) {
     int highest_ours = 2, highest_theirs = 2;
     for (const auto& [ours, theirs] : descriptors) {
@@ -106,7 +107,8 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
-// Variables that are already set keep their value.
+// Returns this process's environment with additions. Variables that are already set keep their
+// value.
 std::vector<char*> environment_with(const std::vector<std::string>& additions) {
   std::vector<char*> all;
   for (char** at = environ; *at != nullptr; ++at) all.push_back(*at);

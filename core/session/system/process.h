@@ -17,11 +17,12 @@ struct ProcessOptions {
   std::string program;
   std::vector<std::string> arguments;
   std::string log_file;  // Standard output and error are appended to this file.
-  // (descriptor of this process, number in the child); numbers start at 3.
+  // Open descriptors for the child: (number in this process, number in the child). Numbers in the
+  // child start at 3.
   std::vector<std::pair<int, int>> descriptors;
-  std::string input;  // Standard input of the child, for secrets, which argv would show.
-  std::vector<std::string>
-      environment{};  // NAME=VALUE, added to this process's environment unless already set there.
+  std::string input;  // Text for the child's standard input; for secrets, which argv would show.
+  // Variables "NAME=VALUE", added to this process's environment unless already set there.
+  std::vector<std::string> environment{};
 };
 
 class Process {
@@ -44,7 +45,7 @@ class Process {
  private:
   explicit Process(pid_t pid) : pid_(pid) {}
   pid_t pid_ = -1;
-  std::optional<int> status_;  // As from waitpid.
+  std::optional<int> status_;  // Exit status from waitpid.
 };
 
 }  // namespace trainyard::session

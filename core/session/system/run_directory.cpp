@@ -74,7 +74,8 @@ base::Result<fs::path> make_runtime_directory() {
                                  : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
   if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
-  // Refuses links of other users as well: the target would lose its permissions, and be cleaned up.
+  // Both the directory and, if it is a symbolic link, its target must belong to this user.
+  // Otherwise this process would change the mode of a foreign directory and delete files in it.
   const auto is_of_this_run = [&](int (*look)(const char*, struct stat*)) {
     return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
   };

@@ -19,16 +19,16 @@
 
 namespace trainyard::session {
 
-std::filesystem::path
-default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs.
+// Returns $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs.
+std::filesystem::path default_runs_directory();
 
 // Creates $XDG_RUNTIME_DIR/trainyard, else /tmp/trainyard-UID, mode 0700, where runs keep their
 // sockets (socket_directory.h). Refused if it belongs to another user.
 base::Result<std::filesystem::path> make_runtime_directory();
 
-// Returns why a directory cannot be used: "holds a run already" if it has `file`, where `of_what`
-// is "a run"; empty if it can be used. Directories with unrelated files cannot be used. The files
-// that the workbench writes before it starts a run are allowed.
+// Returns why a directory cannot be used, or an empty text if it can. A directory that has `file`
+// "holds a run already", where `of_what` is "a run". Directories with unrelated files cannot be
+// used either. The files that the workbench writes before it starts a run are allowed.
 std::string use_of(const std::filesystem::path& directory, const char* file,
                    const std::string& of_what);
 

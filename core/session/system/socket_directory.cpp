@@ -27,12 +27,12 @@ namespace {
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
-constexpr std::size_t kMaxSocketPathLength =
-    sizeof(sockaddr_un::sun_path) - 1;            // Without the terminating zero.
-constexpr std::size_t kMaxSocketNameLength = 16;  // "/control", "/rank-4095".
+// Maximum length of a path, without the terminating zero.
+constexpr std::size_t kMaxSocketPathLength = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::size_t kMaxSocketNameLength = 16;  // Longest socket name, such as "/rank-4095".
 
-// Detaches the child: it keeps only the pipe, and gets no signals that are meant for the parent,
-// such as Ctrl-C or closing of the terminal.
+// Detaches the child: it keeps only the pipe, and gets no signals meant for the parent, such as
+// Ctrl-C or a hangup of the terminal.
 void leave_parent(int pipe) {
   ::prctl(PR_SET_NAME, "trainyard-sweep");
   ::setsid();
@@ -43,8 +43,8 @@ void leave_parent(int pipe) {
   ::close_range(static_cast<unsigned>(pipe) + 1, ~0U, 0);
 }
 
-// Removes the directory with retries: ranks end a moment after their coordinator and may still
-// create sockets.
+// Removes the directory and its files. Retries, because ranks end a moment after their coordinator
+// and may still create sockets.
 void remove_whole(const fs::path& directory) {
   std::error_code error;
   for (int i = 0; i < 1000 && fs::exists(directory, error); ++i) {
@@ -69,7 +69,7 @@ std::string name_of(pid_t process, std::string_view random) {
   return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random);
 }
 
-// Returns the process of a directory named by `new_path`, or nothing for any other directory.
+// Returns the process id in a directory name made by `new_path`, or nothing for any other name.
 std::optional<pid_t> process_of(const std::string& name) {
   pid_t process = 0;
   if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits)
@@ -82,8 +82,8 @@ std::optional<pid_t> process_of(const std::string& name) {
   return ours && name == name_of(process, random) ? std::optional(process) : std::nullopt;
 }
 
-// The creator of a directory keeps it locked. If containers share the directory, a process number
-// is not enough to identify its owner.
+// Locks a directory, as its creator does for its lifetime. A process id is not enough to identify
+// the owner, because containers may share the directory.
 base::Descriptor lock(const fs::path& directory) {
   base::Descriptor held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) held.close();

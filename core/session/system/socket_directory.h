@@ -15,9 +15,9 @@ namespace trainyard::session {
 
 class SocketDirectory {
  public:
-  // Forks, so it must be called before this process has threads. If fork fails, the next start
-  // cleans up: it first removes directories of dead processes. Refused if paths of sockets in it
-  // would exceed 108 bytes.
+  // Creates the directory. Forks, so it must be called before this process has threads. If fork
+  // fails and this process is killed, the next call of any process removes the directory. Refused
+  // if paths of sockets in it would exceed 108 bytes.
   static base::Result<SocketDirectory> make();
   ~SocketDirectory();
   SocketDirectory(SocketDirectory&& other) noexcept;
