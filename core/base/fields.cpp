@@ -157,9 +157,8 @@ std::string found(const Json& value) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   if (word.size() > kMaxNameLength) return best;
-  std::size_t least = std::max<std::size_t>(
-      // only one letter may differ in short words, else every word would be similar
-      1, word.size() / 3);
+  // only one letter may differ in short words, else every word would be similar
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3);
   for (const std::string& candidate : candidates)
     if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
       best = candidate;

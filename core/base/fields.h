@@ -32,9 +32,8 @@ std::string join_names(const std::vector<std::string>& names);
 void report(Problems& problems, const char* id, const std::string& path, std::string what,
             std::string accepted, std::string advice = "");
 std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
-std::string nearest(std::string_view word,
-                    // returns "" if no candidate is similar
-                    const std::vector<std::string>& candidates);
+// returns "" if no candidate is similar
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,

@@ -52,10 +52,9 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-std::vector<std::int32_t> first_instances(const Scope& scope,
-                                          // Returns, by rank, the index of the program's first
-                                          // instance in the rehearsal; -1 if there is none.
-                                          const std::string& program);
+// Returns, by rank, the index of the program's first instance in the rehearsal; -1 if there is
+// none.
+std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
@@ -91,9 +90,8 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_offloading(const Scope& scope);
-void prove_copies(const Scope& scope,
-                  // checks only the structure of copies; all numbers must be in range
-                  Findings& findings);
+// checks only the structure of copies; all numbers must be in range
+void prove_copies(const Scope& scope, Findings& findings);
 void prove_offloading(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

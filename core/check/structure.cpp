@@ -394,9 +394,8 @@ class Inspector {
     if (op.reads.size() != reads || op.writes.size() != writes)
       return report_spans(op, reads, writes);
     if (reads + writes < 2 || op.reads == op.writes) return;
-    const bool may_move =
-        // between a bucket and scratch memory
-        op.kind == OpKind::copy || op.kind == OpKind::reduce_many;
+    // these ops may move data between a bucket and scratch memory
+    const bool may_move = op.kind == OpKind::copy || op.kind == OpKind::reduce_many;
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
       report(

@@ -210,9 +210,8 @@ enum class PipelineSchedule {
 struct StageSpec {
   Partition partition = Partition::cost;
   std::vector<StagePlace> places = {};  // In a resolved experiment: set for every partition.
-  PipelineSchedule schedule =
-      // For pipeline; model_parallel always uses naive.
-      PipelineSchedule::one_forward_one_backward;
+  // For pipeline; model_parallel always uses naive.
+  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   std::int64_t chunks = 2;              // For interleaved_1f1b: number of stages per rank.
   std::vector<SegmentTime> times = {};  // In a resolved experiment: set if `partition` is measured.
 

@@ -20,9 +20,8 @@ std::int64_t flops_of_sample(const model::Model& model, int segment);
 // Returns the position in the pipeline of each segment, from strategy.stages.places. Requires a
 // resolved experiment with stages.
 std::vector<int> owners_of(const Resolved& resolved);
-std::vector<int> owners_by_segment(
-    // As above for any strategy: 0 for all segments if there are no stages.
-    const Resolved& resolved);
+// As above for any strategy: 0 for all segments if there are no stages.
+std::vector<int> owners_by_segment(const Resolved& resolved);
 
 // Returns the stages that samples pass, in order, and the values sent between them. If the model is
 // not split, there is one stage.

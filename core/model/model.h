@@ -67,9 +67,8 @@ struct Segment {
   double momentum = 0;        // batch_norm
   bool synchronized = false;  // batch_norm: true if statistics are over the samples of all ranks.
   double probability = 0;     // dropout
-  std::int64_t slot_count =
-      // Lookup layers: number of leading columns of a sample that are indices of table rows.
-      0;
+  // Lookup layers: number of leading columns of a sample that are indices of table rows.
+  std::int64_t slot_count = 0;
   Shape table;  // Lookup layers: [rows, width].
   // embedding: shape of the table [rows, width]. Its bias has a row for each position in the
   // sample.

@@ -62,9 +62,8 @@ constexpr bool looks_up(LayerKind kind) {
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
   std::int64_t units = 0;  // linear: outputs; 0: number of classes.
-  bool tied =
-      // linear, last layer: true if its weight is the table of the embedding; it then has no bias.
-      false;
+  // linear, last layer: true if its weight is the table of the embedding; it then has no bias.
+  bool tied = false;
   std::int64_t channels = 32;  // conv2d: channels of the output.
   std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels.
   std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools.

@@ -214,9 +214,8 @@ class Part {
   const Model& whole_;
   int ranks_, rank_;
   Model part_;
-  std::vector<char> thirds_ = std::vector<char>(
-      // By segment: true if its outputs are query, key and value, each of which is split.
-      whole_.segments.size(), 0);
+  // By segment: true if its outputs are query, key and value, each of which is split.
+  std::vector<char> thirds_ = std::vector<char>(whole_.segments.size(), 0);
 };
 
 }  // namespace

@@ -53,10 +53,9 @@ class Links {
   // Amount of data, in bits times 1e12 times kRateUnit: what one unit of rate moves in a
   // picosecond.
   __extension__ using Amount = __int128;
-  static constexpr std::int64_t kRateUnit =
-      // a rate is a multiple of 1/512 bit/s: 1e16 bit/s fit in 64 bits, and shares of 1 kbit/s are
-      // precise
-      512;
+  // a rate is a multiple of 1/512 bit/s: 1e16 bit/s fit in 64 bits, and shares of 1 kbit/s are
+  // precise
+  static constexpr std::int64_t kRateUnit = 512;
 
   struct Transfer {
     const std::vector<DirectedLink>* path = nullptr;

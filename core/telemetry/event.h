@@ -20,9 +20,8 @@ enum class Metric : std::uint16_t {
   correct = 2,   // Samples of this step classified correctly.
   samples = 3,   // Samples of this step on this rank.
   learning_rate = 4,
-  local_gradient_norm =
-      // [segment] Norm of this rank's local gradient before reduction, as a mean over its samples.
-  5,
+  // [segment] Norm of this rank's local gradient before reduction, as a mean over its samples.
+  local_gradient_norm = 5,
   reduced_gradient_norm = 6,  // [segment] Norm after reduction.
   // [segment] Norm of the parameters' change / norm of the new parameters.
   update_ratio = 7,
@@ -58,10 +57,9 @@ enum class Metric : std::uint16_t {
   // The next three are sent by a parameter server, at the round or step of the gradient.
   // `staleness` is also sent by a rank that updates after every micro-batch, with its own rank as
   // the worker.
-  staleness =
-      // [worker] Version to which its gradient was applied minus version from which it was
-      // computed.
-  28,
+
+  // [worker] Version to which its gradient was applied minus version from which it was computed.
+  staleness = 28,
   // [worker] Total number of its gradients that arrived too late, at the worker's step. Only sent
   // if above 0.
   dropped_gradients = 29,
