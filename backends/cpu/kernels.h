@@ -130,7 +130,7 @@ struct HalfKernels {
                      std::int64_t end);
   void (*round_fp16)(const float* values, std::uint16_t* halves, std::int64_t begin,
                      std::int64_t end);
-  // Same as column_sums, for a bfloat16 matrix with fp32 sums.
+  // The same as column_sums, for a bfloat16 matrix with fp32 sums.
   void (*column_sums_bf16)(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, float* sums);
 };

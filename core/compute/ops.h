@@ -146,9 +146,9 @@ struct PoolBackward {
   Pooling pooling = Pooling::maximum;
 };
 
-// Batch normalization (Ioffe and Szegedy 2015) per channel, where C is the last extent of the input
-// and N the product of all others. It is split into several ops, so that sums over samples can be
-// all-reduced in between.
+// Batch normalization (Ioffe and Szegedy 2015) per channel, where C is the last dimension of the
+// input and N the product of all others. It is split into several ops, so that sums over samples
+// can be all-reduced in between.
 //
 // sums (fp64 [2C+1]) = {sum of x by channel, sum of x^2 by channel, N}
 struct BatchNormSums {
@@ -168,7 +168,8 @@ struct BatchNormForward {
   Activation activation = Activation::none;
 };
 
-// Same with running means and variances instead of those of the batch.
+// Normalizes like BatchNormForward, but with running means and variances instead of those of the
+// batch.
 struct BatchNormEvaluate {
   Tensor input, weight, bias, running, output;
   double epsilon = 1e-5;
@@ -189,7 +190,7 @@ struct BatchNormBackwardInput {
   double epsilon = 1e-5;
 };
 
-// Normalizes each row, where C is the last extent of the input. For a row x with mean m (or 0) and
+// Normalizes each row; C is the last dimension of the input. For a row x with mean m (or 0) and
 // variance v = mean of (x - m)^2: xhat = (x - m) / sqrt(v + epsilon), output = weight xhat + bias.
 // Statistics are recomputed in every pass and not stored. (torch.nn.LayerNorm, RMSNorm)
 struct RowNormForward {

@@ -427,7 +427,7 @@ enum class TransportKind {
 
 enum class LinkSpeed {
   drawn_only,  // Bytes travel as fast as this machine moves them.
-  // Each direction of a link (and of a host's bus) is limited to its drawn bandwidth, and delayed
+  // Each direction of a link (and of a host's bus) is throttled to its drawn bandwidth, and delayed
   // by its drawn latency.
   imposed,
 };

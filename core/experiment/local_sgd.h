@@ -35,8 +35,8 @@ double usual_elasticity(std::int64_t ranks);
 // Returns requirements of local SGD on a document with a valid drawing that has workers.
 base::Problems local_sgd_problems(const Experiment& experiment);
 
-// Number of all-reduces of the parameters in the run: after every H-th step, for every evaluation,
-// and after the last step.
+// Returns the number of all-reduces of the parameters in the run: after every H-th step, for every
+// evaluation, and after the last step.
 std::int64_t count_meetings(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

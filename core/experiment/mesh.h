@@ -76,8 +76,8 @@ int share_of(const Resolved& resolved, int rank);
 // summed, all ranks are a group, too. A group may be listed twice.
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
-// "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing for
-// strategies other than hybrid.
+// Returns a text such as "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the
+// layers". Returns nothing for strategies other than hybrid.
 std::optional<std::string> mesh_line(const Resolved& resolved);
 
 // Returns problems of a hybrid, such as a mesh that does not cover the workers, or a stage whose

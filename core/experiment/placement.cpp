@@ -42,8 +42,8 @@ Problem no_workers() {
           "at least one worker", "Draw a device, or set the role of a device to worker."};
 }
 
-// Checks routes from the first rank to one rank of every other host. That suffices: links work both
-// ways, and devices of a host share its bus.
+// Checks routes from the first rank to one rank of every other host. That suffices: links have both
+// directions, and devices of a host share its bus.
 void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Problems& problems) {
   std::set<int> seen{network.host_index(ranks.front())};
   for (const DeviceId rank : ranks) {

@@ -20,7 +20,7 @@ std::int64_t flops_of_sample(const model::Model& model, int segment);
 // Returns the position in the pipeline of each segment, from strategy.stages.places. Requires a
 // resolved experiment with stages.
 std::vector<int> owners_of(const Resolved& resolved);
-// As above for any strategy: 0 for all segments if there are no stages.
+// Returns the same for any strategy: 0 for all segments if there are no stages.
 std::vector<int> owners_by_segment(const Resolved& resolved);
 
 // Returns the stages that samples pass, in order, and the values sent between them. If the model is
@@ -59,8 +59,8 @@ bool updates_each_micro_batch(const StrategySpec& strategy);
 // split.
 std::optional<double> ideal_bubble_fraction(const Resolved& resolved);
 
-// "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3", followed by measured times and unused
-// settings. Nothing if there are no stages.
+// Returns a text such as "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3", followed by
+// measured times and unused settings. Returns nothing if there are no stages.
 std::optional<std::string> stages_line(const Resolved& resolved);
 
 // Return problems of stages; none if the strategy does not split the model. `stage_problems` also

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::int64_t kGelu = 10;  // Flops per element, for erf or exp as a polynomial.
 
-constexpr std::int64_t kExponential = 10;  // Flops per element, likewise.
+constexpr std::int64_t kExponential = 10;  // Flops per element.
 
 std::int64_t square(std::int64_t side) { return side * side; }
 

@@ -32,7 +32,7 @@ struct Whole {
     if (residual != nullptr) residual[i] = compression::is_finite(left) ? left : 0;
     return static_cast<double>(left) * static_cast<double>(left);
   }
-  // Same for a number that was sent exactly or not at all.
+  // The same for a number that was sent exactly or not at all.
   ON_DEVICE double sent_if(std::int64_t i, float value, bool taken) const {
     const float left = value - (taken ? value : 0);
     if (residual != nullptr) residual[i] = taken ? 0 : value;
