@@ -80,7 +80,7 @@ class RecordingReader {
 
   // Returns the frame at the cursor and advances the cursor. Returns nothing if there is no
   // complete frame; while the run is active, retry later. Returns a Problem if the frame is
-  // damaged; the cursor then stays before it. Frames read earlier remain valid.
+  // damaged; the cursor then stays before it. Frames before it are intact.
   base::Result<std::optional<Frame>> next();
 
   // Size in bytes of the incomplete frame at the cursor, after `next` returned nothing. 0 if the
